@@ -1,0 +1,149 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An X25519 age recipient, `age1…` (C2SP age, "The X25519 recipient type").
+public struct AgeX25519Recipient: Sendable, Hashable {
+    /// The 32-byte public key.
+    public let publicKey: [UInt8]
+
+    /// The recipient of a 32-byte public key.
+    public init(publicKey: [UInt8]) {
+        precondition(publicKey.count == 32)
+        self.publicKey = publicKey
+    }
+
+    /// Reads `age1…`; `nil` for another form or a key of low order.
+    public init?(_ text: some StringProtocol) {
+        guard let (prefix, data) = Bech32.decode(text), prefix == "age", data.count == 32,
+            !X25519.isLowOrder(data)
+        else { return nil }
+        publicKey = data
+    }
+
+    /// `age1` and 58 characters.
+    public var text: String { Bech32.encode(prefix: "age", publicKey) }
+}
+
+/// An X25519 age identity, `AGE-SECRET-KEY-1…`.
+public final class AgeX25519Identity: Sendable {
+    private let secret: SecretBytes
+    /// The recipient that it opens files for.
+    public let recipient: AgeX25519Recipient
+
+    /// The identity of a 32-byte secret.
+    public init(secret: consuming SecretBytes) {
+        recipient = AgeX25519Recipient(publicKey: X25519.publicKey(of: secret))
+        self.secret = secret
+    }
+
+    /// Reads `AGE-SECRET-KEY-1…`; `nil` for another form.
+    public convenience init?(_ text: some StringProtocol) {
+        guard text.hasPrefix("AGE-SECRET-KEY-1"), var (prefix, data) = Bech32.decode(text),
+            prefix == "age-secret-key-", data.count == 32
+        else { return nil }
+        defer { wipe(&data) }
+        prefix = ""
+        self.init(secret: SecretBytes(copying: data))
+    }
+
+    /// The text; a secret.
+    public func text() -> String {
+        secret.withBytes { Bech32.encode(prefix: "age-secret-key-", Array($0)) }.uppercased()
+    }
+
+    /// The X25519 shared secret with `publicKey`, or `nil` where that is of low order.
+    func sharedSecret(_ publicKey: [UInt8]) -> SecretBytes? {
+        X25519.sharedSecret(secret, publicKey)
+    }
+}
+
+/// A post-quantum age recipient, `age1pq1…`: X-Wing, that is ML-KEM-768 with X25519
+/// (C2SP age, "The mlkem768x25519 recipient type").
+public struct AgeHybridRecipient: Sendable, Hashable {
+    /// The public key: 1184 bytes of ML-KEM-768, 32 of X25519.
+    public let publicKey: [UInt8]
+
+    init(uncheckedPublicKey publicKey: [UInt8]) { self.publicKey = publicKey }
+
+    /// Reads `age1pq1…`; `nil` for another form or a key that is not valid.
+    public init?(_ text: some StringProtocol) {
+        guard text.utf8.count > 1900, let (prefix, data) = Bech32.decode(text), prefix == "age1pq",
+            data.count == 1216,
+            (try? XWingMLKEM768X25519.PublicKey(rawRepresentation: data)) != nil
+        else { return nil }
+        publicKey = data
+    }
+
+    /// 1959 characters.
+    public var text: String { Bech32.encode(prefix: "age1pq", publicKey) }
+}
+
+/// A post-quantum age identity, `AGE-SECRET-KEY-PQ-1…`: the 32-byte seed of an X-Wing key.
+public final class AgeHybridIdentity: Sendable {
+    private let seed: SecretBytes
+    let key: XWingMLKEM768X25519.PrivateKey
+    /// The recipient that it opens files for.
+    public let recipient: AgeHybridRecipient
+
+    /// The identity of a 32-byte seed.
+    public init(seed: consuming SecretBytes) {
+        precondition(seed.count == 32)
+        do {
+            key = try seed.withBytes {
+                try XWingMLKEM768X25519.PrivateKey(seedRepresentation: Array($0), publicKey: nil)
+            }
+        } catch {
+            preconditionFailure("an X-Wing seed is any 32 bytes")
+        }
+        recipient = AgeHybridRecipient(uncheckedPublicKey: Array(key.publicKey.rawRepresentation))
+        self.seed = seed
+    }
+
+    /// Reads `AGE-SECRET-KEY-PQ-1…`; `nil` for another form.
+    public convenience init?(_ text: some StringProtocol) {
+        guard text.hasPrefix("AGE-SECRET-KEY-PQ-1"), var (prefix, data) = Bech32.decode(text),
+            prefix == "age-secret-key-pq-", data.count == 32
+        else { return nil }
+        defer { wipe(&data) }
+        prefix = ""
+        self.init(seed: SecretBytes(copying: data))
+    }
+
+    /// The text; a secret.
+    public func text() -> String {
+        seed.withBytes { Bech32.encode(prefix: "age-secret-key-pq-", Array($0)) }.uppercased()
+    }
+}
+
+/// Whom an age file is for.
+public enum AgeRecipient: Sendable, Hashable {
+    case x25519(AgeX25519Recipient)
+    case hybrid(AgeHybridRecipient)
+
+    /// Reads `age1…` or `age1pq1…`.
+    public init?(_ text: some StringProtocol) {
+        if let recipient = AgeX25519Recipient(text) {
+            self = .x25519(recipient)
+        } else if let recipient = AgeHybridRecipient(text) {
+            self = .hybrid(recipient)
+        } else {
+            return nil
+        }
+    }
+
+    /// `age1…` or `age1pq1…`.
+    public var text: String {
+        switch self {
+        case .x25519(let recipient): recipient.text
+        case .hybrid(let recipient): recipient.text
+        }
+    }
+
+    /// Whether a quantum computer could not open the file later.
+    public var isPostQuantum: Bool { if case .hybrid = self { true } else { false } }
+}

@@ -1,0 +1,128 @@
+/// RFC 4648 base64: the standard alphabet (§4) and the URL-safe one (§5), with or without padding.
+public enum Base64: Sendable {
+    /// §4, padded: what records and PEM-like armor use.
+    case standard
+    /// §4 without padding: what an age header uses.
+    case raw
+    /// §5 without padding: what a contact URI uses.
+    case url
+
+    private var alphabet: StaticString {
+        switch self {
+        case .standard, .raw: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        case .url: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        }
+    }
+
+    private var isPadded: Bool { if case .standard = self { true } else { false } }
+
+    /// The text of `bytes`, without line breaks.
+    public func encode(_ bytes: [UInt8]) -> String {
+        String(decoding: encodeBytes(bytes), as: UTF8.self)
+    }
+
+    /// The text of `bytes` as ASCII.
+    public func encodeBytes(_ bytes: [UInt8]) -> [UInt8] {
+        let size = isPadded ? (bytes.count + 2) / 3 * 4 : (bytes.count * 4 + 2) / 3
+        return [UInt8](unsafeUninitializedCapacity: size) { out, count in
+            let table = alphabet.utf8Start
+            var written = 0
+            var index = 0
+            while index + 3 <= bytes.count {
+                let group =
+                    UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
+                    | UInt32(bytes[index + 2])
+                out[written] = table[Int(group >> 18)]
+                out[written + 1] = table[Int(group >> 12 & 63)]
+                out[written + 2] = table[Int(group >> 6 & 63)]
+                out[written + 3] = table[Int(group & 63)]
+                written += 4
+                index += 3
+            }
+            let left = bytes.count - index
+            if left > 0 {
+                let group =
+                    UInt32(bytes[index]) << 16 | (left == 2 ? UInt32(bytes[index + 1]) << 8 : 0)
+                out[written] = table[Int(group >> 18)]
+                out[written + 1] = table[Int(group >> 12 & 63)]
+                written += 2
+                if left == 2 {
+                    out[written] = table[Int(group >> 6 & 63)]
+                    written += 1
+                }
+                if isPadded {
+                    for _ in left..<3 {
+                        out[written] = UInt8(ascii: "=")
+                        written += 1
+                    }
+                }
+            }
+            count = written
+        }
+    }
+
+    /// The bytes of `text`; `nil` unless it is the one canonical encoding of them: exact padding, no
+    /// white space, unused bits zero.
+    public func decode(_ text: some StringProtocol) -> [UInt8]? {
+        decode(utf8: Array(text.utf8)[...])
+    }
+
+    /// As ``decode(_:)``, from ASCII bytes.
+    public func decode(utf8 text: ArraySlice<UInt8>) -> [UInt8]? {
+        var text = text
+        if isPadded {
+            guard text.count.isMultiple(of: 4) else { return nil }
+            if text.last == UInt8(ascii: "=") { text.removeLast() }
+            if text.last == UInt8(ascii: "=") { text.removeLast() }
+            // What was removed must be exactly the padding that the rest calls for.
+        }
+        let tail = text.count % 4
+        guard tail != 1 else { return nil }
+        let values: [UInt8] = if case .url = self { Self.urlValues } else { Self.standardValues }
+        let size = text.count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
+        var valid = true
+        let result = [UInt8](unsafeUninitializedCapacity: size) { out, count in
+            var group: UInt32 = 0
+            var inGroup = 0
+            var written = 0
+            for character in text {
+                let value = values[Int(character)]
+                if value == 0xFF {
+                    valid = false
+                    break
+                }
+                group = group << 6 | UInt32(value)
+                inGroup += 1
+                if inGroup == 4 {
+                    out[written] = UInt8(truncatingIfNeeded: group >> 16)
+                    out[written + 1] = UInt8(truncatingIfNeeded: group >> 8)
+                    out[written + 2] = UInt8(truncatingIfNeeded: group)
+                    written += 3
+                    group = 0
+                    inGroup = 0
+                }
+            }
+            if valid, inGroup == 2 {
+                valid = group & 0xF == 0
+                out[written] = UInt8(truncatingIfNeeded: group >> 4)
+                written += 1
+            } else if valid, inGroup == 3 {
+                valid = group & 3 == 0
+                out[written] = UInt8(truncatingIfNeeded: group >> 10)
+                out[written + 1] = UInt8(truncatingIfNeeded: group >> 2)
+                written += 2
+            }
+            count = written
+        }
+        return valid ? result : nil
+    }
+
+    private static let standardValues = reverse(Base64.standard.alphabet)
+    private static let urlValues = reverse(Base64.url.alphabet)
+
+    private static func reverse(_ alphabet: StaticString) -> [UInt8] {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for index in 0..<64 { values[Int(alphabet.utf8Start[index])] = UInt8(index) }
+        return values
+    }
+}

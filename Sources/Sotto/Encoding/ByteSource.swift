@@ -1,0 +1,35 @@
+/// Somewhere that bytes are read from, in order.
+public protocol ByteSource: AnyObject {
+    /// Puts at least one byte into `buffer`, which is not empty, and returns how many; 0 at the end, and
+    /// then always.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+}
+
+/// Bytes in memory as a source.
+public final class MemorySource: ByteSource {
+    private let bytes: [UInt8]
+    private var index = 0
+
+    /// A source of these bytes.
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(buffer.count, bytes.count - index)
+        buffer.copyBytes(from: bytes[index..<(index + count)])
+        index += count
+        return count
+    }
+}
+
+extension ByteSource {
+    /// Reads until `buffer` is full or the source ends, and returns how many bytes there are.
+    public func fill(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+            if count == 0 { break }
+            filled += count
+        }
+        return filled
+    }
+}

@@ -1,0 +1,69 @@
+import CSodium
+
+/// Lower-case hexadecimal of `bytes`, two digits each.
+public func hex(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.underestimatedCount * 2)
+    for byte in bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}
+
+/// The bytes of a hexadecimal string in either case; `nil` for an odd length or any other character.
+public func bytes(hex text: some StringProtocol) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+    var result: [UInt8] = []
+    result.reserveCapacity(digits.count / 2)
+    for index in stride(from: 0, to: digits.count, by: 2) {
+        guard let high = value(digits[index]), let low = value(digits[index + 1]) else {
+            return nil
+        }
+        result.append(high << 4 | low)
+    }
+    return result
+}
+
+extension FixedWidthInteger where Self: UnsignedInteger {
+    /// The integer's bytes, most significant first.
+    public var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+
+    /// The integer whose bytes, most significant first, are all of `bytes`; `nil` for another count.
+    public init?(bigEndianBytes bytes: some Collection<UInt8>) {
+        guard bytes.count == MemoryLayout<Self>.size else { return nil }
+        self = bytes.reduce(0) { $0 << 8 | Self($1) }
+    }
+}
+
+/// Whether two byte strings are equal, in time that depends on their lengths alone.
+public func constantTimeEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    a.count == b.count && sodium_memcmp(a, b, a.count) == 0
+}
+
+/// `count` bytes from the operating system's generator.
+public func randomBytes(_ count: Int) -> [UInt8] {
+    Sodium.start()
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        if count > 0 { randombytes_buf(buffer.baseAddress!, count) }
+        initialized = count
+    }
+}
+
+extension StringProtocol {
+    /// Whether two strings are the same bytes of UTF-8. Swift's `==` also calls strings equal that are
+    /// merely canonically equivalent, which is wrong for identifiers and member names.
+    public func isSameBytes(as other: some StringProtocol) -> Bool {
+        utf8.elementsEqual(other.utf8)
+    }
+}

@@ -1,0 +1,165 @@
+/// A JSON value (RFC 8259) as records use it: integers stay integers, members keep their order, and a
+/// member name occurs once.
+public enum JSON: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([JSON])
+    case object(JSONObject)
+
+    /// The string of a `.string`.
+    public var string: String? { if case .string(let value) = self { value } else { nil } }
+    /// The integer of an `.integer`.
+    public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    /// The truth of a `.bool`.
+    public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    /// The elements of an `.array`.
+    public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
+    /// The members of an `.object`.
+    public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
+}
+
+/// The members of a JSON object, in order. Names are compared as bytes.
+public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    /// Names and values, in the order in which they were read or added.
+    public private(set) var members: [(name: String, value: JSON)]
+
+    /// An object with these members.
+    public init(dictionaryLiteral elements: (String, JSON)...) {
+        members = elements.map { ($0.0, $0.1) }
+    }
+
+    /// The members of a literal-like list, in which a `nil` value leaves its member out.
+    public init(_ elements: [(String, JSON?)]) {
+        members = elements.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    init(uncheckedMembers members: [(name: String, value: JSON)]) { self.members = members }
+
+    /// The value of a member. Setting `nil` removes it; setting a new name appends it.
+    public subscript(name: String) -> JSON? {
+        get { members.first { $0.name.isSameBytes(as: name) }?.value }
+        set {
+            let index = members.firstIndex { $0.name.isSameBytes(as: name) }
+            switch (index, newValue) {
+            case (let index?, let value?): members[index].value = value
+            case (let index?, nil): members.remove(at: index)
+            case (nil, let value?): members.append((name, value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    public static func == (a: JSONObject, b: JSONObject) -> Bool {
+        a.members.count == b.members.count
+            && zip(a.members, b.members).allSatisfy {
+                $0.name.isSameBytes(as: $1.name) && $0.value == $1.value
+            }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for (name, value) in members {
+            hasher.combine(name)
+            hasher.combine(value)
+        }
+    }
+
+    /// The object on one line, without white space or a line feed at the end.
+    public func serialized() -> [UInt8] { JSON.object(self).serialized() }
+}
+
+extension JSON {
+    /// The value on one line, without white space, members in their order.
+    public func serialized() -> [UInt8] {
+        var out: [UInt8] = []
+        append(to: &out, canonical: false)
+        return out
+    }
+
+    /// The one canonical form of the value (RFC 8785): members sorted by UTF-16 code unit, shortest
+    /// numbers, no white space. What signatures of records cover.
+    public func canonical() -> [UInt8] {
+        var out: [UInt8] = []
+        append(to: &out, canonical: true)
+        return out
+    }
+
+    private func append(to out: inout [UInt8], canonical: Bool) {
+        switch self {
+        case .null: out += "null".utf8
+        case .bool(let value): out += (value ? "true" : "false").utf8
+        case .integer(let value): out += String(value).utf8
+        case .number(let value): out += Self.shortest(value).utf8
+        case .string(let value): Self.append(value, to: &out)
+        case .array(let elements):
+            out.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { out.append(UInt8(ascii: ",")) }
+                element.append(to: &out, canonical: canonical)
+            }
+            out.append(UInt8(ascii: "]"))
+        case .object(let object):
+            let members =
+                canonical
+                ? object.members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
+                : object.members
+            out.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { out.append(UInt8(ascii: ",")) }
+                Self.append(member.name, to: &out)
+                out.append(UInt8(ascii: ":"))
+                member.value.append(to: &out, canonical: canonical)
+            }
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func append(_ string: String, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
+            case 0x08: out += "\\b".utf8
+            case 0x09: out += "\\t".utf8
+            case 0x0A: out += "\\n".utf8
+            case 0x0C: out += "\\f".utf8
+            case 0x0D: out += "\\r".utf8
+            case 0..<0x20: out += "\\u00".utf8 + Array(hex([byte]).utf8)
+            default: out.append(byte)
+            }
+        }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    /// ECMAScript's text of a finite number, which RFC 8785 §3.2.2.3 prescribes.
+    static func shortest(_ value: Double) -> String {
+        if value == 0 { return "0" }
+        // Swift prints the same shortest digits, but places point and exponent differently.
+        let text = "\(value.magnitude)".split(separator: "e")
+        let mantissa = text[0].split(separator: ".", omittingEmptySubsequences: false)
+        var digits = String(mantissa[0]) + (mantissa.count > 1 ? String(mantissa[1]) : "")
+        var point = mantissa[0].count + (text.count > 1 ? Int(text[1]) ?? 0 : 0)
+        while digits.hasPrefix("0") {
+            digits.removeFirst()
+            point -= 1
+        }
+        while digits.hasSuffix("0") { digits.removeLast() }
+        let sign = value < 0 ? "-" : ""
+        let count = digits.count
+        if count <= point, point <= 21 {
+            return sign + digits + String(repeating: "0", count: point - count)
+        }
+        if 0 < point, point <= 21 {
+            return sign + digits.prefix(point) + "." + digits.dropFirst(point)
+        }
+        if -6 < point, point <= 0 {
+            return sign + "0." + String(repeating: "0", count: -point) + digits
+        }
+        let exponent = point - 1
+        let rest = digits.dropFirst()
+        return sign + digits.prefix(1) + (rest.isEmpty ? "" : "." + rest)
+            + (exponent < 0 ? "e-" : "e+") + String(abs(exponent))
+    }
+}

@@ -1,0 +1,100 @@
+/// Why a text is not a contact URI.
+public enum ContactURIError: Error, Sendable, Equatable {
+    /// It does not begin with `sotto:`.
+    case scheme
+    /// The id is not `05` and 64 hexadecimal digits, or its key is not on the curve.
+    case id
+    /// The `x` parameter is missing, is not 32 bytes of unpadded base64url, or is a key of low order.
+    case x25519
+    /// A parameter occurs twice.
+    case duplicate(String)
+    /// A parameter is not valid percent-encoded UTF-8.
+    case encoding(String)
+}
+
+/// The short form of a card, small enough for a QR code:
+/// `sotto:05…?x=…&name=…&relay=…`.
+public struct ContactURI: Sendable, Hashable {
+    /// The id with the Ed25519 key.
+    public let id: SessionID
+    /// The 32-byte X25519 key.
+    public let x25519: [UInt8]
+    /// What the owner calls themselves.
+    public let name: String?
+    /// Where the owner fetches mail.
+    public let relay: String?
+
+    /// A URI of these parts.
+    public init(id: SessionID, x25519: [UInt8], name: String? = nil, relay: String? = nil) {
+        self.id = id
+        self.x25519 = x25519
+        self.name = name
+        self.relay = relay
+    }
+
+    /// The text, percent-encoded as RFC 3986 §2 has it.
+    public var text: String {
+        var text = "sotto:\(id)?x=\(Base64.url.encode(x25519))"
+        if let name { text += "&name=" + Self.percentEncode(name) }
+        if let relay { text += "&relay=" + Self.percentEncode(relay) }
+        return text
+    }
+
+    /// Reads a URI. Unknown parameters are ignored; a parameter twice is refused.
+    public init(_ text: String) throws(ContactURIError) {
+        guard text.hasPrefix("sotto:") else { throw .scheme }
+        let parts = text.dropFirst("sotto:".count).split(
+            separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let id = SessionID(parts[0]), x25519PublicKey(fromEd25519: id.publicKey) != nil else {
+            throw .id
+        }
+        var parameters: [String: String] = [:]
+        for parameter in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+            let pair = parameter.split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(pair[0])
+            guard let value = Self.percentDecode(pair.count > 1 ? pair[1] : "") else {
+                throw .encoding(name)
+            }
+            guard parameters.updateValue(value, forKey: name) == nil else { throw .duplicate(name) }
+        }
+        guard let x25519 = parameters["x"].flatMap({ Base64.url.decode($0) }), x25519.count == 32,
+            !X25519.isLowOrder(x25519)
+        else { throw .x25519 }
+        self.init(id: id, x25519: x25519, name: parameters["name"], relay: parameters["relay"])
+    }
+
+    private static func percentEncode(_ text: String) -> String {
+        var out = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                out.unicodeScalars.append(Unicode.Scalar(byte))
+            default: out += "%" + hex([byte]).uppercased()
+            }
+        }
+        return out
+    }
+
+    private static func percentDecode(_ text: Substring) -> String? {
+        let input = Array(text.utf8)
+        var out: [UInt8] = []
+        var index = 0
+        while index < input.count {
+            if input[index] == UInt8(ascii: "%") {
+                guard index + 2 < input.count,
+                    let byte = bytes(
+                        hex: String(decoding: input[(index + 1)...(index + 2)], as: UTF8.self))
+                else { return nil }
+                out += byte
+                index += 3
+            } else {
+                out.append(input[index])
+                index += 1
+            }
+        }
+        return String(validating: out, as: UTF8.self)
+    }
+}

@@ -1,0 +1,141 @@
+/// Why a sentence is not a BIP 39 mnemonic.
+public enum MnemonicError: Error, Sendable, Equatable {
+    /// Not 12, 15, 18, 21 or 24 words.
+    case wordCount(Int)
+    /// The word at `position`, counted from 1, is not in the list; `suggestion` is the list's nearest word.
+    case unknownWord(position: Int, suggestion: String?)
+    /// Every word is in the list, but the sentence's checksum is wrong: a word was exchanged or moved.
+    case checksum
+    /// The words are in more than one list, and give different keys; name the list.
+    case ambiguous([Wordlist])
+}
+
+/// A BIP 39 sentence: the whole of an identity.
+public final class Mnemonic: Sendable {
+    /// The list that the words are from.
+    public let wordlist: Wordlist
+    private let sentence: SecretBytes  // NFKD, joined by U+0020
+
+    /// A sentence with `wordCount` (12, 15, 18, 21 or 24) words of fresh entropy.
+    public convenience init(randomWordCount wordCount: Int, wordlist: Wordlist = .english) {
+        precondition(Self.wordCounts.contains(wordCount))
+        let entropy = SecretBytes(randomCount: wordCount / 3 * 4)
+        self.init(entropy: entropy, wordlist: wordlist)
+    }
+
+    /// The numbers of words that a sentence may have.
+    public static let wordCounts = [12, 15, 18, 21, 24]
+
+    /// The sentence of 16, 20, 24, 28 or 32 bytes of entropy.
+    public init(entropy: borrowing SecretBytes, wordlist: Wordlist = .english) {
+        precondition([16, 20, 24, 28, 32].contains(entropy.count))
+        var bytes = entropy.withBytes { Array($0) }
+        defer { wipe(&bytes) }
+        bytes.append(sha256(bytes)[0])
+        let list = wordlist.words
+        var text: [UInt8] = []
+        defer { wipe(&text) }
+        for position in 0..<(entropy.count * 3 / 4) {
+            var index = 0
+            for bit in position * 11..<position * 11 + 11 {
+                index = index << 1 | Int(bytes[bit / 8] >> (7 - bit % 8) & 1)
+            }
+            if position > 0 { text.append(UInt8(ascii: " ")) }
+            text += Array(list[index].utf8)
+        }
+        self.wordlist = wordlist
+        sentence = SecretBytes(copying: text)
+    }
+
+    /// Reads a sentence: white space and letter case do not matter, the checksum is checked.
+    ///
+    /// Without `wordlist` the list is found from the words; sentences that are valid in two lists are
+    /// refused with the lists' names.
+    public convenience init(parsing text: String, wordlist: Wordlist? = nil) throws(MnemonicError) {
+        // Canonical equivalence is what Swift's == compares, so composed input finds the NFKD words.
+        let words = text.split(whereSeparator: \.isWhitespace).map { $0.lowercased() }
+        guard Self.wordCounts.contains(words.count) else { throw .wordCount(words.count) }
+        if let wordlist {
+            self.init(
+                entropy: try Self.entropy(of: words, in: wordlist), wordlist: wordlist)
+            return
+        }
+        var valid: [Wordlist] = []
+        var best: (error: MnemonicError, reached: Int)?
+        for wordlist in Wordlist.allCases {
+            do throws(MnemonicError) {
+                _ = try Self.entropy(of: words, in: wordlist)
+                valid.append(wordlist)
+            } catch {
+                // Of the lists that refuse, the one that knows the most words tells what is wrong.
+                let known = Set(wordlist.words.map(String.init))
+                let reached = words.count(where: known.contains) + (error == .checksum ? 1 : 0)
+                if reached > best?.reached ?? -1 { best = (error, reached) }
+            }
+        }
+        guard let wordlist = valid.first else { throw best?.error ?? .checksum }
+        // The two Chinese lists share words at different places.
+        guard valid.count == 1 else { throw .ambiguous(valid) }
+        self.init(entropy: try Self.entropy(of: words, in: wordlist), wordlist: wordlist)
+    }
+
+    private static func entropy(
+        of words: [String], in wordlist: Wordlist
+    ) throws(MnemonicError) -> SecretBytes {
+        let list = wordlist.words
+        let indices = Dictionary(
+            uniqueKeysWithValues: list.enumerated().map { (String($1), $0) })
+        var bits = [UInt8](repeating: 0, count: words.count * 11)
+        defer { wipe(&bits) }
+        for (position, word) in words.enumerated() {
+            guard let index = indices[word] else {
+                throw .unknownWord(
+                    position: position + 1, suggestion: nearest(to: word, in: list))
+            }
+            for bit in 0..<11 { bits[position * 11 + bit] = UInt8(index >> (10 - bit) & 1) }
+        }
+        let count = words.count / 3 * 4
+        var bytes = (0...count).map { place -> UInt8 in
+            bits[(place * 8)..<min(place * 8 + 8, bits.count)].reduce(0) { $0 << 1 | $1 }
+        }
+        defer { wipe(&bytes) }
+        let checksumBits = words.count / 3
+        let checksum = sha256(Array(bytes[..<count]))[0] >> (8 - checksumBits)
+        guard bytes[count] == checksum else { throw .checksum }
+        return SecretBytes(copying: bytes[..<count])
+    }
+
+    /// The list's only word that differs by one edit, or that begins with the same four letters.
+    private static func nearest(to word: String, in list: [Substring]) -> String? {
+        let typed = Array(word)
+        func isOneEdit(_ candidate: [Character]) -> Bool {
+            guard abs(candidate.count - typed.count) <= 1 else { return false }
+            let prefix = zip(candidate, typed).prefix { $0 == $1 }.count
+            let suffix = zip(candidate.reversed(), typed.reversed()).prefix { $0 == $1 }.count
+            return prefix + suffix >= max(candidate.count, typed.count) - 1
+        }
+        let near = list.filter { isOneEdit(Array($0)) }
+        if near.count == 1 { return String(near[0]) }
+        let prefixed = typed.count >= 4 ? list.filter { $0.hasPrefix(word.prefix(4)) } : []
+        return prefixed.count == 1 ? String(prefixed[0]) : nil
+    }
+
+    /// The number of words.
+    public var wordCount: Int {
+        sentence.withBytes { $0.count(where: { $0 == UInt8(ascii: " ") }) + 1 }
+    }
+
+    /// The sentence as people write it down. A secret: show it, do not log it.
+    public func sentenceText() -> String {
+        let text = sentence.withBytes { String(decoding: $0, as: UTF8.self) }
+        return text.split(separator: " ").joined(separator: wordlist.separator)
+    }
+
+    /// The 64-byte seed (BIP 39, "From mnemonic to seed"). `passphrase` must be in NFKD; ASCII always is.
+    public func seed(passphrase: String = "") -> SecretBytes {
+        var password = sentence.withBytes { Array($0) }
+        defer { wipe(&password) }
+        return pbkdf2SHA512(
+            password: password, salt: Array(("mnemonic" + passphrase).utf8), rounds: 2048)
+    }
+}

@@ -1,0 +1,48 @@
+import CSodium
+
+/// NaCl's authenticated boxes: XSalsa20-Poly1305 under a shared key, or one agreed by X25519.
+///
+/// The layout is `crypto_box_easy`'s: tag (16 bytes) ‖ ciphertext. Nonces are 24 bytes.
+public enum NaClBox {
+    /// Seals `message` under a 32-byte key.
+    public static func seal(_ message: [UInt8], nonce: [UInt8], key: borrowing SecretBytes)
+        -> [UInt8]
+    {
+        precondition(nonce.count == 24 && key.count == 32)
+        var box = [UInt8](repeating: 0, count: message.count + 16)
+        _ = key.withPointer {
+            crypto_secretbox_easy(&box, message, UInt64(message.count), nonce, $0)
+        }
+        return box
+    }
+
+    /// Opens a box; `nil` unless its tag is right.
+    public static func open(_ box: [UInt8], nonce: [UInt8], key: borrowing SecretBytes) -> [UInt8]?
+    {
+        precondition(nonce.count == 24 && key.count == 32)
+        guard box.count >= 16 else { return nil }
+        var message = [UInt8](repeating: 0, count: box.count - 16)
+        let result = key.withPointer {
+            crypto_secretbox_open_easy(&message, box, UInt64(box.count), nonce, $0)
+        }
+        return result == 0 ? message : nil
+    }
+
+    /// The key that `crypto_box` derives from a secret and the other's public key
+    /// (`crypto_box_beforenm`); `nil` for a low-order key.
+    public static func sharedKey(_ secret: borrowing SecretBytes, _ publicKey: [UInt8])
+        -> SecretBytes?
+    {
+        precondition(secret.count == 32 && publicKey.count == 32)
+        var valid = false
+        let key = SecretBytes(count: 32) { memory in
+            valid =
+                secret.withPointer {
+                    crypto_box_beforenm(
+                        memory.baseAddress!.assumingMemoryBound(to: UInt8.self), publicKey, $0)
+                } == 0
+        }
+        guard valid else { return nil }
+        return key
+    }
+}

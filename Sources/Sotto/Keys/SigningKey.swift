@@ -1,0 +1,78 @@
+import CSodium
+
+/// An Ed25519 key pair (RFC 8032 §5.1), kept as its 32-byte seed.
+public final class SigningKey: Sendable {
+    private let secret: SecretBytes  // libsodium's 64 bytes: seed ‖ public
+    /// The 32-byte public key.
+    public let publicKey: [UInt8]
+
+    /// The pair of a 32-byte seed.
+    public init(seed: borrowing SecretBytes) {
+        precondition(seed.count == 32)
+        var publicKey = [UInt8](repeating: 0, count: 32)
+        secret = SecretBytes(count: 64) { memory in
+            _ = seed.withPointer {
+                crypto_sign_ed25519_seed_keypair(
+                    &publicKey, memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0)
+            }
+        }
+        self.publicKey = publicKey
+    }
+
+    /// The 64-byte signature over `message`.
+    public func sign(_ message: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+            _ = secret.withPointer {
+                crypto_sign_ed25519_detached(
+                    buffer.baseAddress!, nil, message, UInt64(message.count), $0)
+            }
+            count = 64
+        }
+    }
+
+    /// Lends the 32-byte seed to `body`.
+    public func withSeed<T: ~Copyable, E: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(E) -> T
+    ) throws(E) -> T {
+        try secret.withBytes { bytes throws(E) in
+            try body(UnsafeRawBufferPointer(rebasing: bytes[..<32]))
+        }
+    }
+}
+
+/// Whether `signature` (64 bytes) is the Ed25519 signature of `message` under `publicKey` (32 bytes).
+///
+/// libsodium refuses small-order keys and non-canonical encodings.
+public func verifySignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8])
+    -> Bool
+{
+    Sodium.start()
+    return signature.count == 64 && publicKey.count == 32
+        && crypto_sign_ed25519_verify_detached(
+            signature, message, UInt64(message.count), publicKey) == 0
+}
+
+/// The X25519 form of an Ed25519 public key; `nil` for a key of small order or off the curve.
+public func x25519PublicKey(fromEd25519 publicKey: [UInt8]) -> [UInt8]? {
+    Sodium.start()
+    guard publicKey.count == 32 else { return nil }
+    var result = [UInt8](repeating: 0, count: 32)
+    return crypto_sign_ed25519_pk_to_curve25519(&result, publicKey) == 0 ? result : nil
+}
+
+/// The X25519 scalar of an Ed25519 seed (RFC 8032 §5.1.5's hash, clamped).
+public func x25519Secret(fromEd25519Seed seed: borrowing SecretBytes) -> SecretBytes {
+    let key = SecretBytes(count: 64) { memory in
+        var publicKey = [UInt8](repeating: 0, count: 32)
+        _ = seed.withPointer {
+            crypto_sign_ed25519_seed_keypair(
+                &publicKey, memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0)
+        }
+    }
+    return SecretBytes(count: 32) { memory in
+        _ = key.withPointer {
+            crypto_sign_ed25519_sk_to_curve25519(
+                memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0)
+        }
+    }
+}

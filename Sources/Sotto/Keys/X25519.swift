@@ -1,0 +1,35 @@
+import CSodium
+
+/// X25519 (RFC 7748 §5), refusing the all-zero shared secret everywhere.
+public enum X25519 {
+    /// The 32-byte public key of a 32-byte secret.
+    public static func publicKey(of secret: borrowing SecretBytes) -> [UInt8] {
+        precondition(secret.count == 32)
+        var result = [UInt8](repeating: 0, count: 32)
+        _ = secret.withPointer { crypto_scalarmult_curve25519_base(&result, $0) }
+        return result
+    }
+
+    /// The 32-byte shared secret, or `nil` where it is zero: `publicKey` is of low order.
+    public static func sharedSecret(
+        _ secret: borrowing SecretBytes, _ publicKey: [UInt8]
+    ) -> SecretBytes? {
+        precondition(secret.count == 32 && publicKey.count == 32)
+        var valid = false
+        let shared = SecretBytes(count: 32) { memory in
+            valid =
+                secret.withPointer {
+                    crypto_scalarmult_curve25519(
+                        memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0, publicKey)
+                } == 0
+        }
+        guard valid else { return nil }
+        return shared
+    }
+
+    /// Whether a 32-byte public key has low order, so that every secret gives zero with it.
+    public static func isLowOrder(_ publicKey: [UInt8]) -> Bool {
+        let secret = SecretBytes(randomCount: 32)
+        return sharedSecret(secret, publicKey) == nil
+    }
+}

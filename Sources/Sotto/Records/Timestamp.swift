@@ -1,0 +1,63 @@
+import Glibc
+
+/// A moment in whole seconds, written in RFC 3339 form in UTC: `2026-11-21T09:30:00Z`.
+public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// Seconds since 1970-01-01T00:00:00Z, without leap seconds.
+    public let seconds: Int64
+
+    /// A moment so many seconds after 1970 began.
+    public init(seconds: Int64) { self.seconds = seconds }
+
+    /// The system clock's time.
+    public static func now() -> Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(seconds: Int64(now.tv_sec))
+    }
+
+    /// Reads `YYYY-MM-DDTHH:MM:SSZ`, with a fraction of a second that is dropped; `nil` for any other form,
+    /// any other zone, or a day that does not exist.
+    public init?(_ text: String) {
+        let characters = Array(text.utf8)
+        guard characters.count >= 20, characters.last == UInt8(ascii: "Z") else { return nil }
+        func number(_ range: Range<Int>) -> Int32? {
+            characters[range].reduce(Optional(0)) { sum, digit in
+                guard let sum, (0x30...0x39).contains(digit) else { return nil }
+                return sum * 10 + Int32(digit - 0x30)
+            }
+        }
+        for (place, separator) in [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":")] {
+            guard characters[place] == separator.utf8.first! else { return nil }
+        }
+        let fraction = characters[19..<(characters.count - 1)]
+        guard
+            fraction.isEmpty
+                || fraction.first == UInt8(ascii: ".") && fraction.count > 1
+                    && fraction.dropFirst().allSatisfy({ (0x30...0x39).contains($0) }),
+            let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            hour < 24, minute < 60, second < 60
+        else { return nil }
+        var parts = tm()
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day)
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second)
+        seconds = Int64(timegm(&parts))
+        // timegm carries the 31st of February over into March; a day that moved did not exist.
+        guard parts.tm_mon == month - 1, parts.tm_mday == day else { return nil }
+    }
+
+    public var description: String {
+        var time = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&time, &parts)
+        func pad(_ value: Int32, _ width: Int) -> String {
+            let digits = String(value)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        return pad(parts.tm_year + 1900, 4) + "-" + pad(parts.tm_mon + 1, 2) + "-"
+            + pad(parts.tm_mday, 2) + "T" + pad(parts.tm_hour, 2) + ":" + pad(parts.tm_min, 2) + ":"
+            + pad(parts.tm_sec, 2) + "Z"
+    }
+
+    public static func < (a: Timestamp, b: Timestamp) -> Bool { a.seconds < b.seconds }
+}

@@ -1,0 +1,43 @@
+import CSodium
+import Crypto
+import CryptoExtras
+
+/// HKDF-SHA256 (RFC 5869) from a secret to a secret.
+///
+/// An absent salt and one of zeros are the same (RFC 5869 §2.2).
+public func hkdfSHA256(
+    _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
+) -> SecretBytes {
+    secret.withBytes { bytes in
+        let key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: bytes), salt: salt, info: Array(info.utf8),
+            outputByteCount: count)
+        return SecretBytes(copying: key)
+    }
+}
+
+/// SHA-256 of `bytes`.
+public func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+
+/// SHA-512 of `bytes`.
+public func sha512(_ bytes: [UInt8]) -> [UInt8] { Array(SHA512.hash(data: bytes)) }
+
+/// PBKDF2-HMAC-SHA512 (RFC 8018 §5.2), 64 bytes.
+func pbkdf2SHA512(password: [UInt8], salt: [UInt8], rounds: Int) -> SecretBytes {
+    do {
+        let key = try KDF.Insecure.PBKDF2.deriveKey(
+            from: password, salt: salt, using: .sha512, outputByteCount: 64,
+            unsafeUncheckedRounds: rounds)
+        return SecretBytes(copying: key)
+    } catch {
+        preconditionFailure("PBKDF2 refuses 64 bytes of output")
+    }
+}
+
+extension SecretBytes {
+    fileprivate init(copying key: SymmetricKey) {
+        self.init(count: key.bitCount / 8) { memory in
+            key.withUnsafeBytes { memory.copyMemory(from: $0) }
+        }
+    }
+}

@@ -1,0 +1,2 @@
+internal import NIOPosix
+enum X { static func f() { _ = MultiThreadedEventLoopGroup.singleton } }

@@ -1,0 +1,114 @@
+import Glibc
+
+/// A file that takes its name only when it is complete and synchronised.
+///
+/// It is made without a name (`O_TMPFILE`) in the directory where it will stand, so that not even
+/// `kill -9` leaves a part of it; on a file system without that, under a temporary name that a signal
+/// handler removes. Its mode is 0600.
+final class AtomicFile {
+    let descriptor: Int32
+    private let path: String
+    private let replacing: Bool
+    private var temporary: String?
+    private var isCommitted = false
+
+    /// Begins a file that will be `path`. With `replacing` false an existing file is left alone and is a
+    /// failure, now or at ``commit()``.
+    init(path: String, replacing: Bool) throws(Failure) {
+        self.path = path
+        self.replacing = replacing
+        if !replacing, access(path, F_OK) == 0 { throw Self.exists(path) }
+        let directory = Self.directory(of: path)
+        let unnamed = open(directory, O_TMPFILE_ | O_RDWR | O_CLOEXEC, 0o600)
+        if unnamed >= 0 {
+            descriptor = unnamed
+            return
+        }
+        guard errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL else {
+            throw Failure(Self.status(errno), "cannot create \(path): \(Failure.text(of: errno))")
+        }
+        var template = Array((path + ".XXXXXX").utf8CString)
+        let named = mkstemp(&template)
+        guard named >= 0 else {
+            throw Failure(Self.status(errno), "cannot create \(path): \(Failure.text(of: errno))")
+        }
+        let name = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        Interrupts.removeOnSignal(name)
+        temporary = name
+        descriptor = named
+    }
+
+    deinit {
+        close(descriptor)
+        if !isCommitted, let temporary {
+            unlink(temporary)
+            Interrupts.keepOnSignal()
+        }
+    }
+
+    /// Synchronises the file and gives it its name.
+    func commit() throws(Failure) {
+        guard fsync(descriptor) == 0 else { throw Failure(errno: errno, "write", path) }
+        if let temporary {
+            if replacing {
+                guard rename(temporary, path) == 0 else {
+                    throw Failure(errno: errno, "create", path)
+                }
+            } else {
+                guard link(temporary, path) == 0 else { throw linkFailure() }
+                unlink(temporary)
+            }
+            isCommitted = true
+            Interrupts.keepOnSignal()
+        } else {
+            try giveName()
+            isCommitted = true
+        }
+        // The name itself is on disk once its directory is.
+        let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if directory >= 0 {
+            fsync(directory)
+            close(directory)
+        }
+    }
+
+    private func giveName() throws(Failure) {
+        let source = "/proc/self/fd/\(descriptor)"
+        if linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 { return }
+        guard errno == EEXIST, replacing else { throw linkFailure() }
+        // linkat(2) never replaces: link beside the old file, then rename over it.
+        for attempt in 0..<100 {
+            let beside = "\(path).\(getpid()).\(attempt)"
+            if linkat(AT_FDCWD, source, AT_FDCWD, beside, AT_SYMLINK_FOLLOW) == 0 {
+                if rename(beside, path) == 0 { return }
+                let code = errno
+                unlink(beside)
+                throw Failure(errno: code, "create", path)
+            }
+            guard errno == EEXIST else { break }
+        }
+        throw linkFailure()
+    }
+
+    private func linkFailure() -> Failure {
+        errno == EEXIST ? Self.exists(path) : Failure(errno: errno, "create", path)
+    }
+
+    private static func exists(_ path: String) -> Failure {
+        Failure(
+            .cannotCreate, "\(path) exists and is never overwritten",
+            hint: "choose another name, or move the old file away")
+    }
+
+    private static func status(_ code: Int32) -> ExitStatus {
+        code == EACCES || code == EPERM ? .permission : .cannotCreate
+    }
+
+    private static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+/// `O_TMPFILE`, which Swift does not import: a macro of two flags.
+private let O_TMPFILE_: Int32 = 0o20_000_000 | O_DIRECTORY

@@ -1,0 +1,100 @@
+import Sotto
+
+extension Failure {
+    /// The failure for an error of the core, or `nil` for an error from elsewhere.
+    init?(core error: any Error) {
+        switch error {
+        case let error as JSONError: self.init(error)
+        case let error as MnemonicError: self.init(error)
+        case let error as IdentityError: self.init(error)
+        case let error as CardError: self.init(error)
+        case let error as ContactURIError: self.init(error)
+        case let error as EnvelopeError: self.init(error)
+        default: return nil
+        }
+    }
+
+    init(_ error: JSONError) {
+        switch error {
+        case .malformed(let offset): self.init(.malformed, "not JSON (byte \(offset))")
+        case .invalidText(let offset):
+            self.init(.malformed, "text that is not UTF-8 (byte \(offset))")
+        case .duplicateMember(let offset):
+            self.init(.malformed, "a JSON member occurs twice (byte \(offset))")
+        case .tooDeep(let offset):
+            self.init(.malformed, "JSON nested deeper than \(JSON.maximumDepth) (byte \(offset))")
+        case .numberOutOfRange(let offset):
+            self.init(.malformed, "a JSON number out of range (byte \(offset))")
+        }
+    }
+
+    init(_ error: MnemonicError) {
+        switch error {
+        case .wordCount(let count):
+            self.init(.malformed, "\(count) words, where 12, 15, 18, 21 or 24 are expected")
+        case .unknownWord(let position, let suggestion):
+            self.init(
+                .malformed, "word \(position) is not in the word list",
+                hint: suggestion.map { "the nearest word is \"\($0)\"" })
+        case .checksum:
+            self.init(
+                .malformed, "the words are all in the list, but their checksum is wrong",
+                hint: "look for a word that was exchanged or moved")
+        case .ambiguous(let lists):
+            self.init(
+                .malformed, "the words are in more than one list",
+                hint: "name it: --language " + lists.map(\.rawValue).joined(separator: " or "))
+        }
+    }
+
+    init(_ error: IdentityError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not an identity: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "an identity of version \(version)",
+                hint: "it was made by a newer sotto; this one reads version 1")
+        case .inconsistent: self.init(.malformed, "the identity's id does not belong to its keys")
+        }
+    }
+
+    init(_ error: CardError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not a card: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "a card of version \(version)",
+                hint: "it was made by a newer sotto; this one reads version 1")
+        case .signature:
+            self.init(
+                .authentication, "the card's signature does not belong to its id and content",
+                hint: "it was changed on its way; ask for it again")
+        }
+    }
+
+    init(_ error: ContactURIError) {
+        switch error {
+        case .scheme: self.init(.malformed, "not a sotto: URI")
+        case .id: self.init(.malformed, "the URI's id is malformed")
+        case .x25519: self.init(.malformed, "the URI's key is missing or malformed")
+        case .duplicate(let name):
+            self.init(.malformed, "the URI's parameter \"\(name)\" occurs twice")
+        case .encoding(let name):
+            self.init(.malformed, "the URI's parameter \"\(name)\" is malformed")
+        }
+    }
+
+    init(_ error: EnvelopeError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not an envelope: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "an envelope of version \(version)",
+                hint: "it was made by a newer sotto; this one reads version 1")
+        case .suite: self.init(.malformed, "an envelope of a suite that this version does not have")
+        }
+    }
+}

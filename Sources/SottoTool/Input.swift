@@ -1,0 +1,137 @@
+import Glibc
+public import Sotto
+
+/// A file or stdin, read in blocks.
+public final class Input: ByteSource {
+    private let descriptor: Int32
+    /// What people call it.
+    public let name: String
+
+    /// Opens `path`; `-` and `nil` are stdin.
+    public init(path: String?) throws(Failure) {
+        guard let path, path != "-" else {
+            descriptor = 0
+            name = "standard input"
+            return
+        }
+        name = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(errno: errno, "read", path) }
+        var status = stat()
+        if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw Failure(.noInput, "cannot read \(path): is a directory")
+        }
+    }
+
+    deinit { if descriptor > 0 { close(descriptor) } }
+
+    /// Whether it is a terminal, where a person types.
+    public var isTerminal: Bool { Terminal.isTerminal(descriptor) }
+
+    /// The device and inode, to find an output that is the same file.
+    var identity: (dev_t, ino_t)? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return (status.st_dev, status.st_ino)
+    }
+
+    /// Reads what is there, at most the buffer's size; 0 at the end.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            if errno != EINTR { throw Failure(errno: errno, "read", name) }
+        }
+    }
+
+    /// Everything up to the end.
+    ///
+    /// Throws a failure with status 65 for more than `limit` bytes.
+    public func readAll(limit: Int) throws(Failure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            var block = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                let count = try block.withUnsafeMutableBytes { try read(into: $0) }
+                if count == 0 { return bytes }
+                guard bytes.count + count <= limit else {
+                    throw Failure(.malformed, "\(name) is longer than \(limit) bytes")
+                }
+                bytes += block[..<count]
+            }
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.bug, "unexpected error while reading \(name)")
+        }
+    }
+}
+
+/// Lines of a source, without their line feeds, each at most `limit` bytes.
+public struct LineReader: ~Copyable {
+    /// What the next line is.
+    public enum Line {
+        /// A line, without its line feed.
+        case line([UInt8])
+        /// A line over the limit; it was skipped, not kept.
+        case tooLong
+    }
+
+    private let source: any ByteSource
+    private let limit: Int
+    private var block = [UInt8](repeating: 0, count: 64 << 10)
+    private var start = 0
+    private var end = 0
+    private var atEnd = false
+    /// The number of the line last returned, from 1.
+    public private(set) var number = 0
+
+    /// Reads `source`, starting with bytes that were read from it before.
+    public init(_ source: any ByteSource, limit: Int, beginning: [UInt8] = []) {
+        self.source = source
+        self.limit = limit
+        if !beginning.isEmpty {
+            block = beginning
+            end = beginning.count
+        }
+    }
+
+    /// Whether another call of ``next()`` may have to wait for input.
+    public var mustWait: Bool {
+        !atEnd && !block[start..<end].contains(UInt8(ascii: "\n"))
+    }
+
+    /// The next line, or `nil` after the last.
+    public mutating func next() throws -> Line? {
+        var line: [UInt8] = []
+        var isTooLong = false
+        while true {
+            if start < end {
+                let rest = block[start..<end]
+                let feed = rest.firstIndex(of: UInt8(ascii: "\n"))
+                let piece = rest[..<(feed ?? end)]
+                if line.count + piece.count > limit {
+                    isTooLong = true
+                    line = []
+                } else if !isTooLong {
+                    line += piece
+                }
+                start = feed.map { $0 + 1 } ?? end
+                if feed != nil { break }
+            }
+            if atEnd {
+                if line.isEmpty && !isTooLong { return nil }
+                break
+            }
+            if block.count < 64 << 10 { block = [UInt8](repeating: 0, count: 64 << 10) }
+            let source = source
+            end = try block.withUnsafeMutableBytes { try source.read(into: $0) }
+            start = 0
+            atEnd = end == 0
+        }
+        number += 1
+        return isTooLong ? .tooLong : .line(line)
+    }
+}

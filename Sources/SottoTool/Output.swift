@@ -1,0 +1,149 @@
+import Glibc
+public import Sotto
+
+/// Where a tool's result goes: stdout, or a file that appears whole or not at all.
+public final class Output {
+    private enum Destination {
+        case descriptor(Int32)
+        case file(AtomicFile)
+    }
+    private let destination: Destination
+    private let name: String
+    private var buffer: [UInt8] = []
+
+    /// What the bytes are, which decides what a terminal gets to see.
+    public enum Content: Sendable {
+        /// Text, lines of JSON, armor.
+        case text
+        /// Anything; refused on a terminal.
+        case binary
+    }
+
+    /// Opens `path`. `nil` is stdout, where binary content is refused if that is a terminal; `-` is stdout
+    /// always; a device or pipe is written directly; any other path is an ``AtomicFile``.
+    ///
+    /// Throws when the path names the same file as one of `inputs`.
+    public init(
+        path: String?, content: Content, inputs: [Input] = [], replacing: Bool = true
+    ) throws(Failure) {
+        guard let path, path != "-" else {
+            if path == nil, content == .binary, Terminal.isTerminal(1) {
+                throw Failure(
+                    .usage, "refusing to write binary data to the terminal",
+                    hint: "redirect it, name a file with -o, or force it with -o -")
+            }
+            destination = .descriptor(1)
+            name = "standard output"
+            return
+        }
+        name = path
+        var status = stat()
+        if stat(path, &status) == 0 {
+            if inputs.contains(where: {
+                $0.identity.map { $0 == (status.st_dev, status.st_ino) } ?? false
+            }) {
+                throw Failure(.usage, "the output \(path) is also the input")
+            }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                throw Failure(.cannotCreate, "cannot create \(path): is a directory")
+            }
+            if status.st_mode & S_IFMT != S_IFREG {
+                let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+                guard descriptor >= 0 else { throw Failure(errno: errno, "write", path) }
+                destination = .descriptor(descriptor)
+                return
+            }
+        }
+        destination = .file(try AtomicFile(path: path, replacing: replacing))
+    }
+
+    /// Whether what is written shows on a terminal.
+    public var isTerminal: Bool {
+        if case .descriptor(let descriptor) = destination {
+            Terminal.isTerminal(descriptor)
+        } else {
+            false
+        }
+    }
+
+    private var descriptor: Int32 {
+        switch destination {
+        case .descriptor(let descriptor): descriptor
+        case .file(let file): file.descriptor
+        }
+    }
+
+    /// Writes all of `bytes`, small ones through a buffer.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+        if buffer.count + bytes.count < 64 << 10 {
+            buffer.append(contentsOf: bytes)
+            return
+        }
+        try flush()
+        try Self.writeAll(bytes, to: descriptor, name: name)
+    }
+
+    /// Writes all of `bytes`.
+    public func write(_ bytes: [UInt8]) throws(Failure) {
+        var failure: Failure?
+        bytes.withUnsafeBytes { buffer in
+            do throws(Failure) { try write(buffer) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Writes a record on a line of its own and flushes it. On a terminal its control characters are
+    /// already escapes: JSON has none.
+    public func writeLine(_ record: JSONObject) throws(Failure) {
+        try write(record.serialized() + [UInt8(ascii: "\n")])
+        try flush()
+    }
+
+    /// Writes text for people, escaping control characters when they would reach a terminal.
+    public func writeText(_ text: String) throws(Failure) {
+        try write(Array((isTerminal ? Terminal.escapingControls(text) : text).utf8))
+    }
+
+    /// Hands buffered bytes to the system.
+    public func flush() throws(Failure) {
+        guard !buffer.isEmpty else { return }
+        defer { buffer.removeAll(keepingCapacity: true) }
+        var failure: Failure?
+        buffer.withUnsafeBytes { bytes in
+            do throws(Failure) {
+                try Self.writeAll(bytes, to: descriptor, name: name)
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Ends the output: a file is synchronised and takes its name; stdout is closed, so that an error that
+    /// the system reports late is not lost. Without this call a file leaves no trace.
+    public func finish() throws(Failure) {
+        try flush()
+        switch destination {
+        case .file(let file): try file.commit()
+        case .descriptor(let descriptor):
+            // A duplicate is closed, so that the descriptor's number stays taken.
+            let copy = dup(descriptor)
+            if copy >= 0, close(copy) != 0, errno != EINTR {
+                throw Failure(errno: errno, "write", name)
+            }
+        }
+    }
+
+    static func writeAll(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, name: String
+    ) throws(Failure) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == EPIPE { throw .quiet }
+                throw Failure(errno: errno, "write", name)
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+}

@@ -1,0 +1,84 @@
+public import ArgumentParser
+import Glibc
+import Sotto
+
+/// A tool: flags are parsed once, then ``execute()`` does the work.
+public protocol Program: ParsableCommand {
+    /// Does what the flags say. Throws a ``Failure``, or an error of the core that `failure(for:)` knows.
+    mutating func execute() throws
+}
+
+extension Program {
+    public mutating func run() throws { try execute() }
+
+    /// The tool's name, as its messages begin.
+    public static var toolName: String { configuration.commandName ?? "sotto" }
+
+    /// The entry point of a program whose root command this is.
+    public static func main() {
+        ProgramRuntime.prepare()
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            Glibc.exit(
+                ProgramRuntime.end(error, tool: toolName) {
+                    Self.exitCode(for: $0).rawValue
+                } text: {
+                    Self.fullMessage(for: $0)
+                })
+        }
+        Glibc.exit(0)
+    }
+}
+
+/// What each program does before and after its work.
+enum ProgramRuntime {
+    static func prepare() {
+        // A closed pipe is met as EPIPE at the write, and ends a tool quietly.
+        signal(SIGPIPE, SIG_IGN)
+        umask(0o077)
+        // No core dumps: they would hold keys.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    }
+
+    /// Says what went wrong and returns the status to exit with.
+    static func end(
+        _ error: any Error, tool: String, code: (any Error) -> Int32, text: (any Error) -> String
+    ) -> Int32 {
+        if let failure = (error as? Failure) ?? Failure(core: error) {
+            report(failure, tool: tool)
+            return failure.status.rawValue
+        }
+        let message = text(error)
+        switch code(error) {
+        case 0:
+            // --help, --version and completion scripts are what was asked for.
+            let bytes = Array((message.hasSuffix("\n") ? message : message + "\n").utf8)
+            do throws(Failure) {
+                let output = try Output(path: "-", content: .text)
+                try output.write(bytes)
+                try output.finish()
+            } catch {
+                report(error, tool: tool)
+                return error.status.rawValue
+            }
+            return 0
+        default:
+            var lines = message.split(separator: "\n", omittingEmptySubsequences: false)[...]
+            if let first = lines.first, first.hasPrefix("Error: ") {
+                let text = first.dropFirst("Error: ".count)
+                Terminal.say("\(tool): error: \(text.prefix(1).lowercased() + text.dropFirst())")
+                lines = lines.dropFirst()
+            }
+            Terminal.say("\(tool): hint: \(tool) --help explains the options")
+            return ExitStatus.usage.rawValue
+        }
+    }
+
+    static func report(_ failure: Failure, tool: String) {
+        if !failure.message.isEmpty { Terminal.say("\(tool): error: \(failure.message)") }
+        if let hint = failure.hint { Terminal.say("\(tool): hint: \(hint)") }
+    }
+}

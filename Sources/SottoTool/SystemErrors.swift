@@ -1,0 +1,22 @@
+import Glibc
+
+extension Failure {
+    /// The system's text for an error number, beginning in lower case.
+    static func text(of code: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+        let text = buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+
+    /// The exit status that an error number stands for, and a hint where there is one.
+    static func meaning(of code: Int32) -> (ExitStatus, String?) {
+        switch code {
+        case ENOENT, ENOTDIR: (.noInput, nil)
+        case EACCES, EPERM: (.permission, nil)
+        case EEXIST, EISDIR, EROFS: (.cannotCreate, nil)
+        case ENOSPC, EDQUOT: (.ioError, "free some space, then run the same command again")
+        default: (.ioError, nil)
+        }
+    }
+}

@@ -1,0 +1,3 @@
+import ArgumentParser
+struct Tool: ParsableCommand { mutating func run() {} }
+Tool.main()
