@@ -25,6 +25,7 @@ let fullyStatic: [LinkerSetting] = [
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -72,13 +73,14 @@ let package = Package(
         .target(
             name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CZBar", "CPNG", "CJPEG"],
             swiftSettings: strict),
-        .target(name: "SottoState", dependencies: ["Sotto", grdb], swiftSettings: strict),
+        .target(
+            name: "SottoState", dependencies: ["Sotto", grdb, sqlite], swiftSettings: strict),
 
         .target(
             name: "SottoClient", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             swiftSettings: strict),
         .target(
-            name: "SottoServer", dependencies: ["Sotto", "SottoWire", grdb] + nio,
+            name: "SottoServer", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             swiftSettings: strict),
 
         program("keygen", [], link: fullyStatic),

@@ -1,0 +1,49 @@
+import Glibc
+
+/// An advisory lock (flock(2)) on a file of its own: the kernel gives it back however its holder ends.
+public final class FileLock {
+    private let descriptor: Int32
+    /// Whether this process holds it.
+    public private(set) var isHeld = false
+
+    /// The lock whose file is `path`, not yet taken.
+    public init(path: String) throws(StateError) {
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .cannotOpen(path: path, code: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Takes the lock if nobody else holds it; says whether it is held now.
+    public func tryLock() -> Bool {
+        if !isHeld { isHeld = flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+        return isHeld
+    }
+
+    /// Takes the lock, waiting at most `timeout` seconds; says whether it is held now.
+    public func lock(timeout: Double) -> Bool {
+        let deadline = Monotonic.seconds() + timeout
+        while !tryLock() {
+            let left = deadline - Monotonic.seconds()
+            guard left > 0 else { return false }
+            usleep(UInt32(min(left, 0.02) * 1e6))
+        }
+        return true
+    }
+
+    /// Gives the lock back.
+    public func unlock() {
+        if isHeld { flock(descriptor, LOCK_UN) }
+        isHeld = false
+    }
+}
+
+/// The clock that no one can set, for timeouts.
+public enum Monotonic {
+    /// Seconds since some moment, running on through suspension.
+    public static func seconds() -> Double {
+        var now = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &now)
+        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+    }
+}

@@ -1,3 +1,0 @@
-import GRDB
-import Sotto
-enum X { static func f() throws { _ = try DatabaseQueue() } }

@@ -1,0 +1,96 @@
+import GRDB
+import GRDBSQLite
+
+/// A prepared statement: bind from 1, step, read columns from 0, reset.
+package struct PreparedStatement {
+    let handle: SQLiteStatement
+    let path: String
+
+    /// Binds an integer.
+    package func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
+
+    /// Binds bytes as a BLOB, copied.
+    package func bind(_ index: Int32, _ bytes: [UInt8]) {
+        if bytes.isEmpty {
+            sqlite3_bind_zeroblob(handle, index, 0)
+        } else {
+            sqlite3_bind_blob(handle, index, bytes, Int32(bytes.count), transient)
+        }
+    }
+
+    /// Binds text, copied.
+    package func bind(_ index: Int32, _ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                _ = sqlite3_bind_text(handle, index, $0.baseAddress, Int32($0.count), transient)
+            }
+        }
+    }
+
+    /// Binds NULL.
+    package func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
+
+    /// Goes to the next row and says whether there is one.
+    package func step() throws(StateError) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default:
+            let code = sqlite3_extended_errcode(sqlite3_db_handle(handle))
+            sqlite3_reset(handle)
+            throw StateError(sqlite: code, path)
+        }
+    }
+
+    /// Steps a statement without rows to its end and resets it.
+    package func run() throws(StateError) {
+        while try step() {}
+        reset()
+    }
+
+    /// Makes the statement ready to be bound and stepped again.
+    package func reset() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    /// An integer column of the row; 0 for NULL.
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    /// Whether a column of the row is NULL.
+    package func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    /// The bytes of a BLOB or text column of the row.
+    package func bytes(_ column: Int32) -> [UInt8] {
+        guard let start = sqlite3_column_blob(handle, column) else { return [] }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    /// The text of a column of the row.
+    package func text(_ column: Int32) -> String {
+        String(decoding: bytes(column), as: UTF8.self)
+    }
+}
+
+/// SQLITE_TRANSIENT, a macro with a cast that Swift does not import: SQLite copies what is bound.
+private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+extension StateError {
+    /// The error of an extended SQLite result code on a file.
+    init(sqlite code: Int32?, _ path: String) {
+        let code = code ?? SQLITE_ERROR
+        switch code & 0xFF {
+        case SQLITE_BUSY, SQLITE_LOCKED: self = .locked(what: path)
+        case SQLITE_FULL: self = .full(path: path)
+        case SQLITE_IOERR: self = .inputOutput(path: path, code: code)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(path: path)
+        case SQLITE_CANTOPEN: self = .cannotOpen(path: path, code: 0)
+        case SQLITE_READONLY, SQLITE_PERM: self = .cannotOpen(path: path, code: 13)
+        default: self = .unexpected(path: path, code: code)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Glibc
+
+/// The directory that holds this user's state, open to nobody else.
+public struct StateDirectory: Sendable {
+    /// Where it is.
+    public let path: String
+
+    /// `$SOTTO_HOME`, else `$XDG_STATE_HOME/sotto`, else `~/.local/state/sotto`; made when it is missing.
+    public static func standard() throws(StateError) -> StateDirectory {
+        func variable(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let home = variable("SOTTO_HOME") { return try StateDirectory(path: home) }
+        if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") {
+            return try StateDirectory(path: state + "/sotto")
+        }
+        guard let home = variable("HOME") else { throw .noHome }
+        return try StateDirectory(path: home + "/.local/state/sotto")
+    }
+
+    /// The directory `path`, made with mode 0700, and its parents too, when it is missing.
+    ///
+    /// Throws ``StateError/notPrivate(path:)`` when it exists and its mode lets others in.
+    public init(path: String) throws(StateError) {
+        self.path = path
+        var status = stat()
+        if stat(path, &status) != 0 {
+            try Self.make(path)
+            guard stat(path, &status) == 0 else { throw .cannotOpen(path: path, code: errno) }
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw .cannotOpen(path: path, code: ENOTDIR)
+        }
+        guard status.st_mode & 0o077 == 0 else { throw .notPrivate(path: path) }
+    }
+
+    private static func make(_ path: String) throws(StateError) {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            throw .cannotOpen(path: path, code: errno)
+        }
+        try make(String(path[..<slash]))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw .cannotOpen(path: path, code: errno)
+        }
+    }
+
+    /// The path of a file in the directory.
+    public func file(_ name: String) -> String { path + "/" + name }
+}

@@ -1,0 +1,69 @@
+/// Why local state cannot be read or written.
+public enum StateError: Error, Sendable, Equatable {
+    /// Another process held `what` for longer than the lock timeout.
+    case locked(what: String)
+    /// There is no home directory to put the state in.
+    case noHome
+    /// The directory `path` can be used by others than its owner.
+    case notPrivate(path: String)
+    /// `path` cannot be created or opened; `code` is the system's error number.
+    case cannotOpen(path: String, code: Int32)
+    /// `path` was written by a later version, and was not touched.
+    case newerVersion(path: String)
+    /// SQLite does not keep its promise to synchronise `path` at each commit.
+    case notDurable(path: String)
+    /// There is no room for `path` to grow; what it held is unharmed.
+    case full(path: String)
+    /// Reading or writing `path` failed; `code` is SQLite's extended result code.
+    case inputOutput(path: String, code: Int32)
+    /// `path` is not a database, or is damaged.
+    case damaged(path: String)
+    /// A sealed record in `path` does not open under this identity.
+    case unsealable(path: String)
+    /// SQLite refused a statement of ours on `path`.
+    case unexpected(path: String, code: Int32)
+}
+
+extension StateError {
+    /// What went wrong, in the form of a tool's error message.
+    public var message: String {
+        switch self {
+        case .locked(let what): "\(what) is in use by another process"
+        case .noHome: "there is no directory for the state"
+        case .notPrivate(let path): "the state directory \(path) is open to others"
+        case .cannotOpen(let path, _): "cannot open \(path)"
+        case .newerVersion(let path): "\(path) was written by a newer sotto"
+        case .notDurable(let path): "the database \(path) does not synchronise its commits"
+        case .full(let path): "no space is left for \(path)"
+        case .inputOutput(let path, let code): "cannot read or write \(path) (SQLite \(code))"
+        case .damaged(let path): "\(path) is damaged, or not a database"
+        case .unsealable(let path): "a record in \(path) does not open under this identity"
+        case .unexpected(let path, let code): "unexpected SQLite error \(code) on \(path)"
+        }
+    }
+
+    /// What to do about it.
+    public var hint: String? {
+        switch self {
+        case .locked: "run the same command again, or wait longer with --lock-timeout"
+        case .noHome: "set SOTTO_HOME to a directory"
+        case .notPrivate(let path): "chmod 700 \(path)"
+        case .newerVersion: "use that version; the file was not touched"
+        case .full: "free some space, then run the same command again"
+        case .damaged, .unsealable: "move the file away; a new one is made"
+        case .cannotOpen, .notDurable, .inputOutput, .unexpected: nil
+        }
+    }
+
+    /// The number of the exit status, as sysexits(3) has it.
+    public var status: Int32 {
+        switch self {
+        case .locked: 75
+        case .noHome, .newerVersion, .notDurable: 78
+        case .notPrivate: 77
+        case .cannotOpen(_, let code): code == 13 || code == 1 ? 77 : 73
+        case .full, .inputOutput, .damaged, .unsealable: 74
+        case .unexpected: 70
+        }
+    }
+}
