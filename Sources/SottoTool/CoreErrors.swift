@@ -14,6 +14,9 @@ extension Failure {
         case let error as SignedStreamError: self.init(error)
         case let error as SealedError: self.init(error)
         case let error as PaddingError: self.init(error)
+        case let error as any ReportableError:
+            self.init(
+                ExitStatus(rawValue: error.status) ?? .bug, error.message, hint: error.hint)
         default: return nil
         }
     }

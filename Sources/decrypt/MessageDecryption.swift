@@ -71,7 +71,8 @@ struct MessageDecryption {
             return try open(record)
         } catch {
             // A line's own failure; one of the state or the disk ends the whole work.
-            guard let failure = Failure(core: error) ?? (error as? Failure) else { throw error }
+            guard !(error is StateError), let failure = (error as? Failure) ?? Failure(core: error)
+            else { throw error }
             return .failed(failure, id: id)
         }
     }
