@@ -1,0 +1,145 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What X3DH or PQXDH gives both sides: where a session begins.
+struct KeyAgreement: Sendable {
+    /// SK, 32 bytes.
+    let secret: RatchetSecret
+    /// IK_initiator ‖ IK_responder, 64 bytes.
+    let associatedData: [UInt8]
+
+    /// SK = HKDF-SHA256(0xFF × 32 ‖ DH1 ‖ DH2 ‖ DH3 [‖ DH4] [‖ SS], salt 0 × 32, info, 32)
+    /// (X3DH §2.2, PQXDH §2.2).
+    init(
+        exchanges: [RatchetSecret], sharedSecret: SymmetricKey? = nil, initiator: [UInt8],
+        responder: [UInt8]
+    ) {
+        var material = [UInt8](repeating: 0xFF, count: 32)
+        defer { wipe(&material) }
+        for exchange in exchanges {
+            exchange.withPointer { material += UnsafeBufferPointer(start: $0, count: 32) }
+        }
+        sharedSecret?.withUnsafeBytes { material += $0 }
+        let info =
+            sharedSecret == nil ? "ratchet/x3dh/v1" : "ratchet_CURVE25519_SHA-256_ML-KEM-1024"
+        secret = RatchetSecret(
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: material),
+                salt: [UInt8](repeating: 0, count: 32), info: Array(info.utf8), outputByteCount: 32)
+        )
+        associatedData = initiator + responder
+    }
+
+    /// What the initiator sends along with the first messages.
+    struct Opening: Sendable, Equatable {
+        /// The initiator's Ed25519 identity key.
+        let identityKey: [UInt8]
+        /// The initiator's ephemeral X25519 key.
+        let ephemeralKey: [UInt8]
+        let signedPreKeyID: UInt32
+        let oneTimePreKeyID: UInt32?
+        /// ML-KEM-1024 ciphertext, 1568 bytes, and the key that it is for; `nil` for plain X3DH.
+        let kem: KEM?
+
+        struct KEM: Sendable, Equatable {
+            let ciphertext: [UInt8]
+            let preKeyID: UInt32
+        }
+    }
+
+    /// The initiator's side (X3DH §3.3, PQXDH §3.3): the agreement, and what to send along.
+    ///
+    /// The bundle's signatures have been verified. Throws ``RatchetError/lowOrderKey``.
+    static func initiate(
+        _ identity: Identity, _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair = RatchetKeyPair()
+    ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
+        let own = identity.agreementPair()
+        guard let theirs = x25519PublicKey(fromEd25519: bundle.identityKey) else {
+            throw .lowOrderKey
+        }
+        var exchanges = [
+            own.sharedSecret(bundle.signedPreKey.key), ephemeral.sharedSecret(theirs),
+            ephemeral.sharedSecret(bundle.signedPreKey.key),
+        ]
+        if let oneTime = bundle.oneTimePreKey {
+            exchanges.append(ephemeral.sharedSecret(oneTime.key))
+        }
+        let valid = exchanges.compactMap { $0 }
+        guard valid.count == exchanges.count else { throw .lowOrderKey }
+        var sharedSecret: SymmetricKey?
+        var kem: Opening.KEM?
+        if let preKey = bundle.pqSignedPreKey {
+            do {
+                let key = try MLKEM1024.PublicKey(rawRepresentation: preKey.key)
+                let result = try key.encapsulate()
+                sharedSecret = result.sharedSecret
+                kem = Opening.KEM(ciphertext: Array(result.encapsulated), preKeyID: preKey.id)
+            } catch {
+                throw .lowOrderKey
+            }
+        }
+        let agreement = KeyAgreement(
+            exchanges: valid, sharedSecret: sharedSecret,
+            initiator: identity.signingKey.publicKey, responder: bundle.identityKey)
+        return (
+            agreement,
+            Opening(
+                identityKey: identity.signingKey.publicKey, ephemeralKey: ephemeral.publicKey,
+                signedPreKeyID: bundle.signedPreKey.id, oneTimePreKeyID: bundle.oneTimePreKey?.id,
+                kem: kem)
+        )
+    }
+
+    /// The responder's side (X3DH §3.4, PQXDH §3.4). `oneTime` and `kemSeed` are those that the opening names.
+    static func respond(
+        _ identity: Identity, _ opening: Opening, signed: RatchetKeyPair, oneTime: RatchetKeyPair?,
+        kemKey: MLKEM1024.PrivateKey?
+    ) throws(RatchetError) -> KeyAgreement {
+        try respond(
+            own: identity.agreementPair(), publicKey: identity.signingKey.publicKey, opening,
+            signed: signed, oneTime: oneTime, kemKey: kemKey)
+    }
+
+    static func respond(
+        own: RatchetKeyPair, publicKey: [UInt8], _ opening: Opening, signed: RatchetKeyPair,
+        oneTime: RatchetKeyPair?, kemKey: MLKEM1024.PrivateKey?
+    ) throws(RatchetError) -> KeyAgreement {
+        guard let theirs = x25519PublicKey(fromEd25519: opening.identityKey) else {
+            throw .lowOrderKey
+        }
+        var exchanges = [
+            signed.sharedSecret(theirs), own.sharedSecret(opening.ephemeralKey),
+            signed.sharedSecret(opening.ephemeralKey),
+        ]
+        if let oneTime { exchanges.append(oneTime.sharedSecret(opening.ephemeralKey)) }
+        let valid = exchanges.compactMap { $0 }
+        guard valid.count == exchanges.count else { throw .lowOrderKey }
+        var sharedSecret: SymmetricKey?
+        if let kem = opening.kem {
+            guard let kemKey else { throw .noKey }
+            do {
+                sharedSecret = try kemKey.decapsulate(Data(kem.ciphertext))
+            } catch {
+                throw .authentication
+            }
+        }
+        return KeyAgreement(
+            exchanges: valid, sharedSecret: sharedSecret, initiator: opening.identityKey,
+            responder: publicKey)
+    }
+}
+
+extension Identity {
+    /// The X25519 form of the signing key, for X3DH.
+    func agreementPair() -> RatchetKeyPair {
+        let secret = signingKey.withSeed { seed in
+            x25519Secret(fromEd25519Seed: SecretBytes(copying: seed))
+        }
+        return RatchetKeyPair(secret: secret.withBytes { RatchetSecret($0) })
+    }
+}

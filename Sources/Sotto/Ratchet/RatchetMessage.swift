@@ -1,0 +1,52 @@
+/// The public part of a ratchet message (Double Ratchet §3.4).
+struct RatchetHeader: Sendable, Equatable {
+    /// The sender's current ratchet key, 32 bytes.
+    let publicKey: [UInt8]
+    /// The message's number in its chain, from 0.
+    let number: UInt32
+    /// The length of the sender's previous chain.
+    let previousLength: UInt32
+
+    /// `AD ‖ key ‖ u32be(number) ‖ u32be(previousLength)`: 104 bytes.
+    func authenticatedData(_ associatedData: [UInt8]) -> [UInt8] {
+        associatedData + publicKey + number.bigEndianBytes + previousLength.bigEndianBytes
+    }
+}
+
+/// An encrypted message of a session.
+public struct RatchetMessage: Sendable, Equatable {
+    let header: RatchetHeader
+    /// nonce (12) ‖ ciphertext ‖ tag (16), AES-256-GCM.
+    let combined: [UInt8]
+
+    /// The payload object: `ciphertext`, `ratchetPublicKey`, `chainLength` (the number + 1),
+    /// `previousChainLength`.
+    public var payload: JSONObject {
+        [
+            "ciphertext": .string(Base64.standard.encode(combined)),
+            "ratchetPublicKey": .string(Base64.standard.encode(header.publicKey)),
+            "chainLength": .integer(Int64(header.number) + 1),
+            "previousChainLength": .integer(Int64(header.previousLength)),
+        ]
+    }
+
+    init(header: RatchetHeader, combined: [UInt8]) {
+        self.header = header
+        self.combined = combined
+    }
+
+    /// Reads a payload object.
+    public init(payload: JSONObject) throws(RatchetError) {
+        guard let combined = payload["ciphertext"]?.string.flatMap({ Base64.standard.decode($0) }),
+            combined.count >= 28,
+            let key = payload["ratchetPublicKey"]?.string.flatMap({ Base64.standard.decode($0) }),
+            key.count == 32, let length = payload["chainLength"]?.integer,
+            let previous = payload["previousChainLength"]?.integer,
+            (1...Int64(Session.maximumCounter) + 1).contains(length),
+            (0...Int64(Session.maximumCounter)).contains(previous)
+        else { throw .payload }
+        header = RatchetHeader(
+            publicKey: key, number: UInt32(length - 1), previousLength: UInt32(previous))
+        self.combined = combined
+    }
+}

@@ -1,0 +1,213 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A Double Ratchet session with one peer, as a value: each operation changes a copy, which takes the
+/// session's place only after the message was authentic.
+public struct Session: Sendable {
+    /// How many messages one header may skip in a chain.
+    public static let maximumSkip = 256
+    /// How many keys of skipped messages are kept, over all chains; beyond, the oldest go.
+    public static let maximumStored = 256
+    /// Of how many old receiving chains keys are kept.
+    public static let maximumOldChains = 5
+    /// The last number of a message, 2³¹ − 1.
+    public static let maximumCounter = UInt32(Int32.max)
+
+    /// A chain for sending: its key, and the number of the next message.
+    struct SendingChain: Sendable {
+        var key: ChainKey
+        var number: UInt32 = 0
+    }
+
+    /// A chain for receiving: the peer's ratchet key, the chain's key, and the number of the next message.
+    struct ReceivingChain: Sendable {
+        let publicKey: [UInt8]
+        var key: ChainKey
+        var number: UInt32 = 0
+    }
+
+    /// The key of a message that was skipped.
+    struct SkippedKey: Sendable {
+        let publicKey: [UInt8]
+        let number: UInt32
+        let key: MessageKey
+    }
+
+    /// IK_initiator ‖ IK_responder, the Ed25519 keys: 64 bytes.
+    public let associatedData: [UInt8]
+    var root: RootKey
+    var pair: RatchetKeyPair
+    var sending: SendingChain?
+    var receiving: ReceivingChain?
+    /// The length of our previous sending chain.
+    var previousLength: UInt32 = 0
+    /// Oldest first.
+    var skipped: [SkippedKey] = []
+
+    init(
+        associatedData: [UInt8], root: RootKey, pair: RatchetKeyPair, sending: SendingChain?,
+        receiving: ReceivingChain?, previousLength: UInt32, skipped: [SkippedKey]
+    ) {
+        self.associatedData = associatedData
+        self.root = root
+        self.pair = pair
+        self.sending = sending
+        self.receiving = receiving
+        self.previousLength = previousLength
+        self.skipped = skipped
+    }
+
+    /// The initiator's session (Double Ratchet §3.3, RatchetInitAlice), which can send at once.
+    init(
+        initiatorWith agreement: KeyAgreement, theirSignedPreKey: [UInt8],
+        pair: RatchetKeyPair = RatchetKeyPair()
+    ) throws(RatchetError) {
+        let step = try RootKey(secret: agreement.secret).step(pair, theirSignedPreKey)
+        self.init(
+            associatedData: agreement.associatedData, root: step.root, pair: pair,
+            sending: SendingChain(key: step.chain), receiving: nil, previousLength: 0, skipped: [])
+    }
+
+    /// The responder's session (RatchetInitBob), which can send after the first message came.
+    init(responderWith agreement: KeyAgreement, signedPreKey: RatchetKeyPair) {
+        self.init(
+            associatedData: agreement.associatedData, root: RootKey(secret: agreement.secret),
+            pair: signedPreKey, sending: nil, receiving: nil, previousLength: 0, skipped: [])
+    }
+
+    /// Whether the peer has been heard from in this session.
+    public var hasReceived: Bool { receiving != nil }
+
+    // MARK: Sending
+
+    /// Encrypts `plaintext` under the next message key (Double Ratchet §3.4). Make the session durable
+    /// before the result leaves: no key may be used twice.
+    public mutating func encrypt(_ plaintext: [UInt8]) throws(RatchetError) -> RatchetMessage {
+        try encrypt(plaintext, nonce: AES.GCM.Nonce())
+    }
+
+    mutating func encrypt(
+        _ plaintext: [UInt8], nonce: AES.GCM.Nonce
+    ) throws(RatchetError) -> RatchetMessage {
+        guard var chain = sending else { throw .cannotSendYet }
+        guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
+        let header = RatchetHeader(
+            publicKey: pair.publicKey, number: chain.number, previousLength: previousLength)
+        let key = chain.key.messageKey
+        chain.key = chain.key.next
+        chain.number += 1
+        let combined: [UInt8]
+        do {
+            let box = try AES.GCM.seal(
+                plaintext, using: key.secret.symmetricKey, nonce: nonce,
+                authenticating: header.authenticatedData(associatedData))
+            combined = Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+        } catch {
+            preconditionFailure("AES-256-GCM refuses a 32-byte key")
+        }
+        sending = chain
+        return RatchetMessage(header: header, combined: combined)
+    }
+
+    // MARK: Receiving
+
+    /// Decrypts a message. When it throws, the session is exactly as it was.
+    public mutating func decrypt(_ message: RatchetMessage) throws(RatchetError) -> [UInt8] {
+        try decrypt(message) { RatchetKeyPair() }
+    }
+
+    mutating func decrypt(
+        _ message: RatchetMessage, newPair: () -> RatchetKeyPair
+    ) throws(RatchetError) -> [UInt8] {
+        var copy = self
+        let plaintext = try copy.step(message, newPair)
+        self = copy
+        return plaintext
+    }
+
+    /// The order of Double Ratchet §3.5: a skipped key, the Diffie-Hellman step, the skip, the message.
+    private mutating func step(
+        _ message: RatchetMessage, _ newPair: () -> RatchetKeyPair
+    ) throws(RatchetError) -> [UInt8] {
+        let header = message.header
+        if let place = skipped.firstIndex(where: {
+            $0.number == header.number && $0.publicKey == header.publicKey
+        }) {
+            let plaintext = try open(message, with: skipped[place].key)
+            skipped.remove(at: place)
+            return plaintext
+        }
+        if receiving?.publicKey != header.publicKey {
+            try skip(to: header.previousLength)
+            try turn(header.publicKey, newPair)
+        }
+        try skip(to: header.number)
+        guard var chain = receiving, chain.number == header.number else { throw .noKey }
+        guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
+        let plaintext = try open(message, with: chain.key.messageKey)
+        chain.key = chain.key.next
+        chain.number += 1
+        receiving = chain
+        return plaintext
+    }
+
+    private func open(
+        _ message: RatchetMessage, with key: MessageKey
+    ) throws(RatchetError) -> [UInt8] {
+        do {
+            let box = try AES.GCM.SealedBox(combined: message.combined)
+            return Array(
+                try AES.GCM.open(
+                    box, using: key.secret.symmetricKey,
+                    authenticating: message.header.authenticatedData(associatedData)))
+        } catch {
+            throw .authentication
+        }
+    }
+
+    /// Keeps the keys of the messages before `number` in the current receiving chain.
+    private mutating func skip(to number: UInt32) throws(RatchetError) {
+        guard var chain = receiving, chain.number < number else { return }
+        guard number - chain.number <= Self.maximumSkip else { throw .tooManySkipped }
+        while chain.number < number {
+            skipped.append(
+                SkippedKey(
+                    publicKey: chain.publicKey, number: chain.number, key: chain.key.messageKey))
+            chain.key = chain.key.next
+            chain.number += 1
+        }
+        receiving = chain
+        if skipped.count > Self.maximumStored {
+            skipped.removeFirst(skipped.count - Self.maximumStored)
+        }
+    }
+
+    /// The Diffie-Hellman step: a receiving chain for the peer's new key, a sending chain for a new one of ours.
+    private mutating func turn(
+        _ publicKey: [UInt8], _ newPair: () -> RatchetKeyPair
+    ) throws(RatchetError) {
+        let received = try root.step(pair, publicKey)
+        receiving = ReceivingChain(publicKey: publicKey, key: received.chain)
+        previousLength = sending?.number ?? 0
+        pair = newPair()
+        let sent = try received.root.step(pair, publicKey)
+        root = sent.root
+        sending = SendingChain(key: sent.chain)
+        forgetOldChains()
+    }
+
+    private mutating func forgetOldChains() {
+        var chains: [[UInt8]] = []
+        for key in skipped.reversed() where !chains.contains(key.publicKey) {
+            chains.append(key.publicKey)
+        }
+        guard chains.count > Self.maximumOldChains else { return }
+        let kept = chains[..<Self.maximumOldChains]
+        skipped.removeAll { !kept.contains($0.publicKey) }
+    }
+}
