@@ -91,7 +91,7 @@ let package = Package(
         program("qr", ["SottoQR"]),
         program("send", ["SottoClient", "SottoState", "SottoWire"]),
         program("recv", ["SottoClient", "SottoState", "SottoWire"]),
-        program("relay", ["SottoServer", "SottoWire"]),
+        program("relay", ["SottoServer", "SottoState", "SottoWire"]),
         program("sotto", [], link: fullyStatic),
 
         .testTarget(name: "SottoTests", dependencies: ["Sotto"], swiftSettings: strict),

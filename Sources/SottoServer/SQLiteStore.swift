@@ -293,7 +293,8 @@ final class SQLiteStore: Store {
             while try select.step() {
                 let body = select.bytes(2)
                 bytes += body.count
-                if page.messages.count == limit || bytes > WireLimits.fetchBytes && bytes > body.count
+                if page.messages.count == limit
+                    || bytes > WireLimits.fetchBytes && bytes > body.count
                 {
                     page.hasMore = true
                     break
