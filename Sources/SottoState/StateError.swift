@@ -1,3 +1,5 @@
+public import Sotto
+
 /// Why local state cannot be read or written.
 public enum StateError: Error, Sendable, Equatable {
     /// Another process held `what` for longer than the lock timeout.
@@ -24,7 +26,7 @@ public enum StateError: Error, Sendable, Equatable {
     case unexpected(path: String, code: Int32)
 }
 
-extension StateError {
+extension StateError: ReportableError {
     /// What went wrong, in the form of a tool's error message.
     public var message: String {
         switch self {

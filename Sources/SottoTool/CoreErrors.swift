@@ -2,7 +2,7 @@ import Sotto
 
 extension Failure {
     /// The failure for an error of the core, or `nil` for an error from elsewhere.
-    init?(core error: any Error) {
+    public init?(core error: any Error) {
         switch error {
         case let error as JSONError: self.init(error)
         case let error as MnemonicError: self.init(error)
@@ -10,6 +10,13 @@ extension Failure {
         case let error as CardError: self.init(error)
         case let error as ContactURIError: self.init(error)
         case let error as EnvelopeError: self.init(error)
+        case let error as AgeError: self.init(error)
+        case let error as SignedStreamError: self.init(error)
+        case let error as SealedError: self.init(error)
+        case let error as PaddingError: self.init(error)
+        case let error as any ReportableError:
+            self.init(
+                ExitStatus(rawValue: error.status) ?? .bug, error.message, hint: error.hint)
         default: return nil
         }
     }
@@ -95,6 +102,70 @@ extension Failure {
                 .malformed, "an envelope of version \(version)",
                 hint: "it was made by a newer sotto; this one reads version 1")
         case .suite: self.init(.malformed, "an envelope of a suite that this version does not have")
+        }
+    }
+
+    init(_ error: AgeError) {
+        switch error {
+        case .header(let part): self.init(.malformed, "not an age v1 file: malformed \(part)")
+        case .armor: self.init(.malformed, "malformed age armor")
+        case .noMatch:
+            self.init(
+                .noKey, "no identity opens this file",
+                hint: "it was encrypted for other keys; give yours with -i")
+        case .passphraseNeeded:
+            self.init(
+                .noKey, "the file is protected by a passphrase",
+                hint: "give it with --passphrase @ENV:NAME, @FD:N or @FILE:PATH")
+        case .wrongPassphrase: self.init(.noKey, "the passphrase is wrong")
+        case .workFactor(let logN):
+            self.init(
+                .malformed,
+                "the passphrase's work factor, 2^\(logN), needs more than is allowed or there",
+                hint: "at most 2^\(AgeScrypt.maximumLogN) is read")
+        case .headerAuthentication:
+            self.init(.authentication, "the header was changed: its authentication failed")
+        case .payload:
+            self.init(.authentication, "the content was changed: its authentication failed")
+        case .truncated: self.init(.authentication, "the file ends early")
+        case .mixedRecipients:
+            self.init(
+                .usage, "post-quantum and classic recipients cannot share a file",
+                hint: "--classic takes every card's classic key")
+        case .noRecipients: self.init(.usage, "no recipients")
+        }
+    }
+
+    init(_ error: SignedStreamError) {
+        switch error {
+        case .notSigned: self.init(.authentication, "the content is not signed")
+        case .header, .chunk: self.init(.authentication, "the signature is wrong")
+        case .truncated: self.init(.authentication, "the signed content ends early")
+        case .trailing: self.init(.authentication, "something follows the signed content")
+        }
+    }
+
+    init(_ error: SealedError) {
+        switch error {
+        case .payload: self.init(.malformed, "the envelope's payload is malformed")
+        case .notForUs:
+            self.init(.noKey, "the envelope is for another identity", hint: "choose yours with -i")
+        case .noMatch: self.init(.noKey, "no key of this identity opens the envelope")
+        case .authentication:
+            self.init(.authentication, "the envelope was changed: its authentication failed")
+        case .tooLong(let limit):
+            self.init(
+                .malformed, "the message is longer than an envelope carries (\(limit) bytes)",
+                hint: "encrypt it as a file: encrypt -r CARD")
+        case .recipient: self.init(.malformed, "the recipient's key is not valid")
+        }
+    }
+
+    init(_ error: PaddingError) {
+        switch error {
+        case .length(let count): self.init(.malformed, "\(count) bytes are no padded length")
+        case .version, .padLength, .marker: self.init(.malformed, "the padding is malformed")
+        case .tooLong: self.init(.malformed, "the input is longer than 2^31 - 1 bytes")
         }
     }
 }

@@ -66,6 +66,9 @@ public final class Output {
         }
     }
 
+    /// Whether it is a file that appears only when it is whole.
+    public var isFile: Bool { if case .file = destination { true } else { false } }
+
     private var descriptor: Int32 {
         switch destination {
         case .descriptor(let descriptor): descriptor

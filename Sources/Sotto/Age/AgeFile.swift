@@ -1,0 +1,214 @@
+/// Who may open an age file.
+public enum AgeAccess: Sendable {
+    /// These keys. All post-quantum or all classic.
+    case recipients([AgeRecipient])
+    /// A passphrase.
+    case passphrase(Passphrase, logN: Int = AgeScrypt.logN)
+}
+
+/// Writes an age v1 file (C2SP age).
+public enum AgeFile {
+    /// Writes the header to `sink` and returns where the plaintext goes; ``ByteSink/finish()`` ends the file.
+    ///
+    /// With `namesAudience`, and more than one recipient, the list of recipients is put into the header,
+    /// encrypted, so that each of them can verify a signature's audience (``SignedStream``).
+    public static func writer(
+        for access: AgeAccess, armored: Bool = false, namesAudience: Bool = false,
+        to sink: any ByteSink
+    ) throws -> any ByteSink {
+        let fileKey = SecretBytes(randomCount: 16)
+        var stanzas: [AgeStanza] = []
+        switch access {
+        case .passphrase(let passphrase, let logN):
+            stanzas = [try AgeScrypt.wrap(fileKey, passphrase: passphrase, logN: logN)]
+        case .recipients(let recipients):
+            guard let first = recipients.first else { throw AgeError.noRecipients }
+            guard recipients.allSatisfy({ $0.isPostQuantum == first.isPostQuantum }) else {
+                throw AgeError.mixedRecipients
+            }
+            for recipient in recipients {
+                let stanza: AgeStanza? =
+                    switch recipient {
+                    case .x25519(let recipient): AgeX25519.wrap(fileKey, to: recipient)
+                    case .hybrid(let recipient): AgeHybrid.wrap(fileKey, to: recipient)
+                    }
+                guard let stanza else { throw AgeError.header("recipient") }
+                stanzas.append(stanza)
+            }
+            if namesAudience, recipients.count > 1 {
+                stanzas.append(AgeAudience.stanza(recipients, fileKey: fileKey))
+            }
+        }
+        let target: any ByteSink = armored ? try AgeArmorWriter(to: sink) : sink
+        try target.write(AgeHeader.encode(stanzas, fileKey: fileKey))
+        return try AgePayloadWriter(fileKey: fileKey, to: target)
+    }
+
+    /// A whole file in memory.
+    public static func seal(_ plaintext: [UInt8], for access: AgeAccess, armored: Bool = false)
+        throws -> [UInt8]
+    {
+        let memory = MemorySink()
+        let writer = try writer(for: access, armored: armored, to: memory)
+        try writer.write(plaintext)
+        try writer.finish()
+        return memory.bytes
+    }
+}
+
+/// The recipients of a signed file with several of them: a stanza of type `sotto-audience`, which other age
+/// programs skip. Its body is the sorted recipient strings joined by LF, sealed with ChaCha20-Poly1305 under
+/// HKDF-SHA256(file key, info `sotto/audience/v1`, 32) with a nonce of zeros.
+///
+/// A signature names its audience by a hash over all recipient strings; a recipient who knows only their own
+/// could not recompute it, and a file re-encrypted for somebody else would look the same.
+enum AgeAudience {
+    static let type = "sotto-audience"
+
+    static func stanza(_ recipients: [AgeRecipient], fileKey: borrowing SecretBytes) -> AgeStanza {
+        let text = SignedStream.sorted(recipients.map(\.text)).joined(separator: "\n")
+        return AgeStanza(
+            type: type, arguments: [],
+            body: ChaChaPoly.sealOnce(SecretBytes(copying: text.utf8), key: key(fileKey)))
+    }
+
+    static func recipients(in stanzas: [AgeStanza], fileKey: borrowing SecretBytes) -> [String]? {
+        guard let stanza = stanzas.first(where: { $0.type == type }),
+            let text = ChaChaPoly.openOnce(stanza.body, key: key(fileKey))
+        else { return nil }
+        return text.withBytes { String(decoding: $0, as: UTF8.self) }.split(separator: "\n")
+            .map(String.init)
+    }
+
+    private static func key(_ fileKey: borrowing SecretBytes) -> SecretBytes {
+        hkdfSHA256(fileKey, info: "sotto/audience/v1")
+    }
+}
+
+/// What may open an age file.
+public enum AgeIdentity: Sendable {
+    case x25519(AgeX25519Identity)
+    case hybrid(AgeHybridIdentity)
+
+    /// Reads `AGE-SECRET-KEY-1…` or `AGE-SECRET-KEY-PQ-1…`.
+    public init?(_ text: some StringProtocol) {
+        if let identity = AgeX25519Identity(text) {
+            self = .x25519(identity)
+        } else if let identity = AgeHybridIdentity(text) {
+            self = .hybrid(identity)
+        } else {
+            return nil
+        }
+    }
+
+    /// The recipient that it opens files for.
+    public var recipient: AgeRecipient {
+        switch self {
+        case .x25519(let identity): .x25519(identity.recipient)
+        case .hybrid(let identity): .hybrid(identity.recipient)
+        }
+    }
+}
+
+/// An age file that is being read: its header is, its payload comes on demand.
+public final class AgeFileReader: ByteSource {
+    /// The recipient whose identity opened the file; `nil` for a passphrase.
+    public let openedBy: AgeRecipient?
+    /// All recipients, where the writer named them for the sake of a signature.
+    public let namedRecipients: [String]?
+    private let payload: AgePayloadReader
+
+    /// Reads the header of `source`, armored or not, and finds the file key.
+    ///
+    /// `passphrase` is called at most once, only for a passphrase file, and may return `nil` for "none".
+    public init(
+        _ source: any ByteSource, identities: [AgeIdentity],
+        passphrase: () throws -> Passphrase?
+    ) throws {
+        let buffered = (source as? BufferedSource) ?? BufferedSource(source)
+        let plain: BufferedSource
+        if try AgeFormat.skipSpaceBeforeArmor(buffered) {
+            plain = BufferedSource(try AgeArmorReader(buffered))
+        } else {
+            plain = buffered
+        }
+        let header = try AgeHeader(reading: plain)
+        if header.stanzas.contains(where: { $0.type == "scrypt" }) {
+            guard header.stanzas.count == 1 else {
+                throw AgeError.header("scrypt beside another stanza")
+            }
+            guard let passphrase = try passphrase() else { throw AgeError.passphraseNeeded }
+            let fileKey = try AgeScrypt.unwrap(header.stanzas[0], passphrase: passphrase)
+            guard header.isAuthentic(fileKey: fileKey) else { throw AgeError.headerAuthentication }
+            openedBy = nil
+            namedRecipients = nil
+            payload = try AgePayloadReader(fileKey: fileKey, from: plain)
+            return
+        }
+        for identity in identities {
+            for stanza in header.stanzas {
+                guard let fileKey = try Self.unwrap(stanza, with: identity) else { continue }
+                guard header.isAuthentic(fileKey: fileKey) else {
+                    throw AgeError.headerAuthentication
+                }
+                openedBy = identity.recipient
+                namedRecipients = AgeAudience.recipients(in: header.stanzas, fileKey: fileKey)
+                payload = try AgePayloadReader(fileKey: fileKey, from: plain)
+                return
+            }
+        }
+        throw AgeError.noMatch
+    }
+
+    private static func unwrap(
+        _ stanza: AgeStanza, with identity: AgeIdentity
+    ) throws(AgeError) -> SecretBytes? {
+        switch identity {
+        case .x25519(let identity):
+            guard stanza.type == AgeX25519.type else { return nil }
+            return try AgeX25519.unwrap(stanza, with: identity)
+        case .hybrid(let identity):
+            guard stanza.type == AgeHybrid.type else { return nil }
+            return try AgeHybrid.unwrap(stanza, with: identity)
+        }
+    }
+
+    /// Reads verified plaintext; throws ``AgeError`` at the first chunk that is not authentic.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        try payload.read(into: buffer)
+    }
+
+    /// The whole plaintext of a file in memory.
+    public static func open(
+        _ file: [UInt8], identities: [AgeIdentity], passphrase: () throws -> Passphrase? = { nil }
+    ) throws -> [UInt8] {
+        let reader = try AgeFileReader(
+            MemorySource(file), identities: identities, passphrase: passphrase)
+        var plaintext: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: AgePayload.chunkSize)
+        while true {
+            let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
+            if count == 0 { return plaintext }
+            plaintext += block[..<count]
+        }
+    }
+}
+
+/// What an input is, found from its first bytes.
+public enum AgeFormat {
+    /// Whether `beginning`, of at least 64 bytes where there are as many, is that of an age file.
+    public static func isAge(_ beginning: some Collection<UInt8>) -> Bool {
+        if beginning.starts(with: "age-encryption.org/".utf8) { return true }
+        return beginning.drop(while: AgeArmorReader.isSpace).starts(with: "-----BEGIN AGE".utf8)
+    }
+
+    /// Whether an armored file follows, after skipping white space before it.
+    static func skipSpaceBeforeArmor(_ source: BufferedSource) throws -> Bool {
+        let beginning = try source.peek(1024)
+        let text = beginning.drop(while: AgeArmorReader.isSpace)
+        guard text.starts(with: "-----".utf8) else { return false }
+        var space = [UInt8](repeating: 0, count: beginning.count - text.count)
+        _ = try space.withUnsafeMutableBytes { try source.fill($0) }
+        return true
+    }
+}

@@ -1,0 +1,160 @@
+import Crypto
+
+/// One recipient's part of an age header (C2SP age, "Recipient stanza").
+public struct AgeStanza: Sendable, Equatable {
+    /// The recipient type, such as `X25519`.
+    public let type: String
+    /// What follows the type on its line.
+    public let arguments: [String]
+    /// The wrapped file key, as a rule.
+    public let body: [UInt8]
+}
+
+/// An age v1 header: stanzas, and a code that authenticates them under the file key.
+struct AgeHeader {
+    static let version = "age-encryption.org/v1"
+    /// A header over this many bytes is refused before it is kept.
+    static let limit = 16 << 20
+
+    let stanzas: [AgeStanza]
+    /// The bytes that the code covers: everything up to and including `---`.
+    let authenticated: [UInt8]
+    let code: [UInt8]
+
+    /// The text of a header for these stanzas.
+    static func encode(_ stanzas: [AgeStanza], fileKey: borrowing SecretBytes) -> [UInt8] {
+        var text = Array((version + "\n").utf8)
+        for stanza in stanzas {
+            text += "-> \(([stanza.type] + stanza.arguments).joined(separator: " "))\n".utf8
+            var body = Base64.raw.encodeBytes(stanza.body)[...]
+            // Lines of 64; the last is shorter, empty if need be.
+            while body.count >= 64 {
+                text += body.prefix(64) + [UInt8(ascii: "\n")]
+                body = body.dropFirst(64)
+            }
+            text += body + [UInt8(ascii: "\n")]
+        }
+        text += "---".utf8
+        let code = authenticationCode(text, fileKey: fileKey)
+        return text + " \(Base64.raw.encode(code))\n".utf8
+    }
+
+    func isAuthentic(fileKey: borrowing SecretBytes) -> Bool {
+        constantTimeEqual(Self.authenticationCode(authenticated, fileKey: fileKey), code)
+    }
+
+    private static func authenticationCode(
+        _ text: [UInt8], fileKey: borrowing SecretBytes
+    ) -> [UInt8] {
+        let key = hkdfSHA256(fileKey, info: "header")
+        return key.withBytes {
+            Array(HMAC<SHA256>.authenticationCode(for: text, using: SymmetricKey(data: $0)))
+        }
+    }
+
+    /// Reads a header from `reader` and leaves it at the first byte of the payload.
+    init(reading reader: BufferedSource) throws {
+        var text: [UInt8] = []
+        func line() throws -> ArraySlice<UInt8> {
+            let start = text.count
+            guard try reader.appendLine(to: &text, limit: Self.limit) else {
+                throw text.count < Self.limit ? AgeError.truncated : AgeError.header("too long")
+            }
+            return text[start..<(text.count - 1)]
+        }
+        guard try line().elementsEqual(Self.version.utf8) else { throw AgeError.header("version") }
+        var stanzas: [AgeStanza] = []
+        while true {
+            let first = try line()
+            if first.starts(with: "---".utf8) {
+                guard first.dropFirst(3).first == UInt8(ascii: " "),
+                    let code = Base64.raw.decode(utf8: first.dropFirst(4)), code.count == 32
+                else { throw AgeError.header("authentication code") }
+                self.code = code
+                authenticated = Array(text[..<(first.startIndex + 3)])
+                break
+            }
+            guard first.starts(with: "-> ".utf8) else { throw AgeError.header("stanza") }
+            let words = first.dropFirst(3).split(
+                separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+            guard words.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (33...126).contains($0) } })
+            else {
+                throw AgeError.header("stanza arguments")
+            }
+            var body: [UInt8] = []
+            while true {
+                let next = try line()
+                guard next.count <= 64, let piece = Base64.raw.decode(utf8: next) else {
+                    throw AgeError.header("stanza body")
+                }
+                body += piece
+                if next.count < 64 { break }
+            }
+            let texts = words.map { String(decoding: $0, as: UTF8.self) }
+            stanzas.append(
+                AgeStanza(type: texts[0], arguments: Array(texts.dropFirst()), body: body))
+        }
+        guard !stanzas.isEmpty else { throw AgeError.header("no stanza") }
+        self.stanzas = stanzas
+    }
+}
+
+/// A source with a buffer, so that lines and the bytes behind them can be read by turns.
+final class BufferedSource: ByteSource {
+    private let source: any ByteSource
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    private var start = 0
+    private var end = 0
+
+    init(_ source: any ByteSource) { self.source = source }
+
+    /// Whether there is a byte to read; waits for it.
+    func hasMore() throws -> Bool {
+        if start == end {
+            start = 0
+            end = try buffer.withUnsafeMutableBytes { try source.read(into: $0) }
+        }
+        return start < end
+    }
+
+    /// Appends one line with its line feed; false where the source ends or `limit` is reached before that.
+    func appendLine(to text: inout [UInt8], limit: Int) throws -> Bool {
+        while try hasMore() {
+            let rest = buffer[start..<end]
+            let feed = rest.firstIndex(of: UInt8(ascii: "\n"))
+            let stop = feed.map { $0 + 1 } ?? end
+            text += buffer[start..<stop]
+            start = stop
+            if text.count > limit { return false }
+            if feed != nil { return true }
+        }
+        return false
+    }
+
+    /// The next bytes without reading them, fewer than `count` only at the end.
+    func peek(_ count: Int) throws -> ArraySlice<UInt8> {
+        while end - start < count {
+            if start > 0 {
+                buffer.replaceSubrange(0..<(end - start), with: buffer[start..<end])
+                (start, end) = (0, end - start)
+            }
+            let got = try buffer.withUnsafeMutableBytes {
+                try source.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[end...]))
+            }
+            if got == 0 { break }
+            end += got
+        }
+        return buffer[start..<min(end, start + count)]
+    }
+
+    func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
+        if start == end, target.count >= buffer.count { return try source.read(into: target) }
+        guard try hasMore() else { return 0 }
+        let count = min(target.count, end - start)
+        buffer.withUnsafeBytes {
+            target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<(start + count)]))
+        }
+        start += count
+        return count
+    }
+}

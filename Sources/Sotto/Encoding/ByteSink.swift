@@ -1,0 +1,27 @@
+/// Somewhere that bytes are written to, in order.
+public protocol ByteSink: AnyObject {
+    /// Takes all of `bytes`.
+    func write(_ bytes: UnsafeRawBufferPointer) throws
+    /// Says that nothing follows. Called once, last; passed on to the sink behind, if there is one.
+    func finish() throws
+}
+
+extension ByteSink {
+    /// Takes all of `bytes`.
+    public func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
+}
+
+/// Bytes collected in memory.
+public final class MemorySink: ByteSink {
+    /// What was written so far.
+    public private(set) var bytes: [UInt8] = []
+
+    /// An empty sink.
+    public init() {}
+
+    /// Appends `bytes`.
+    public func write(_ bytes: UnsafeRawBufferPointer) { self.bytes.append(contentsOf: bytes) }
+
+    /// Does nothing.
+    public func finish() {}
+}

@@ -1,0 +1,86 @@
+/// A message as people and programs see it: what `decrypt` prints, one line of JSON.
+public struct Message: Sendable, Hashable {
+    /// What is known of the sender.
+    public enum Trust: String, Sendable {
+        /// The signature is the key's; whose key it is has not been said.
+        case unverified
+        /// The key is that of a card that was given.
+        case trusted
+    }
+
+    /// The members that this version gives a meaning; all others are passed through.
+    private static let ownMembers = [
+        "v", "type", "id", "from", "to", "name", "time", "suite", "authenticated", "trust", "seen",
+        "body",
+    ]
+
+    /// The envelope's id.
+    public let id: String
+    /// Who wrote it.
+    public let from: SessionID
+    /// Whom it is for.
+    public let to: SessionID
+    /// The sender's name, from a card that was given.
+    public var name: String?
+    /// When it was made.
+    public let time: Timestamp
+    /// How it was protected.
+    public let suite: Suite
+    /// Whether the suite proves the sender.
+    public let authenticated: Bool
+    /// What is known of the sender.
+    public var trust: Trust
+    /// What it says: an object with a `type`, such as `{"type":"text","text":…}`.
+    public let body: JSONObject
+    /// Members that this version does not know.
+    public let extra: [(name: String, value: JSON)]
+
+    /// The record.
+    public var record: JSONObject {
+        var record = JSONObject([
+            ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
+            ("from", .string(from.description)), ("name", name.map { .string($0) }),
+            ("to", .string(to.description)),
+            ("time", .string(time.description)), ("suite", .string(suite.rawValue)),
+            ("authenticated", .bool(authenticated)), ("trust", .string(trust.rawValue)),
+            ("body", .object(body)),
+        ])
+        for (name, value) in extra { record[name] = value }
+        return record
+    }
+
+    /// A message of these parts; of `members` those that have no meaning of their own are kept.
+    public init(
+        id: String, from: SessionID, to: SessionID, name: String? = nil, time: Timestamp,
+        suite: Suite, authenticated: Bool, trust: Trust, body: JSONObject, members: JSONObject
+    ) {
+        self.id = id
+        self.from = from
+        self.to = to
+        self.name = name
+        self.time = time
+        self.suite = suite
+        self.authenticated = authenticated
+        self.trust = trust
+        self.body = body
+        extra = Self.extra(of: members)
+    }
+
+    /// The members of a record that pass through every stage.
+    public static func extra(of members: JSONObject) -> [(name: String, value: JSON)] {
+        members.members.filter { member in
+            !ownMembers.contains { $0.isSameBytes(as: member.name) }
+        }
+    }
+
+    /// The body of a text.
+    public static func textBody(_ text: String) -> JSONObject {
+        ["type": .string("text"), "text": .string(text)]
+    }
+
+    /// The same message.
+    public static func == (a: Message, b: Message) -> Bool { a.record == b.record }
+
+    /// Hashes the record.
+    public func hash(into hasher: inout Hasher) { hasher.combine(record) }
+}

@@ -1,0 +1,108 @@
+import Glibc
+public import Sotto
+
+/// Whom `-r`, `--to` and their kind name: a card with an identity behind it, or a bare age recipient.
+public enum Addressee: Sendable {
+    case card(Card)
+    case recipient(AgeRecipient)
+
+    /// The longest card or list of recipients that is read.
+    private static let limit = 16 << 20
+
+    /// Finds what `argument` names: a `sotto:` URI, an `age1…` string, or a file with a card or a URI.
+    public static func find(_ argument: String) throws -> Addressee {
+        if let addressee = try parse(argument) { return addressee }
+        var status = stat()
+        if argument != "-", stat(argument, &status) != 0 {
+            throw Failure(
+                Failure.meaning(of: errno).0,
+                "cannot read the card \(argument): \(Failure.text(of: errno))",
+                hint: "a card is a file, a sotto: URI or an age1… string")
+        }
+        let all = try list(in: argument)
+        guard let first = all.first, all.count == 1 else {
+            throw Failure(
+                .malformed, "\(argument) holds \(all.count) recipients, where one card is expected",
+                hint: all.isEmpty ? nil : "give a list with -R")
+        }
+        return first
+    }
+
+    /// All recipients in a file, one on a line: cards, URIs, `age1…` strings; `#` begins a comment.
+    public static func list(in path: String) throws -> [Addressee] {
+        let text = try Input(path: path).readAll(limit: limit)
+        var addressees: [Addressee] = []
+        for (index, bytes) in text.split(
+            separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
+        ).enumerated() {
+            let line = trimmed(bytes)
+            if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
+            do {
+                if line.first == UInt8(ascii: "{") {
+                    addressees.append(.card(try card(Array(line))))
+                } else if let text = String(validating: line, as: UTF8.self),
+                    let addressee = try parse(text)
+                {
+                    addressees.append(addressee)
+                } else {
+                    throw Failure(.malformed, "not a card, a sotto: URI or an age1… string")
+                }
+            } catch {
+                guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+                throw Failure(
+                    failure.status, "\(path), line \(index + 1): \(failure.message)",
+                    hint: failure.hint)
+            }
+        }
+        return addressees
+    }
+
+    /// The card that `argument` names; a bare recipient is refused.
+    public static func card(_ argument: String) throws -> Card {
+        guard case .card(let card) = try find(argument) else {
+            throw Failure(
+                .usage, "an age1… string names no identity, and a card is needed here",
+                hint: "give a card file or a sotto: URI")
+        }
+        return card
+    }
+
+    private static func card(_ line: [UInt8]) throws -> Card {
+        let record = try JSON.object(parsing: line)
+        if record["type"]?.string == "identity" {
+            throw Failure(
+                .malformed, "an identity, with its secret keys, where a card is expected",
+                hint: "make the card with: keygen public FILE > FILE.card")
+        }
+        return try Card(record: record)
+    }
+
+    private static func parse(_ text: String) throws -> Addressee? {
+        if text.hasPrefix("sotto:") { return .card(Card(uri: try ContactURI(text))) }
+        if text.lowercased().hasPrefix("age1"), !text.contains("/"), access(text, F_OK) != 0 {
+            guard let recipient = AgeRecipient(text) else {
+                throw Failure(.malformed, "not a valid age1… recipient: mistyped or cut")
+            }
+            return .recipient(recipient)
+        }
+        return nil
+    }
+
+    private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var line = line.drop { $0 <= 0x20 }
+        while let last = line.last, last <= 0x20 { line.removeLast() }
+        return line
+    }
+
+    /// The key that files are encrypted to.
+    public func recipient(classic: Bool) throws(Failure) -> AgeRecipient {
+        switch self {
+        case .card(let card): return card.recipient(classic: classic)
+        case .recipient(let recipient):
+            guard !classic || !recipient.isPostQuantum else {
+                throw Failure(.usage, "--classic does not fit an age1pq1… recipient")
+            }
+            return recipient
+        }
+    }
+}

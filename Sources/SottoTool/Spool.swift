@@ -1,0 +1,88 @@
+import Glibc
+public import Sotto
+
+/// A temporary file without a name, gone when the process is.
+public final class Spool: ByteSink, ByteSource {
+    private let descriptor: Int32
+
+    /// An empty spool in `$TMPDIR`, else `/tmp`.
+    public init() throws(Failure) {
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array((directory + "/sotto.XXXXXX").utf8CString)
+        descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw Failure(errno: errno, "create a file in", directory) }
+        unlink(template)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Appends `bytes`.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws {
+        try Output.writeAll(bytes, to: descriptor, name: "a temporary file")
+    }
+
+    /// Does nothing.
+    public func finish() {}
+
+    /// Goes back to the beginning, for reading.
+    public func rewind() throws(Failure) {
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else {
+            throw Failure(errno: errno, "read", "a temporary file")
+        }
+    }
+
+    /// Reads what was written.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            if errno != EINTR { throw Failure(errno: errno, "read", "a temporary file") }
+        }
+    }
+}
+
+/// A source whose bytes are also written to a sink as they are read.
+public final class TeeSource: ByteSource {
+    private let source: any ByteSource
+    private let sink: any ByteSink
+
+    /// What is read from `source` goes to `sink` too.
+    public init(_ source: any ByteSource, to sink: any ByteSink) {
+        self.source = source
+        self.sink = sink
+    }
+
+    /// Reads and copies.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count = try source.read(into: buffer)
+        try sink.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        return count
+    }
+}
+
+/// A source whose first bytes can be looked at before they are read.
+public final class PeekingSource: ByteSource {
+    private let source: any ByteSource
+    private var peeked: [UInt8] = []
+
+    /// Looks at `source`.
+    public init(_ source: any ByteSource) { self.source = source }
+
+    /// The first `count` bytes, fewer only at the end. To be called before anything is read.
+    public func peek(_ count: Int) throws -> [UInt8] {
+        var block = [UInt8](repeating: 0, count: count - peeked.count)
+        let filled = try block.withUnsafeMutableBytes { try source.fill($0) }
+        peeked += block[..<filled]
+        return peeked
+    }
+
+    /// Reads the bytes that were looked at, then the source.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if peeked.isEmpty { return try source.read(into: buffer) }
+        let count = min(buffer.count, peeked.count)
+        buffer.copyBytes(from: peeked[..<count])
+        peeked.removeFirst(count)
+        return count
+    }
+}

@@ -1,0 +1,118 @@
+import Sotto
+import SottoTool
+
+/// An age file to its plaintext, with the signature inside checked if there is one.
+struct FileDecryption {
+    let tool: DecryptTool
+    let input: Input
+    let source: any ByteSource
+    let signers: DemandedSigners
+    private let identities: () throws -> [IdentityFile]
+
+    init(tool: DecryptTool, input: Input, source: any ByteSource) throws {
+        self.tool = tool
+        self.input = input
+        self.source = source
+        signers = try DemandedSigners(tool.from)
+        identities = { try tool.identity.loadAll() }
+    }
+
+    func run() throws {
+        guard !tool.text else {
+            throw Failure(.usage, "--text is for messages, and this is a file")
+        }
+        let identities = try loadIdentities()
+        let output = try Output(path: tool.output, content: .binary, inputs: [input])
+        let passphrase = try PassphraseOnce(tool.passphrase)
+        let progress = Progress(tool: DecryptTool.toolName, quiet: tool.quiet)
+        if tool.hold, !output.isFile {
+            // First everything is verified and its ciphertext kept; then it is opened again from there.
+            let spool = try Spool()
+            try open(TeeSource(source, to: spool), identities, passphrase, progress, to: NullSink())
+            try spool.rewind()
+            try open(spool, identities, passphrase, progress, to: output, isSecondPass: true)
+        } else {
+            try open(
+                source, identities, passphrase, progress,
+                to: output.isFile ? output : HoldingSink(output))
+        }
+    }
+
+    /// A passphrase file needs no identity, so a missing default one matters only later.
+    private func loadIdentities() throws -> [IdentityFile] {
+        do {
+            return try identities()
+        } catch let failure as Failure
+            where failure.status == .noInput && !tool.identity.isGiven
+        {
+            return []
+        }
+    }
+
+    private func open(
+        _ source: any ByteSource, _ files: [IdentityFile], _ passphrase: PassphraseOnce,
+        _ progress: Progress, to sink: any ByteSink, isSecondPass: Bool = false
+    ) throws {
+        let identities = files.flatMap(\.ageIdentities)
+        let age: AgeFileReader
+        do {
+            age = try AgeFileReader(
+                source, identities: identities, passphrase: { try passphrase.get() })
+        } catch AgeError.noMatch where identities.isEmpty {
+            throw Failure(
+                .noKey, "there is no identity to open the file with",
+                hint: "give one with -i FILE, or make one with keygen")
+        }
+        let peeking = PeekingSource(age)
+        var content: any ByteSource = peeking
+        if try peeking.peek(SignedStream.magic.count).elementsEqual(SignedStream.magic) {
+            let signed = try SignedStreamReader(peeking)
+            let signer = SessionID(publicKey: signed.signer)
+            try checkAudience(of: signed, in: age)
+            try signers.check(signer)
+            if !tool.quiet, !isSecondPass { say(signer, signed.audience) }
+            content = signed
+        } else if !signers.cards.isEmpty {
+            throw Failure(
+                .authentication, "the file is not signed, and --from demands a signer")
+        }
+        try copy(from: content, to: sink, progress: progress)
+        try sink.finish()
+    }
+
+    /// A file that somebody re-encrypted to us was not signed for us.
+    private func checkAudience(of signed: SignedStreamReader, in age: AgeFileReader) throws {
+        if signed.audience == SignedStream.anyone { return }
+        let named = age.namedRecipients ?? age.openedBy.map { [$0.text] } ?? []
+        let isForUs = age.openedBy.map { named.contains($0.text) } ?? false
+        guard isForUs, constantTimeEqual(signed.audience, SignedStream.audience(named)) else {
+            throw Failure(
+                .authentication,
+                "the file was signed for other recipients, and passed on to this one")
+        }
+    }
+
+    private func say(_ signer: SessionID, _ audience: [UInt8]) {
+        let name = signers.card(of: signer).map { $0.name.isEmpty ? "" : " (\($0.name))" } ?? ""
+        let anyone = audience == SignedStream.anyone ? ", for anyone" : ""
+        Terminal.say("decrypt: signed by \(signer)\(name)\(anyone)")
+    }
+}
+
+/// A passphrase that is asked for at most once, also when a file is opened twice.
+final class PassphraseOnce {
+    private let source: SecretSource?
+    private var known: Passphrase?
+
+    init(_ source: SecretSource?) throws {
+        self.source = source
+        known = try source?.passphrase()
+    }
+
+    func get() throws -> Passphrase {
+        if let known { return known }
+        let asked = Passphrase(try Terminal.ask("Passphrase: ", secret: true))
+        known = asked
+        return asked
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Glibc
+import SottoTool
+
+@main
+struct SottoDispatcher: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "sotto",
+        abstract: "End-to-end encrypted messaging from the shell: finds and runs the tools.",
+        usage: """
+            sotto help
+            sotto TOOL [ARGUMENT ...]
+            """,
+        discussion: """
+            `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
+            the manual page sotto(7) shows a whole session.
+            """,
+        version: sottoVersion)
+
+    @Argument(
+        parsing: .captureForPassthrough,
+        help: ArgumentHelp("The tool and its arguments.", valueName: "tool"))
+    var arguments: [String] = []
+
+    func execute() throws {
+        guard let name = arguments.first else {
+            try list()
+            throw Failure(.usage, "name a tool", hint: "sotto help lists them")
+        }
+        switch name {
+        case "help" where arguments.count == 1: try list()
+        case "help": try Tool.run(arguments[1], ["--help"])
+        case "--help", "-h": throw CleanExit.helpRequest(self)
+        case "--version": throw CleanExit.message(sottoVersion)
+        default: try Tool.run(name, Array(arguments.dropFirst()))
+        }
+    }
+
+    private func list() throws {
+        let output = try Output(path: "-", content: .text)
+        for tool in Tool.allCases {
+            let gap = String(repeating: " ", count: 13 - tool.rawValue.count)
+            try output.writeText("\(tool.rawValue)\(gap)\(tool.purpose)\n")
+        }
+        try output.finish()
+    }
+}
+
+/// The tools of this version, in the order in which people meet them.
+enum Tool: String, CaseIterable {
+    case keygen, fingerprint, qr, encrypt, decrypt, pad, send, recv, relay
+
+    var purpose: String {
+        switch self {
+        case .keygen: "make an identity, restore it from words, show its public card"
+        case .fingerprint: "show keys for people, and check them: safety numbers"
+        case .qr: "bytes to a QR code, and a picture back to exactly those bytes"
+        case .encrypt: "encrypt a file or pipe, or messages"
+        case .decrypt: "decrypt a file, or messages; print only what is authentic"
+        case .pad: "hide a length, and undo it"
+        case .send: "send envelopes through a relay, or keep them until it can be reached"
+        case .recv: "receive envelopes from a relay"
+        case .relay: "run a relay: store and forward, knowing no contents"
+        }
+    }
+
+    /// Becomes the tool `name`: beside this program as `sotto-NAME` or `NAME`, in `libexec/sotto`, or on the
+    /// path as `sotto-NAME`.
+    static func run(_ name: String, _ arguments: [String]) throws -> Never {
+        guard let tool = Tool(rawValue: name) else {
+            throw Failure(.usage, "there is no tool \"\(name)\"", hint: "sotto help lists them")
+        }
+        let here = directoryOfThisProgram()
+        let candidates = [
+            "\(here)/sotto-\(tool.rawValue)", "\(here)/../libexec/sotto/\(tool.rawValue)",
+            "\(here)/\(tool.rawValue)",
+        ]
+        for path in candidates where access(path, X_OK) == 0 {
+            become(path, [tool.rawValue] + arguments, execv)
+        }
+        become("sotto-\(tool.rawValue)", [tool.rawValue] + arguments, execvp)
+        throw Failure(
+            .configuration, "the program of \(tool.rawValue) is not installed",
+            hint: "it is looked for as sotto-\(tool.rawValue) beside sotto and on the PATH")
+    }
+
+    private static func directoryOfThisProgram() -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        guard count > 0 else { return "." }
+        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    }
+
+    private static func become(
+        _ path: String, _ arguments: [String],
+        _ exec: (UnsafePointer<CChar>, UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
+    ) {
+        // The next program decides for itself what a closed pipe means.
+        signal(SIGPIPE, SIG_DFL)
+        var pointers = arguments.map { strdup($0) } + [nil]
+        _ = exec(path, &pointers)
+        for pointer in pointers { free(pointer) }
+    }
+}
