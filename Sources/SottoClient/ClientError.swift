@@ -1,8 +1,8 @@
+public import Sotto
 public import SottoState
-import SottoWire
 
 /// Why a conversation with a relay did not come about, or ended.
-public enum ClientError: Error, Sendable, Equatable {
+public enum ClientError: ReportableError, Sendable, Equatable {
     /// No connection; `cause` is the system's word for it.
     case unreachable(relay: String, cause: String)
     /// The connection ended.

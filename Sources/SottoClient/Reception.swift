@@ -65,7 +65,18 @@ extension Reception {
         struct Session {
             let link: RelayLink
             let events: EventQueue<RelayLink.Event>
+            /// Pushes that came in the same breath as the answer to `subscribe`.
+            var early: [RelayLink.Event]
             var waitingForAcks = 0
+
+            /// The next events, waiting for them if need be.
+            mutating func take(timeout: Double?) -> [RelayLink.Event] {
+                guard early.isEmpty else {
+                    defer { early = [] }
+                    return early
+                }
+                return events.take(timeout: timeout)
+            }
         }
 
         init(plan: Reception, handling: Handling) {
@@ -139,9 +150,8 @@ extension Reception {
         private mutating func drain() throws -> ClientError? {
             var isEmpty = false
             while !isFull {
-                guard let session else { return nil }
                 let timeout: Double? = plan.follow ? nil : isEmpty ? plan.wait : 60
-                let events = session.events.take(timeout: timeout)
+                guard let events = session?.take(timeout: timeout) else { return nil }
                 if events.isEmpty {
                     return isEmpty ? nil : .lost(relay: plan.relay.description)
                 }
@@ -245,8 +255,8 @@ extension Reception {
         /// Waits a little for the relay to confirm what was acknowledged, and closes.
         private mutating func finish() {
             let deadline = Monotonic.seconds() + 5
-            waiting: while let open = session, open.waitingForAcks > 0 {
-                let events = open.events.take(timeout: deadline - Monotonic.seconds())
+            waiting: while session?.waitingForAcks ?? 0 > 0 {
+                let events = session?.take(timeout: deadline - Monotonic.seconds()) ?? []
                 if events.isEmpty { break }
                 for event in events {
                     switch event {
@@ -264,7 +274,7 @@ extension Reception {
 
 extension Reception.Run.Session {
     /// Connects, logs in and subscribes.
-    static func open(
+    fileprivate static func open(
         _ relay: RelayURL, identity: Identity, group: MultiThreadedEventLoopGroup,
         requests: inout Int
     ) throws(ClientError) -> Self {
@@ -320,9 +330,7 @@ extension Reception.Run.Session {
         guard case .subscribed = try ask(.subscribe) else {
             throw .notARelay(relay: relay.description)
         }
-        // Pushes may have come in the same breath.
-        for event in early { events.put(event) }
         isOpen = true
-        return Self(link: link, events: events)
+        return Self(link: link, events: events, early: early)
     }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
+public import Sotto
 public import SottoState
 public import SottoWire
 import Synchronization
@@ -33,11 +34,38 @@ public struct RelayConfiguration: Sendable {
 }
 
 /// Why a relay does not start, or ends.
-public enum RelayError: Error, Sendable {
+public enum RelayError: ReportableError {
     /// The store cannot be used.
     case store(StateError)
     /// The address cannot be listened on; `code` is the system's error number, or 0.
     case listen(address: String, code: Int32)
+
+    /// The number of the exit status, as sysexits(3) has it.
+    public var status: Int32 {
+        switch self {
+        case .store(let error): error.status
+        case .listen(_, let code): code == EACCES || code == EPERM ? 77 : 78
+        }
+    }
+
+    /// What went wrong.
+    public var message: String {
+        switch self {
+        case .store(let error): error.message
+        case .listen(let address, EADDRINUSE): "cannot listen on \(address): it is in use"
+        case .listen(let address, EACCES): "cannot listen on \(address): permission denied"
+        case .listen(let address, _): "cannot listen on \(address): no such address here"
+        }
+    }
+
+    /// What to do about it.
+    public var hint: String? {
+        switch self {
+        case .store(let error): error.hint
+        case .listen(_, EADDRINUSE): "another relay may be running; choose another port"
+        case .listen: nil
+        }
+    }
 }
 
 /// A running relay.

@@ -18,7 +18,7 @@ struct RelayTool: Program {
               relay --listen 127.0.0.1:7667 --store relay.db
               relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store /var/lib/sotto/relay.db
             """,
-        version: "0.1.0")
+        version: sottoVersion)
 
     @Option(help: "Listen on this address; port 0 takes any free port.")
     var listen = "127.0.0.1:7667"
@@ -62,25 +62,18 @@ struct RelayTool: Program {
             source.resume()
             return source
         }
-        let relay: Relay
-        do throws(RelayError) {
-            relay = try Relay.start(plan) { error in
-                lost.withLock { $0 = error }
-                ended.signal()
-            }
-        } catch {
-            throw Self.failure(error)
+        let relay = try Relay.start(plan) { error in
+            lost.withLock { $0 = error }
+            ended.signal()
         }
         say("ready on \(relay.address), store \(store)")
         try announce(relay.address)
         ended.wait()
         if let error = lost.withLock({ $0 }) {
             // Nothing of the store is touched again: what a failed synchronisation left is not known.
-            throw Failure(
-                ExitStatus(rawValue: error.status) ?? .bug, "the store failed: \(error.message)",
-                hint: error.hint)
+            throw error
         }
-        do throws(RelayError) { try relay.stop() } catch { throw Self.failure(error) }
+        try relay.stop()
         say("ended: \(relay.summary)")
         withExtendedLifetime(sources) {}
     }
@@ -138,18 +131,5 @@ struct RelayTool: Program {
 
     private func say(_ line: String) {
         if !quiet { Terminal.say("relay: \(line)") }
-    }
-
-    private static func failure(_ error: RelayError) -> Failure {
-        switch error {
-        case .store(let error):
-            Failure(ExitStatus(rawValue: error.status) ?? .bug, error.message, hint: error.hint)
-        case .listen(let address, let code):
-            if code == 0 {
-                Failure(.configuration, "cannot listen on \(address): no such address")
-            } else {
-                Failure(errno: code, "listen on", address)
-            }
-        }
     }
 }
