@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOPosix
 import SottoWire
@@ -62,20 +63,13 @@ final class RelayLink: Sendable {
             if let first = error.connectionErrors.first { return cause(first.error) }
             return "no such host"
         case let error as IOError:
-            let text = error.description
-            return text.split(separator: ":").last.map { $0.trimmingPrefix(" ") }
-                .map { String($0.prefix { $0 != "(" }.lowercased()) }?.trimmed ?? text
+            var buffer = [CChar](repeating: 0, count: 256)
+            strerror_r(error.errnoCode, &buffer, buffer.count)
+            let text = buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+            return text.prefix(1).lowercased() + text.dropFirst()
         case ChannelError.connectTimeout: return "no answer within 10 seconds"
         default: return "the connection failed"
         }
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        var text = self[...]
-        while text.last == " " { text.removeLast() }
-        return String(text)
     }
 }
 

@@ -13,7 +13,7 @@ struct RelayNames: Sendable {
     /// address, which names nothing to others, the address of each connection is accepted too.
     init(names: [String], listening: SocketAddress?) {
         var names = names.map { $0.lowercased() }
-        if let name = Self.name(of: listening) { names.append(name) }
+        if let name = Self.name(of: listening), !names.contains(name) { names.append(name) }
         self.names = names
         acceptsLocal =
             Self.isLoopback(listening)
