@@ -96,7 +96,11 @@ let package = Package(
         program("qr", ["SottoQR"]),
         program("send", ["SottoClient", "SottoState", "SottoWire"]),
         program("recv", ["SottoClient", "SottoState", "SottoWire"]),
-        program("relay", ["SottoServer", "SottoWire"]),
+        program("relay", ["SottoServer", "SottoState", "SottoWire"]),
+        // A load generator for `make bench`; not installed.
+        .executableTarget(
+            name: "relay-load", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
+            path: "Bench/relay-load", swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 
         .testTarget(name: "SottoTests", dependencies: ["Sotto"], swiftSettings: strict),
