@@ -5,6 +5,7 @@ import PackageDescription
 // and Tests/ArchitectureTests reads every import to hold it to that.
 //
 //   0  CSodium CQREncode CZBar CPNG CJPEG     one module map each
+//      CSottoImage                            what C alone can do with libjpeg and zbar
 //   1  Sotto                                  the core: values in, values out
 //   2  SottoTool SottoWire SottoQR SottoState
 //   3  SottoClient SottoServer                the only importers of NIO
@@ -20,6 +21,18 @@ let strict: [SwiftSetting] = [
 // Needs `swift build -c release --static-swift-stdlib`.
 let fullyStatic: [LinkerSetting] = [
     .unsafeFlags(["-static-executable"], .when(configuration: .release))
+]
+
+// libqrencode has no archive on Debian, so `qr` cannot be fully static; but the shared zbar would load
+// X11, D-Bus, systemd and v4l at every start. The archives come first, so the shared libraries of the
+// same names are not needed any more.
+let picturesStatic: [LinkerSetting] = [
+    .unsafeFlags(
+        [
+            "-Xlinker", "--as-needed", "-Xlinker", "-l:libzbar.a", "-Xlinker", "-l:libpng16.a",
+            "-Xlinker", "-l:libjpeg.a", "-Xlinker", "-l:libz.a",
+            "-Xclang-linker", "-static-libstdc++", "-Xclang-linker", "-static-libgcc",
+        ], .when(configuration: .release))
 ]
 
 let argumentParser: Target.Dependency = .product(
@@ -69,8 +82,9 @@ let package = Package(
 
         .target(name: "SottoTool", dependencies: ["Sotto", argumentParser], swiftSettings: strict),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: strict),
+        .target(name: "CSottoImage", dependencies: ["CJPEG"]),
         .target(
-            name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CZBar", "CPNG", "CJPEG"],
+            name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CZBar", "CPNG", "CSottoImage"],
             swiftSettings: strict),
         .target(name: "SottoState", dependencies: ["Sotto", grdb], swiftSettings: strict),
 
@@ -86,13 +100,16 @@ let package = Package(
         program("decrypt", ["SottoState"], link: fullyStatic),
         program("fingerprint", [], link: fullyStatic),
         program("pad", [], link: fullyStatic),
-        program("qr", ["SottoQR"]),
+        program("qr", ["SottoQR"], link: picturesStatic),
         program("send", ["SottoClient", "SottoState", "SottoWire"]),
         program("recv", ["SottoClient", "SottoState", "SottoWire"]),
         program("relay", ["SottoServer", "SottoWire"]),
         program("sotto", [], link: fullyStatic),
 
         .testTarget(name: "SottoTests", dependencies: ["Sotto"], swiftSettings: strict),
+        .testTarget(
+            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
