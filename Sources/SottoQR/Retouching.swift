@@ -47,6 +47,31 @@ extension Raster {
         }
     }
 
+    /// What differs from the pixels around it differs more, which helps a picture out of focus.
+    func sharpened() -> Raster {
+        let soft = blurred().blurred().blurred()
+        return Raster(
+            width: width, height: height,
+            pixels: zip(pixels, soft.pixels).map { pixel, around in
+                UInt8(clamping: Int(pixel) + 3 * (Int(pixel) - Int(around)))
+            })
+    }
+
+    /// Each pixel `factor` times as wide and high, on a white ground with a quiet zone all around: for
+    /// codes of few pixels, and those cut out at their edge.
+    func magnified(by factor: Int) -> Raster {
+        let border = 8 * factor
+        return pixels.withUnsafeBufferPointer { pixels in
+            Raster(
+                width: width * factor + 2 * border, height: height * factor + 2 * border
+            ) { x, y in
+                let (x, y) = (x - border, y - border)
+                guard x >= 0, y >= 0, x < width * factor, y < height * factor else { return 255 }
+                return pixels[y / factor * width + x / factor]
+            }
+        }
+    }
+
     /// The picture turned clockwise about its centre, on a white ground that holds all of it; `nil` when
     /// that takes more than `limit` pixels, as for a long and narrow picture.
     func rotated(degrees: Double, limit: Int) -> Raster? {

@@ -13,7 +13,7 @@ extension Picture {
         for ground in [raster, onBlack].compactMap(\.self) {
             // Retries of a large photograph would take long, and a code in it is large as well.
             let small = ground.reduced(to: Self.retriedPixels)
-            for attempt in Attempt.allCases {
+            for attempt in Attempt.allCases where attempt != .plain || small != ground {
                 guard let form = attempt.form(of: small) else { continue }
                 let codes = scanner.codes(in: form)
                 if !codes.isEmpty { return codes }
@@ -28,27 +28,32 @@ extension Picture {
 
 /// A form in which to try a picture, in the order of what helps most often.
 enum Attempt: CaseIterable {
-    case plain, inverted, half, double, blurred, blurredHalf
-    case turned15, turned30, turned45, turned60, turned75
-    case quarter
+    case half, inverted, blurredHalf, fourfold, plain, blurred, sharpenedHalf, quarter
+    case sharpened, threefold, bordered, double, turned15, turned30, turned45
 
     /// The picture in this form; `nil` when that would be too large.
     func form(of raster: Raster) -> Raster? {
         switch self {
-        case .plain: raster
-        case .inverted: raster.inverted()
         case .half: raster.halved()
-        case .double:
-            raster.pixels.count * 4 <= Picture.retriedPixels ? raster.doubled() : nil
-        case .blurred: raster.blurred()
+        case .inverted: raster.inverted()
         case .blurredHalf: raster.blurred().halved()
+        case .fourfold: fits(raster, 16) ? raster.magnified(by: 4) : nil
+        case .plain: raster
+        case .blurred: raster.blurred()
+        case .sharpenedHalf: raster.halved().sharpened()
+        case .quarter: raster.halved().halved()
+        case .sharpened: raster.sharpened()
+        case .threefold: fits(raster, 9) ? raster.magnified(by: 3) : nil
+        case .bordered: raster.magnified(by: 1)
+        case .double: fits(raster, 4) ? raster.doubled() : nil
         case .turned15: raster.rotated(degrees: 15, limit: 2 * Picture.retriedPixels)
         case .turned30: raster.rotated(degrees: 30, limit: 2 * Picture.retriedPixels)
         case .turned45: raster.rotated(degrees: 45, limit: 2 * Picture.retriedPixels)
-        case .turned60: raster.rotated(degrees: 60, limit: 2 * Picture.retriedPixels)
-        case .turned75: raster.rotated(degrees: 75, limit: 2 * Picture.retriedPixels)
-        case .quarter: raster.halved().halved()
         }
+    }
+
+    private func fits(_ raster: Raster, _ growth: Int) -> Bool {
+        raster.pixels.count * growth <= Picture.retriedPixels
     }
 }
 
