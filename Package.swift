@@ -22,6 +22,11 @@ let fullyStatic: [LinkerSetting] = [
     .unsafeFlags(["-static-executable"], .when(configuration: .release))
 ]
 
+// Without symbols a program is half the size, and starts a half millisecond sooner.
+let stripped: [LinkerSetting] = [
+    .unsafeFlags(["-Xlinker", "-s"], .when(configuration: .release))
+]
+
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -36,7 +41,7 @@ func program(
 ) -> Target {
     .executableTarget(
         name: name, dependencies: ["Sotto", "SottoTool", argumentParser] + dependencies,
-        swiftSettings: strict, linkerSettings: link)
+        swiftSettings: strict, linkerSettings: link + stripped)
 }
 
 let package = Package(

@@ -1,0 +1,94 @@
+# Sotto: make demo, make test, make install.
+
+SWIFT ?= swift
+PREFIX ?= /usr/local
+bindir ?= $(PREFIX)/bin
+libexecdir ?= $(PREFIX)/libexec
+mandir ?= $(PREFIX)/share/man
+bashcompdir ?= $(PREFIX)/share/bash-completion/completions
+zshcompdir ?= $(PREFIX)/share/zsh/site-functions
+fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
+# What stands before the names in bindir. Empty installs the short names there.
+PROGRAM_PREFIX ?= sotto-
+
+TOOLS := keygen encrypt decrypt fingerprint qr pad send recv relay
+RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
+RELEASE := .build-release/release
+
+.PHONY: all build deps demo test check bench lint format completions install uninstall clean
+
+all: build
+
+## deps: install the Debian packages that building and testing need
+deps:
+	@Scripts/deps
+
+## build: release programs in .build-release/release
+build: deps
+	$(SWIFT) build $(RELEASE_FLAGS)
+
+## demo: play a whole conversation over a loopback relay
+demo: build
+	Scripts/demo $(RELEASE)
+
+## test: the demo, then every test
+test: demo check
+
+## check: every test, without the demo
+check: deps
+	$(SWIFT) build --build-tests
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
+
+## bench: start-up, throughput and the relay, each with a peer in the same run
+bench: build
+	Scripts/bench $(RELEASE)
+
+## lint: the format, the manual pages, the scripts
+lint:
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench
+	mandoc -T lint -W warning man/*.[1578]
+	bash -n Scripts/deps Scripts/demo Scripts/bench .ci/run completions/generate
+
+format:
+	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench
+
+completions: build
+	completions/generate $(RELEASE)
+
+install:
+	install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(mandir)/man5" \
+	  "$(DESTDIR)$(mandir)/man7" "$(DESTDIR)$(mandir)/man8" "$(DESTDIR)$(bashcompdir)" \
+	  "$(DESTDIR)$(zshcompdir)" "$(DESTDIR)$(fishcompdir)"
+	install -m 755 $(RELEASE)/sotto "$(DESTDIR)$(bindir)/sotto"
+ifeq ($(PROGRAM_PREFIX),)
+	for t in $(TOOLS); do \
+	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(bindir)/$$t" || exit 1; done
+else
+	install -d "$(DESTDIR)$(libexecdir)/sotto"
+	for t in $(TOOLS); do \
+	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(libexecdir)/sotto/$$t" || exit 1; \
+	  ln -sf "$(libexecdir)/sotto/$$t" "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" || exit 1; done
+endif
+	for page in man/*.[1578]; do \
+	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/" || exit 1; done
+	for t in $(TOOLS); do \
+	  page=$$(ls man/$$t.[18]); \
+	  ln -sf $$(basename $$page) "$(DESTDIR)$(mandir)/man$${page##*.}/sotto-$$(basename $$page)" || exit 1; done
+	install -m 644 completions/bash/* "$(DESTDIR)$(bashcompdir)/"
+	install -m 644 completions/zsh/* "$(DESTDIR)$(zshcompdir)/"
+	install -m 644 completions/fish/* "$(DESTDIR)$(fishcompdir)/"
+
+uninstall:
+	rm -f "$(DESTDIR)$(bindir)/sotto"
+	for t in $(TOOLS); do \
+	  rm -f "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" "$(DESTDIR)$(libexecdir)/sotto/$$t"; done
+	rmdir "$(DESTDIR)$(libexecdir)/sotto" 2>/dev/null || true
+	for page in man/*.[1578]; do \
+	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$(basename $$page)" \
+	    "$(DESTDIR)$(mandir)/man$${page##*.}/sotto-$$(basename $$page)"; done
+	for shell in bash:"$(bashcompdir)" zsh:"$(zshcompdir)" fish:"$(fishcompdir)"; do \
+	  for file in completions/$${shell%%:*}/*; do \
+	    rm -f "$(DESTDIR)$${shell#*:}/$$(basename $$file)"; done; done
+
+clean:
+	rm -rf .build .build-release
