@@ -1,7 +1,7 @@
 # A help dump to a completion for fish.
 include "dump";
 
-def quoted: "'" + gsub("(?<c>['\\])"; "\\\(.c)") + "'";
+def quoted: "'" + gsub("(?<c>['\\\\])"; "\\\(.c)") + "'";
 
 def line($tool; $condition):
   "complete -c sotto-\($tool) -c \($tool)"
