@@ -28,6 +28,12 @@ let stripped: [LinkerSetting] = [
     .unsafeFlags(["-Xlinker", "-s"], .when(configuration: .release))
 ]
 
+// pkg-config would name the shared library in every build.
+let sodium: [LinkerSetting] = [
+    .linkedLibrary("sodium", .when(configuration: .debug)),
+    .linkedLibrary(":libsodium.a", .when(configuration: .release)),
+]
+
 // libqrencode has no archive on Debian, so `qr` cannot be fully static. Its other libraries have; the
 // shared zbar would load X11, D-Bus, systemd and v4l at every start. Hence no pkg-config for these:
 // it names the shared libraries in every build.
@@ -79,8 +85,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
-        .systemLibrary(
-            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CZBar", providers: [.apt(["libzbar-dev"])]),
@@ -94,7 +99,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: sodium),
 
         .target(name: "SottoTool", dependencies: ["Sotto", argumentParser], swiftSettings: strict),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: strict),
