@@ -118,7 +118,7 @@ let package = Package(
 
         .testTarget(name: "SottoTests", dependencies: ["Sotto"], swiftSettings: strict),
         .testTarget(
-            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG"],
+            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG", "CPNG"],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
