@@ -77,6 +77,23 @@ import Testing
         }
     }
 
+    /// Codes with wrong modules: what is there, or nothing, and never other bytes.
+    @Test func damagedCodes() throws {
+        var random = Seeded(0x58)
+        for round in 0..<120 {
+            let bytes = random.bytes(Int.random(in: 1...60, using: &random))
+            var raster = try QRCode(encoding: bytes, level: .high).raster(size: 1, margin: 4)
+            var pixels = raster.pixels
+            for _ in 0..<round * raster.width / 20 {
+                let index = Int.random(in: 0..<pixels.count, using: &random)
+                pixels[index] = 255 - pixels[index]
+            }
+            raster = Raster(width: raster.width, height: raster.height, pixels: pixels)
+            let codes = try Picture(decoding: png(raster)).codes()
+            #expect(codes.isEmpty || codes == [bytes])
+        }
+    }
+
     /// 64 megapixels are the limit, told before memory is taken.
     @Test func tooLarge() throws {
         var header = Self.files[0].1

@@ -94,4 +94,20 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         #expect(svg.contains("width=\"75\" height=\"75\" viewBox=\"0 0 25 25\""))
         #expect(svg.contains("d=\"M2 2h7v1H2z"))
     }
+
+    /// The runs of an SVG drawing, drawn again, are the modules.
+    @Test func svgPath() throws {
+        let code = try QRCode(encoding: (0...255).map { UInt8($0) })
+        let svg = code.svg(size: 1, margin: 3)
+        let path = try #require(svg.split(separator: "d=\"").last?.split(separator: "\"").first)
+        var modules = [Bool](repeating: false, count: code.side * code.side)
+        for run in path.split(separator: "M") {
+            let numbers = run.split { !$0.isNumber }.compactMap { Int($0) }
+            try #require(numbers.count == 5 && numbers[3] == 1 && numbers[4] == numbers[0])
+            for column in numbers[0]..<numbers[0] + numbers[2] {
+                modules[(numbers[1] - 3) * code.side + column - 3] = true
+            }
+        }
+        #expect(modules == code.modules)
+    }
 }
