@@ -78,6 +78,11 @@ import Testing
         }
     }
 
+    @Test func jpegInInks() throws {
+        let file = jpeg(try scene(), inks: true)
+        #expect(try Picture(decoding: file).codes() == [Self.bytes])
+    }
+
     /// A code whose other parts are transparent, drawn in black and drawn in white.
     @Test func transparency() throws {
         let raster = try scene()

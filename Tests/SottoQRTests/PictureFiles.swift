@@ -3,8 +3,10 @@ import CPNG
 import Glibc
 import SottoQR
 
-/// A baseline JPEG file of a grey picture, by libjpeg.
-func jpeg(_ raster: Raster, quality: Int32 = 75, progressive: Bool = false) -> [UInt8] {
+/// A JPEG file of a grey picture, by libjpeg; with `inks` in four channels, as for print.
+func jpeg(
+    _ raster: Raster, quality: Int32 = 75, progressive: Bool = false, inks: Bool = false
+) -> [UInt8] {
     var errors = jpeg_error_mgr()
     var encoder = jpeg_compress_struct()
     encoder.err = jpeg_std_error(&errors)
@@ -16,16 +18,16 @@ func jpeg(_ raster: Raster, quality: Int32 = 75, progressive: Bool = false) -> [
     jpeg_mem_dest(&encoder, &file, &size)
     encoder.image_width = JDIMENSION(raster.width)
     encoder.image_height = JDIMENSION(raster.height)
-    encoder.input_components = 1
-    encoder.in_color_space = JCS_GRAYSCALE
+    encoder.input_components = inks ? 4 : 1
+    encoder.in_color_space = inks ? JCS_CMYK : JCS_GRAYSCALE
     jpeg_set_defaults(&encoder)
     jpeg_set_quality(&encoder, quality, boolean(1))
     if progressive { jpeg_simple_progression(&encoder) }
     jpeg_start_compress(&encoder, boolean(1))
-    var pixels = raster.pixels
+    var pixels = inks ? raster.pixels.flatMap { [$0, $0, $0, 255] } : raster.pixels
     pixels.withUnsafeMutableBufferPointer { pixels in
         for row in 0..<raster.height {
-            var line: UnsafeMutablePointer<UInt8>? = pixels.baseAddress! + row * raster.width
+            var line: UnsafeMutablePointer<UInt8>? = pixels.baseAddress! + row * pixels.count / raster.height
             jpeg_write_scanlines(&encoder, &line, 1)
         }
     }
