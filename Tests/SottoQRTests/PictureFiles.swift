@@ -27,7 +27,8 @@ func jpeg(
     var pixels = inks ? raster.pixels.flatMap { [$0, $0, $0, 255] } : raster.pixels
     pixels.withUnsafeMutableBufferPointer { pixels in
         for row in 0..<raster.height {
-            var line: UnsafeMutablePointer<UInt8>? = pixels.baseAddress! + row * pixels.count / raster.height
+            let start = row * pixels.count / raster.height
+            var line: UnsafeMutablePointer<UInt8>? = pixels.baseAddress! + start
             jpeg_write_scanlines(&encoder, &line, 1)
         }
     }
