@@ -45,14 +45,15 @@ let pictures: [LinkerSetting] =
         ]
     } + [.linkedLibrary("m")]
 
-// As near to static as a program comes that needs one shared library: no shared C++ runtime, and no
-// relocation of the program itself, together a third of its start.
+// As near to static as a program comes that needs one shared library: no shared C++ runtime, no
+// relocation of the program itself, no table of its symbols; together a third of its start.
 let nearlyStatic: [LinkerSetting] = [
     .linkedLibrary(":libstdc++.a", .when(configuration: .release)),
     .unsafeFlags(
         [
             "-L\(Context.packageDirectory)/Sources/CSottoImage/link",
             "-Xclang-linker", "-no-pie", "-Xclang-linker", "-static-libgcc",
+            "-Xlinker", "--no-export-dynamic",
         ], .when(configuration: .release)),
 ]
 
@@ -134,7 +135,7 @@ let package = Package(
 
         .testTarget(name: "SottoTests", dependencies: ["Sotto"], swiftSettings: strict),
         .testTarget(
-            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG"],
+            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG", "CPNG"],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -61,8 +61,8 @@ extension QRCode {
                 let start = column
                 while isDark(column, row) { column += 1 }
                 if column > start {
-                    path +=
-                        "M\(start + margin) \(row + margin)h\(column - start)v1H\(start + margin)z"
+                    let left = start + margin
+                    path += "M\(left) \(row + margin)h\(column - start)v1H\(left)z"
                 } else {
                     column += 1
                 }

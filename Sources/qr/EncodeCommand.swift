@@ -20,10 +20,10 @@ struct EncodeCommand: Program {
         completion: .file())
     var output: String?
 
-    @Option(name: [.short, .long], help: "png, svg, terminal or ascii.")
+    @Option(name: [.short, .long], help: "What to make of it (default: by the output's ending).")
     var type: PictureType?
 
-    @Option(name: [.short, .long], help: "Error correction: L, M, Q or H.")
+    @Option(name: [.short, .long], help: "Error correction, from least to most.")
     var level: ErrorCorrection = .medium
 
     @Option(

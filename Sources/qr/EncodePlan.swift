@@ -27,6 +27,7 @@ enum PictureType: String, CaseIterable, ExpressibleByArgument {
 }
 
 extension ErrorCorrection: ExpressibleByArgument {
+    /// The level of a letter in either case.
     public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
 }
 
