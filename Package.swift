@@ -104,6 +104,12 @@ let package = Package(
         program("sotto", [], link: fullyStatic),
 
         .testTarget(name: "SottoTests", dependencies: ["Sotto"], swiftSettings: strict),
+        .testTarget(
+            name: "RelayTests",
+            dependencies: [
+                "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "relay", "send",
+                "recv",
+            ], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
