@@ -149,11 +149,10 @@ import Testing
             }
         }
         #expect(isFull && stored.count > 100)
-        for envelope in stored.dropLast(10) {
-            #expect(
-                try store.commit([.acknowledge(bob, ids: [envelope.id], .delivered)], at: 1)
-                    == [.acknowledged])
+        let outcomes = try stored.dropLast(10).map { envelope in
+            try store.commit([.acknowledge(bob, ids: [envelope.id], .delivered)], at: 1)
         }
+        #expect(outcomes.allSatisfy { $0 == [.acknowledged] })
         #expect(try ids(store) == stored.suffix(10).map(\.id))
     }
 }
