@@ -137,6 +137,12 @@ let package = Package(
         .testTarget(
             name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG", "CPNG"],
             swiftSettings: strict),
+        .testTarget(
+            name: "RelayTests",
+            dependencies: [
+                "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "relay", "send",
+                "recv",
+            ], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

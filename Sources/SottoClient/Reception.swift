@@ -166,7 +166,8 @@ extension Reception {
                         else { return .notARelay(relay: plan.relay.description) }
                         batch.append((envelope.id, envelope.bytes))
                     case .response(.empty, _): isEmpty = true
-                    case .response(.acked, _): self.session?.waitingForAcks -= 1
+                    case .response(.acked, _), .response(.deferred, _):
+                        self.session?.waitingForAcks -= 1
                     case .response(.replaced, _): end = end ?? .replaced
                     case .closed(let error): end = end ?? error
                     case .response: break
@@ -260,7 +261,8 @@ extension Reception {
                 if events.isEmpty { break }
                 for event in events {
                     switch event {
-                    case .response(.acked, _): session?.waitingForAcks -= 1
+                    case .response(.acked, _), .response(.deferred, _):
+                        session?.waitingForAcks -= 1
                     case .closed: break waiting
                     case .response: break
                     }

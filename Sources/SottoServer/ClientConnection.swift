@@ -48,6 +48,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     let loop: any EventLoop
     private let services: Services
+    private let isWelcome: Bool
     private var context: ChannelHandlerContext?
     private var splitter = LineSplitter(limit: WireLimits.requestBytes)
     private var out = ByteBuffer()
@@ -65,8 +66,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var lastLine = Monotonic.seconds()
     private var stalledSince: Double?
 
-    init(loop: any EventLoop, services: Services) {
+    /// A connection on an event loop; one that is not welcome is told so and closed.
+    init(loop: any EventLoop, services: Services, isWelcome: Bool) {
         self.loop = loop
+        self.isWelcome = isWelcome
         self.services = services
     }
 
@@ -76,7 +79,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    func channelActive(context: ChannelHandlerContext) { context.read() }
+    func channelActive(context: ChannelHandlerContext) {
+        guard isWelcome else {
+            write(.error(Refusal(.busy)), nil)
+            return close()
+        }
+        context.read()
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
         isClosing = true

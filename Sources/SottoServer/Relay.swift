@@ -130,13 +130,10 @@ public final class Relay: Sendable {
             )
             .childChannelInitializer { channel in
                 guard let services = shared.withLock({ $0 }) else { return channel.close() }
-                let connection = ClientConnection(loop: channel.eventLoop, services: services)
-                guard registry.add(connection) else {
-                    var line = channel.allocator.buffer(capacity: 96)
-                    line.writeBytes(Response.error(Refusal(.busy)).line())
-                    return channel.writeAndFlush(line).flatMap { channel.close() }
-                }
+                let connection = ClientConnection(
+                    loop: channel.eventLoop, services: services, isWelcome: registry.hasRoom)
                 counters.add(.connections)
+                registry.add(connection)
                 channel.closeFuture.whenComplete { _ in registry.remove(connection) }
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(connection)
@@ -217,13 +214,11 @@ final class Registry: Sendable {
 
     var count: Int { connections.withLock { $0.count } }
 
-    /// Adds a connection, unless there are too many.
-    func add(_ connection: ClientConnection) -> Bool {
-        connections.withLock { connections in
-            guard connections.count < limit else { return false }
-            connections[ObjectIdentifier(connection)] = connection
-            return true
-        }
+    /// Whether another connection is welcome.
+    var hasRoom: Bool { count < limit }
+
+    func add(_ connection: ClientConnection) {
+        connections.withLock { $0[ObjectIdentifier(connection)] = connection }
     }
 
     func remove(_ connection: ClientConnection) {

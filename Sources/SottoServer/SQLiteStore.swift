@@ -53,8 +53,10 @@ final class SQLiteStore: Store {
         reserve =
             statvfs(path, &space) == 0
             ? min(16 << 20, UInt64(space.f_blocks) * UInt64(space.f_frsize) / 8) : 0
+        // The log must find room in the reserve.
+        let pages = min(4_000, max(16, reserve / 2 / 4_096))
         let last = try writer.use { connection throws(StateError) in
-            try connection.run("PRAGMA wal_autocheckpoint = 4000")
+            try connection.run("PRAGMA wal_autocheckpoint = \(pages)")
             try connection.run("PRAGMA cache_size = -16384")
             return try connection.integer(
                 "SELECT seq FROM sqlite_sequence WHERE name = 'envelope'")
@@ -83,7 +85,7 @@ final class SQLiteStore: Store {
     // MARK: Writing
 
     func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
-        if isLow && changes.contains(where: \.isStore) {
+        if changes.contains(where: \.isStore), try isLow() {
             return try acknowledgeOnly(changes, at: minute)
         }
         do throws(StateError) {
@@ -108,10 +110,29 @@ final class SQLiteStore: Store {
         return outcomes
     }
 
-    private var isLow: Bool {
+    /// Whether so little space is left that new envelopes must wait.
+    ///
+    /// What is in the log needs room once more when it is folded into the file, so a log that would not find
+    /// it is folded now, while it still can.
+    private func isLow() throws(StateError) -> Bool {
+        guard let free = Self.free(path) else { return false }
+        var log = stat()
+        let logBytes = stat(path + "-wal", &log) == 0 ? UInt64(log.st_size) : 0
+        guard free < reserve + logBytes, logBytes > 0 else { return free < reserve }
+        do throws(StateError) {
+            try writer.use { connection throws(StateError) in
+                try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            }
+        } catch .full {
+            return true
+        }
+        return Self.free(path).map { $0 < reserve } ?? false
+    }
+
+    private static func free(_ path: String) -> UInt64? {
         var space = statvfs()
-        return statvfs(path, &space) == 0
-            && UInt64(space.f_bavail) * UInt64(space.f_frsize) < reserve
+        guard statvfs(path, &space) == 0 else { return nil }
+        return UInt64(space.f_bavail) * UInt64(space.f_frsize)
     }
 
     private func write(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
