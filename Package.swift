@@ -127,10 +127,24 @@ let package = Package(
             path: "Bench/relay-load", swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 
-        .testTarget(name: "SottoTests", dependencies: ["Sotto"], swiftSettings: strict),
+        .systemLibrary(
+            name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(
+            name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(
+            name: "SottoTests", dependencies: ["Sotto", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG"],
             swiftSettings: strict),
+        .testTarget(
+            name: "ToolTests",
+            dependencies: [
+                "Sotto", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint", "pad",
+                "sotto",
+            ],
+            swiftSettings: strict),
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
