@@ -145,6 +145,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        // Needs every program: the documents are held to what they say of themselves.
+        .testTarget(
+            name: "DocumentTests",
+            dependencies: [
+                "SottoTool", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint", "pad",
+                "qr", "send", "recv", "relay", "sotto",
+            ],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
