@@ -61,7 +61,8 @@ extension QRCode {
                 let start = column
                 while isDark(column, row) { column += 1 }
                 if column > start {
-                    path += "M\(start + margin) \(row + margin)h\(column - start)v1H\(start + margin)z"
+                    path +=
+                        "M\(start + margin) \(row + margin)h\(column - start)v1H\(start + margin)z"
                 } else {
                     column += 1
                 }

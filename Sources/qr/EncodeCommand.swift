@@ -26,7 +26,8 @@ struct EncodeCommand: Program {
     @Option(name: [.short, .long], help: "Error correction: L, M, Q or H.")
     var level: ErrorCorrection = .medium
 
-    @Option(name: [.short, .long], help: "Pixels to a module, for png and svg: 1 to 100 (default: 8).")
+    @Option(
+        name: [.short, .long], help: "Pixels to a module, for png and svg: 1 to 100 (default: 8).")
     var size: Int?
 
     @Option(name: [.short, .long], help: "Light modules around the code: 0 to 100.")
