@@ -72,10 +72,11 @@ struct ManualPage {
         return Option(names: names, value: value.isEmpty ? nil : value, text: text)
     }
 
-    /// The subcommands, from `.It Cm` lines.
-    var subcommands: [String] {
-        section("DESCRIPTION").filter { $0.hasPrefix(".It Cm ") && !$0.contains("@") }
-            .map { String($0.dropFirst(".It Cm ".count)) }
+    /// The subcommands: the words that the SYNOPSIS gives as they are, with the macro Cm.
+    var subcommands: Set<String> {
+        section("SYNOPSIS").reduce(into: []) { names, line in
+            if let match = line.firstMatch(of: #/\bCm ([a-z]+)/#) { names.insert(String(match.1)) }
+        }
     }
 
     /// The options in the SYNOPSIS; `Fl as` stands for two.
