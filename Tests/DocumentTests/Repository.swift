@@ -27,7 +27,9 @@ enum Repository {
     ]
 
     /// The path of a tool's manual page.
-    static func page(of tool: String) -> String { tool == "relay" ? "man/relay.8" : "man/\(tool).1" }
+    static func page(of tool: String) -> String {
+        tool == "relay" ? "man/relay.8" : "man/\(tool).1"
+    }
 
     /// All pages.
     static func pages() throws -> [String] { try names(in: "man").map { "man/" + $0 } }
