@@ -150,6 +150,9 @@ let package = Package(
         .testTarget(
             name: "SottoTests", dependencies: ["Sotto", "TestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG"],
+            swiftSettings: strict),
+        .testTarget(
             name: "ToolTests",
             dependencies: [
                 "Sotto", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint", "pad",
@@ -157,6 +160,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        // Needs every program: the documents are held to what they say of themselves.
+        .testTarget(
+            name: "DocumentTests",
+            dependencies: [
+                "SottoTool", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint", "pad",
+                "qr", "send", "recv", "relay", "sotto",
+            ],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
