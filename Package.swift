@@ -134,7 +134,8 @@ let package = Package(
         program("sotto", [], link: fullyStatic),
 
         .testTarget(
-            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG", "CPNG"],
+            name: "SottoQRTests",
+            dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG", "CPNG"],
             swiftSettings: strict),
         .testTarget(
             name: "RelayTests",
@@ -143,15 +144,13 @@ let package = Package(
                 "recv",
             ], swiftSettings: strict),
         .systemLibrary(
-            name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+            name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
             name: "SottoTests", dependencies: ["Sotto", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "SottoQRTests", dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG"],
-            swiftSettings: strict),
         .testTarget(
             name: "ToolTests",
             dependencies: [
