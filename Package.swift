@@ -95,7 +95,8 @@ let package = Package(
         program("sotto", [], link: fullyStatic),
 
         .systemLibrary(
-            name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+            name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
             swiftSettings: strict),
@@ -104,7 +105,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint", "pad",
+                "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint",
+                "pad",
                 "sotto",
             ],
             swiftSettings: strict),
