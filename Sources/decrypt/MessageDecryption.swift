@@ -147,7 +147,11 @@ struct MessageDecryption {
         if let text = body["text"]?.string {
             try output.writeText(text + "\n")
         } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {
-            try output.write(data)
+            if output.isTerminal {
+                try output.writeText("[\(data.count) bytes that are not text]\n")
+            } else {
+                try output.write(data)
+            }
         }
     }
 }
