@@ -154,7 +154,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint", "pad",
+                "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint",
+                "pad",
                 "sotto",
             ],
             swiftSettings: strict),

@@ -64,7 +64,8 @@ package final class Home: Sendable {
     }
 
     /// The output of a program that must succeed.
-    package func output(_ name: String, _ arguments: [String], stdin: [UInt8] = []) throws -> [UInt8]
+    package func output(_ name: String, _ arguments: [String], stdin: [UInt8] = []) throws
+        -> [UInt8]
     {
         let run = try run(name, arguments, stdin: .whole(stdin))
         guard run.status == 0 else { throw Unexpected(run: run) }

@@ -9,8 +9,8 @@ package enum Vectors {
         .deletingLastPathComponent().appendingPathComponent("Vectors")
 
     /// Decodes Tests/Vectors/`name`.json.
-    package static func load<T: Decodable>(_ name: String, as type: T.Type = T.self) throws -> T {
-        try decode(folder.appendingPathComponent(name + ".json"))
+    package static func load<T: Decodable>(_ name: String, as type: T.Type = T.self) -> T {
+        decode(folder.appendingPathComponent(name + ".json"))
     }
 
     /// The folder with `third_party`, from the environment variable EXTERNAL_VECTORS.
@@ -19,9 +19,10 @@ package enum Vectors {
     }
 
     /// Whether the vectors of others are there; tests that read them are skipped where they are not.
-    package static let hasExternal = external.map {
-        FileManager.default.fileExists(atPath: $0.path)
-    } ?? false
+    package static let hasExternal =
+        external.map {
+            FileManager.default.fileExists(atPath: $0.path)
+        } ?? false
 
     /// Why such a test is skipped.
     package static let hint: Comment =
@@ -31,14 +32,18 @@ package enum Vectors {
         Array(try Data(contentsOf: external!.appendingPathComponent(path)))
     }
 
-    package static func loadExternal<T: Decodable>(_ path: String, as type: T.Type = T.self) throws
-        -> T
-    {
-        try decode(external!.appendingPathComponent(path))
+    package static func loadExternal<T: Decodable>(_ path: String, as type: T.Type = T.self) -> T {
+        decode(external!.appendingPathComponent(path))
     }
 
-    private static func decode<T: Decodable>(_ url: URL) throws -> T {
-        try JSONDecoder().decode(T.self, from: Data(contentsOf: url))
+    private static func decode<T: Decodable>(_ url: URL) -> T {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        do {
+            return try decoder.decode(T.self, from: Data(contentsOf: url))
+        } catch {
+            preconditionFailure("the vectors in \(url.path) cannot be read: \(error)")
+        }
     }
 }
 

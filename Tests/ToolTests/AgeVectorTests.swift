@@ -43,14 +43,15 @@ struct AgeVectorTests {
 
     static let vectors: [Vector] =
         Vectors.hasExternal
-        ? (try! Vectors.loadExternal("age-cctv.index.json", as: Index.self)).vectors : []
+        ? Vectors.loadExternal("age-cctv.index.json", as: Index.self).vectors : []
 
     /// `decrypt` with what the vector gives to open the file with.
     static func decrypt(_ vector: Vector, in home: Home, _ more: [String], stdin: Feed) throws
         -> Run
     {
         var arguments = more
-        try home.files.write("identity", Array((vector.identity ?? []).joined(separator: "\n").utf8))
+        try home.files.write(
+            "identity", Array((vector.identity ?? []).joined(separator: "\n").utf8))
         if vector.identity != nil { arguments += ["-i", "identity"] }
         if let passphrase = vector.passphrase?.first {
             try home.files.write("passphrase", Array((passphrase + "\n").utf8))
@@ -60,7 +61,8 @@ struct AgeVectorTests {
     }
 
     static func check(_ vector: Vector, _ run: Run) {
-        #expect(vector.statuses.contains(run.status), "\(vector.expect): \(run.status) \(run.stderr)")
+        #expect(
+            vector.statuses.contains(run.status), "\(vector.expect): \(run.status) \(run.stderr)")
         if vector.expect == "success" {
             #expect(sha256(run.stdout) == vector.payload?.bytes)
             #expect(run.stderr.isEmpty)

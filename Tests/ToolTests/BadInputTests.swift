@@ -86,7 +86,8 @@ struct BadInputTests {
     }
 
     @Test func somethingElseIs65() throws {
-        for text in ["hello", "\0\0\0", "age-encryption.org/v2\n", "-----BEGIN PGP MESSAGE-----\n"] {
+        for text in ["hello", "\0\0\0", "age-encryption.org/v2\n", "-----BEGIN PGP MESSAGE-----\n"]
+        {
             expectRefusal(
                 try home.run("decrypt", ["-i", "bob.key"], text: text), 65, "\(text)")
         }
@@ -104,7 +105,9 @@ struct BadInputTests {
         let card = String(decoding: try home.files.read("bob.card"), as: UTF8.self)
         try home.files.write(
             "forged", Array(card.replacing("\"name\":\"bob\"", with: "\"name\":\"bib\"").utf8))
-        for arguments in [["-r", "forged"], ["--to", "forged", "-i", "alice.key"], ["-R", "forged"]] {
+        for arguments in [
+            ["-r", "forged"], ["--to", "forged", "-i", "alice.key"], ["-R", "forged"],
+        ] {
             expectRefusal(try home.run("encrypt", arguments, text: "x"), 11)
         }
         expectRefusal(try home.run("fingerprint", ["--with", "forged", "alice.card"]), 11)
@@ -116,8 +119,10 @@ struct BadInputTests {
     @Test func duplicateMembersAre65() throws {
         let card = String(decoding: try home.files.read("bob.card"), as: UTF8.self)
         let key = String(decoding: try home.files.read("bob.key"), as: UTF8.self)
-        try home.files.write("twice.card", Array(card.replacing("{\"v\":1", with: "{\"v\":1,\"v\":1").utf8))
-        try home.files.write("twice.key", Array(key.replacing("{\"v\":1", with: "{\"v\":1,\"\\u0076\":1").utf8))
+        try home.files.write(
+            "twice.card", Array(card.replacing("{\"v\":1", with: "{\"v\":1,\"v\":1").utf8))
+        try home.files.write(
+            "twice.key", Array(key.replacing("{\"v\":1", with: "{\"v\":1,\"\\u0076\":1").utf8))
         expectRefusal(try home.run("encrypt", ["-r", "twice.card"], text: "x"), 65)
         expectRefusal(try home.run("keygen", ["public", "twice.key"]), 65)
         let run = try home.run("decrypt", ["-i", "bob.key"], text: "{\"id\":\"a\",\"id\":\"b\"}")
@@ -134,14 +139,17 @@ struct BadInputTests {
 
     @Test func aKeyFileIsNeverOverwritten() throws {
         let before = try home.files.read("bob.key")
-        for arguments in [["-o", "bob.key"], ["new", "-o", "bob.key"], ["recover", "-o", "bob.key"]] {
+        for arguments in [
+            ["-o", "bob.key"], ["new", "-o", "bob.key"], ["recover", "-o", "bob.key"],
+        ] {
             expectRefusal(
                 try home.run("keygen", arguments, text: "words do not matter here"), 73)
         }
         #expect(try home.files.read("bob.key") == before)
         // No words are shown for an identity that was not kept.
         let run = try home.run("keygen", ["-o", "bob.key"])
-        #expect(!run.stderr.split(separator: "\n").contains { $0.split(separator: " ").count == 24 })
+        #expect(
+            !run.stderr.split(separator: "\n").contains { $0.split(separator: " ").count == 24 })
         expectRefusal(try home.run("keygen", ["-o", "missing/x.key"]), 73)
         expectRefusal(try home.run("keygen", ["-o", "."]), 73)
     }
@@ -156,8 +164,10 @@ struct BadInputTests {
     }
 
     @Test func wrongWordsSayWhichWordIsWrong() throws {
-        let words = String(decoding: try home.output("keygen", ["words", "bob.key"]), as: UTF8.self)
-            .split(whereSeparator: \.isWhitespace).map(String.init)
+        let words = String(
+            decoding: try home.output("keygen", ["words", "bob.key"]), as: UTF8.self
+        )
+        .split(whereSeparator: \.isWhitespace).map(String.init)
         var wrong = words
         wrong[4] = "qqqqq"
         let run = try home.run(
@@ -261,7 +271,8 @@ struct BadInputTests {
         let plain = randomBytes(3 << 20)
         let runs = try Command.pipeline(
             [
-                home.command("encrypt", ["-r", "bob.card"]), home.other("/usr/bin/head", ["-c", "1"]),
+                home.command("encrypt", ["-r", "bob.card"]),
+                home.other("/usr/bin/head", ["-c", "1"]),
             ], stdin: .whole(plain))
         #expect(runs[0].status == 0 && runs[0].stderr.isEmpty && runs[1].stdout.count == 1)
         let file = try encrypt(plain)

@@ -61,7 +61,10 @@ struct MessageTests {
             text: input.joined(separator: "\n") + "\n")
         #expect(sealed.status == 15)
         let lines = try records(sealed.stdout)
-        #expect(lines.map { $0["type"]?.string } == ["envelope", "error", "envelope", "error", "envelope"])
+        #expect(
+            lines.map { $0["type"]?.string } == [
+                "envelope", "error", "envelope", "error", "envelope",
+            ])
         #expect(lines[1]["line"] == .integer(2) && lines[1]["status"] == .integer(65))
         #expect(lines[3]["line"] == .integer(5))
 
@@ -150,7 +153,8 @@ struct MessageTests {
         let record = try records(seal("x"))[0]
         let carol = try Card(record: JSON.object(parsing: home.files.read("carol.card"))).id
         for (name, value, status) in [
-            ("id", "00000000-0000-4000-8000-000000000000", 11), ("time", "2020-01-01T00:00:00Z", 11),
+            ("id", "00000000-0000-4000-8000-000000000000", 11),
+            ("time", "2020-01-01T00:00:00Z", 11),
             ("from", carol.description, 11), ("to", carol.description, 10), ("suite", "other", 65),
             ("type", "message", 65), ("id", "../../etc/passwd", 65),
         ] as [(String, String, Int32)] {

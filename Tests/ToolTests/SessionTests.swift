@@ -97,7 +97,8 @@ struct SessionTests {
             String(decoding: try home.files.read("a.key"), as: UTF8.self)
                 .hasPrefix("-----BEGIN AGE ENCRYPTED FILE-----\n"))
         let card = try home.run(
-            "keygen", ["public", "--identity-passphrase", "@ENV:PASS", "a.key"], environment: secret)
+            "keygen", ["public", "--identity-passphrase", "@ENV:PASS", "a.key"], environment: secret
+        )
         #expect(card.status == 0 && card.text.contains("\"name\":\"alice\""))
         let wrong = try home.run(
             "keygen", ["public", "--identity-passphrase", "@ENV:WRONG", "a.key"],
@@ -133,10 +134,8 @@ struct SessionTests {
 
     @Test func listsURIsAndArmorServeForFiles() throws {
         let home = try Home(people: "alice", "bob", "carol")
-        let list = ["bob", "carol"].reduce([UInt8](text: "# friends\n\n")) {
-            $0 + (try! home.files.read("\($1).card"))
-        }
-        try home.files.write("friends", list)
+        let cards = try ["bob", "carol"].flatMap { try home.files.read("\($0).card") }
+        try home.files.write("friends", [UInt8](text: "# friends\n\n") + cards)
         let plain = Array("for both".utf8)
         let file = try home.output("encrypt", ["-R", "friends", "-a"], stdin: plain)
         #expect(String(decoding: file, as: UTF8.self).hasPrefix("-----BEGIN AGE"))

@@ -121,7 +121,8 @@ struct TerminalTests {
         let shown = try TerminalSession(command, stdin: path).finish()
         expectHarmless(shown)
         #expect(shown.text.contains("\\u{1b}[2J"))
-        #expect(try command.run(stdin: .whole(home.files.read("envelope"))).text == Self.evil + "\n")
+        #expect(
+            try command.run(stdin: .whole(home.files.read("envelope"))).text == Self.evil + "\n")
     }
 
     @Test func controlCharactersInARecordAreEscapedOnATerminal() throws {

@@ -138,7 +138,9 @@ struct AgeFileTests {
         }
         let foreign = Array(try AgeFile.seal(data, for: Self.classic)[payload..<(payload + size)])
         #expect(Self.release(head + chunks.joined()).bytes == data)
-        for order in [[1, 0, 2, 3], [0, 2, 1, 3], [0, 0, 1, 3], [0, 1, 3], [0, 1, 2], [0], [3], []] {
+        for order in [
+            [1, 0, 2, 3], [0, 2, 1, 3], [0, 0, 1, 3], [0, 1, 3], [0, 1, 2], [0], [3], [],
+        ] {
             let released = Self.release(head + order.flatMap { chunks[$0] })
             #expect(released.error is AgeError, "\(order)")
             let kept = zip(order, 0...).prefix { $0 == $1 }.count

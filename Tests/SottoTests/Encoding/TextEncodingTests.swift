@@ -36,8 +36,10 @@ struct Base64Tests {
     }
 
     @Test(arguments: [
-        "Zg", "Zg=", "Zg===", "Zm8", "Zm8==", "=", "==", "===", "====", "Z===", "Zg=g", "=Zg=", "Zm9v=",
-        "Zm9v==", "Zm9v====", "Zh==", "Zm9=", "Zm 9v", " Zm9v", "Zm9v\n", "Zm9v\r\n", "Zm-v", "Zm_v",
+        "Zg", "Zg=", "Zg===", "Zm8", "Zm8==", "=", "==", "===", "====", "Z===", "Zg=g", "=Zg=",
+        "Zm9v=",
+        "Zm9v==", "Zm9v====", "Zh==", "Zm9=", "Zm 9v", " Zm9v", "Zm9v\n", "Zm9v\r\n", "Zm-v",
+        "Zm_v",
         "Zm9v\u{0}", "Zméé", "Zg==Zg==",
     ])
     func anotherThanTheCanonicalEncodingIsRefused(_ text: String) {

@@ -6,55 +6,55 @@ import Testing
 struct FingerprintTests {
     struct Vectors: Decodable {
         let libsignal: Libsignal
-        let kecalek_profile: [Pair]
+        let kecalekProfile: [Pair]
     }
 
     struct Libsignal: Decodable {
-        let alice_identity: Hex
-        let bob_identity: Hex
-        let alice_id: String
-        let bob_id: String
+        let aliceIdentity: Hex
+        let bobIdentity: Hex
+        let aliceId: String
+        let bobId: String
         let iterations: Int
-        let alice_digits: String
-        let bob_digits: String
+        let aliceDigits: String
+        let bobDigits: String
         let displayable: String
     }
 
     struct Pair: Decodable, Sendable {
-        let user_a: String
-        let key_a: Hex
-        let user_b: String
-        let key_b: Hex
-        let fingerprint_a: String
-        let fingerprint_b: String
-        let safety_number: String
+        let userA: String
+        let keyA: Hex
+        let userB: String
+        let keyB: Hex
+        let fingerprintA: String
+        let fingerprintB: String
+        let safetyNumber: String
         let display: String
     }
 
-    static let vectors = try! TestSupport.Vectors.load("fingerprint", as: Vectors.self)
+    static let vectors = TestSupport.Vectors.load("fingerprint", as: Vectors.self)
 
     @Test func libsignalsVectorsAreMet() {
         let known = Self.vectors.libsignal
         #expect(known.iterations == Fingerprint.rounds)
-        let alice = Fingerprint(userID: known.alice_id, key: known.alice_identity.bytes)
-        let bob = Fingerprint(userID: known.bob_id, key: known.bob_identity.bytes)
-        #expect(alice.digits == known.alice_digits)
-        #expect(bob.digits == known.bob_digits)
+        let alice = Fingerprint(userID: known.aliceId, key: known.aliceIdentity.bytes)
+        let bob = Fingerprint(userID: known.bobId, key: known.bobIdentity.bytes)
+        #expect(alice.digits == known.aliceDigits)
+        #expect(bob.digits == known.bobDigits)
         #expect(Fingerprint.safetyNumber(alice, bob, style: .signal) == known.displayable)
         #expect(Fingerprint.safetyNumber(bob, alice, style: .signal) == known.displayable)
     }
 
-    @Test(arguments: vectors.kecalek_profile)
+    @Test(arguments: vectors.kecalekProfile)
     func ourVectorsAreMetFromBothSides(_ pair: Pair) {
-        let a = Fingerprint(userID: pair.user_a, key: pair.key_a.bytes)
-        let b = Fingerprint(userID: pair.user_b, key: pair.key_b.bytes)
-        #expect(a.digits == pair.fingerprint_a)
-        #expect(b.digits == pair.fingerprint_b)
+        let a = Fingerprint(userID: pair.userA, key: pair.keyA.bytes)
+        let b = Fingerprint(userID: pair.userB, key: pair.keyB.bytes)
+        #expect(a.digits == pair.fingerprintA)
+        #expect(b.digits == pair.fingerprintB)
         for number in [
             Fingerprint.safetyNumber(a, b, style: .sotto),
             Fingerprint.safetyNumber(b, a, style: .sotto),
         ] {
-            #expect(number == pair.safety_number)
+            #expect(number == pair.safetyNumber)
             #expect(Fingerprint.grouped(number) == pair.display)
         }
     }

@@ -89,7 +89,8 @@ struct CardTests {
 
     @Test func aKeyThatIsNoKeyIsRefusedThoughSigned() throws {
         for (name, value) in [
-            ("age", "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"), ("pq", "age1pq1x"),
+            ("age", "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"),
+            ("pq", "age1pq1x"),
             ("age", Bech32.encode(prefix: "age", [UInt8](repeating: 0, count: 32))),
         ] {
             var record = try #require(card.record)
@@ -113,9 +114,11 @@ struct ContactURITests {
         }
     }
 
-    @Test(arguments: [
-        nil, "", "alice", "Alice & Bob?", "a=b&x=c#d%20", "Žofie 😀", "+1 234", "e\u{301}", "a\u{0}b",
-    ] as [String?])
+    @Test(
+        arguments: [
+            nil, "", "alice", "Alice & Bob?", "a=b&x=c#d%20", "Žofie 😀", "+1 234", "e\u{301}",
+            "a\u{0}b",
+        ] as [String?])
     func anyNameComesBack(_ name: String?) throws {
         let uri = ContactURI(
             id: id, x25519: key, name: name, relay: name.map { "tcp://\($0):7667/?&=" })

@@ -12,53 +12,53 @@ struct KeyDerivationTests {
         let name: String
         let mnemonic: String
         let passphrase: String
-        let bip39_seed: Hex
-        let age_pq_identity: String
-        let age_pq_recipient: String
-        let x25519_secret: Hex
-        let age_identity: String
-        let age_recipient: String
-        let sign_seed: Hex
-        let sign_public: Hex
+        let bip39Seed: Hex
+        let agePqIdentity: String
+        let agePqRecipient: String
+        let x25519Secret: Hex
+        let ageIdentity: String
+        let ageRecipient: String
+        let signSeed: Hex
+        let signPublic: Hex
         var testDescription: String { name }
     }
 
-    static let keys = try! TestSupport.Vectors.load("modern", as: Vectors.self).keys
+    static let keys = TestSupport.Vectors.load("modern", as: Vectors.self).keys
 
     @Test(arguments: keys)
     func wordsGiveTheKnownSeedAndKeys(_ keys: Keys) throws {
         let mnemonic = try Mnemonic(parsing: keys.mnemonic)
         let seed = mnemonic.seed(passphrase: keys.passphrase)
-        #expect(seed.withBytes { Array($0) } == keys.bip39_seed.bytes)
+        #expect(seed.withBytes { Array($0) } == keys.bip39Seed.bytes)
         let identity = Identity(mnemonic: mnemonic, name: "", passphrase: keys.passphrase)
-        #expect(identity.signingKey.publicKey == keys.sign_public.bytes)
-        #expect(identity.signingKey.withSeed { Array($0) } == keys.sign_seed.bytes)
-        #expect(identity.id.description == "05" + hex(keys.sign_public.bytes))
-        #expect(identity.ageKey.text() == keys.age_identity)
-        #expect(identity.ageKey.recipient.text == keys.age_recipient)
-        #expect(identity.hybridKey.text() == keys.age_pq_identity)
-        #expect(identity.hybridKey.recipient.text == keys.age_pq_recipient)
-        let x25519 = SecretBytes(copying: keys.x25519_secret.bytes)
+        #expect(identity.signingKey.publicKey == keys.signPublic.bytes)
+        #expect(identity.signingKey.withSeed { Array($0) } == keys.signSeed.bytes)
+        #expect(identity.id.description == "05" + hex(keys.signPublic.bytes))
+        #expect(identity.ageKey.text() == keys.ageIdentity)
+        #expect(identity.ageKey.recipient.text == keys.ageRecipient)
+        #expect(identity.hybridKey.text() == keys.agePqIdentity)
+        #expect(identity.hybridKey.recipient.text == keys.agePqRecipient)
+        let x25519 = SecretBytes(copying: keys.x25519Secret.bytes)
         #expect(X25519.publicKey(of: x25519) == identity.ageKey.recipient.publicKey)
     }
 
     @Test(arguments: keys)
     func keyTextsAreReadBack(_ keys: Keys) throws {
-        let classic = try #require(AgeIdentity(keys.age_identity))
-        #expect(classic.recipient.text == keys.age_recipient)
+        let classic = try #require(AgeIdentity(keys.ageIdentity))
+        #expect(classic.recipient.text == keys.ageRecipient)
         #expect(!classic.recipient.isPostQuantum)
-        let hybrid = try #require(AgeIdentity(keys.age_pq_identity))
-        #expect(hybrid.recipient.text == keys.age_pq_recipient)
+        let hybrid = try #require(AgeIdentity(keys.agePqIdentity))
+        #expect(hybrid.recipient.text == keys.agePqRecipient)
         #expect(hybrid.recipient.isPostQuantum)
-        #expect(AgeRecipient(keys.age_recipient) == classic.recipient)
-        #expect(AgeRecipient(keys.age_pq_recipient) == hybrid.recipient)
-        #expect(AgeRecipient(keys.age_recipient.uppercased()) == classic.recipient)
+        #expect(AgeRecipient(keys.ageRecipient) == classic.recipient)
+        #expect(AgeRecipient(keys.agePqRecipient) == hybrid.recipient)
+        #expect(AgeRecipient(keys.ageRecipient.uppercased()) == classic.recipient)
     }
 
     @Test(arguments: keys)
     func aChangedCharacterInAKeyTextIsRefused(_ keys: Keys) throws {
         for text in [
-            keys.age_identity, keys.age_pq_identity, keys.age_recipient, keys.age_pq_recipient,
+            keys.ageIdentity, keys.agePqIdentity, keys.ageRecipient, keys.agePqRecipient,
         ] {
             for place in stride(from: 5, to: text.utf8.count, by: max(1, text.utf8.count / 40)) {
                 var characters = Array(text.utf8)
@@ -68,9 +68,9 @@ struct KeyDerivationTests {
             }
             #expect(AgeIdentity(text.dropLast()) == nil && AgeRecipient(text.dropLast()) == nil)
         }
-        #expect(AgeIdentity(keys.age_identity.lowercased()) == nil)
-        #expect(AgeRecipient(keys.age_identity) == nil)
-        #expect(AgeIdentity(keys.age_recipient) == nil)
+        #expect(AgeIdentity(keys.ageIdentity.lowercased()) == nil)
+        #expect(AgeRecipient(keys.ageIdentity) == nil)
+        #expect(AgeIdentity(keys.ageRecipient) == nil)
     }
 
     @Test func derivedKeysDifferByPurposeAndIdentity() throws {

@@ -5,9 +5,9 @@ import Testing
 /// Tests/Vectors/nacl.json.
 struct NaClTests {
     struct Vectors: Decodable {
-        let nacl_paper_vector: Paper
+        let naclPaperVector: Paper
         let cases: [Case]
-        let x25519_low_order_points_must_be_refused: [Hex]
+        let x25519LowOrderPointsMustBeRefused: [Hex]
     }
     struct Paper: Decodable {
         let alicesk: Hex
@@ -17,25 +17,25 @@ struct NaClTests {
         let c: Hex
     }
     struct Case: Decodable, Sendable, CustomTestStringConvertible {
-        let alice_sk: Hex
-        let alice_pk: Hex
-        let bob_sk: Hex
-        let bob_pk: Hex
+        let aliceSk: Hex
+        let alicePk: Hex
+        let bobSk: Hex
+        let bobPk: Hex
         let nonce: Hex
         let shared: Hex
-        let message_sha256: Hex
-        let message_rule: String
-        let box_sha256: Hex
+        let messageSha256: Hex
+        let messageRule: String
+        let boxSha256: Hex
         let box: Hex?
-        let secretbox_key: Hex
-        let secretbox_sha256: Hex
-        var testDescription: String { message_rule }
+        let secretboxKey: Hex
+        let secretboxSha256: Hex
+        var testDescription: String { messageRule }
     }
 
-    static let vectors = try! TestSupport.Vectors.load("nacl", as: Vectors.self)
+    static let vectors = TestSupport.Vectors.load("nacl", as: Vectors.self)
 
     @Test func thePapersBoxIsMet() throws {
-        let known = Self.vectors.nacl_paper_vector
+        let known = Self.vectors.naclPaperVector
         guard
             let key = NaClBox.sharedKey(
                 SecretBytes(copying: known.alicesk.bytes), known.bobpk.bytes)
@@ -49,12 +49,12 @@ struct NaClTests {
 
     @Test(arguments: vectors.cases)
     func boxesHaveTheKnownBytesFromBothSides(_ known: Case) throws {
-        let alice = SecretBytes(copying: known.alice_sk.bytes)
-        let bob = SecretBytes(copying: known.bob_sk.bytes)
-        #expect(X25519.publicKey(of: alice) == known.alice_pk.bytes)
-        #expect(X25519.publicKey(of: bob) == known.bob_pk.bytes)
-        let message = bytes(ofRule: known.message_rule)
-        #expect(sha256(message) == known.message_sha256.bytes)
+        let alice = SecretBytes(copying: known.aliceSk.bytes)
+        let bob = SecretBytes(copying: known.bobSk.bytes)
+        #expect(X25519.publicKey(of: alice) == known.alicePk.bytes)
+        #expect(X25519.publicKey(of: bob) == known.bobPk.bytes)
+        let message = bytes(ofRule: known.messageRule)
+        #expect(sha256(message) == known.messageSha256.bytes)
         let nonce = known.nonce.bytes
         func check(_ shared: consuming SecretBytes?) throws {
             guard let shared else {
@@ -63,15 +63,15 @@ struct NaClTests {
             }
             #expect(shared.withBytes { Array($0) } == known.shared.bytes)
             let box = NaClBox.seal(message, nonce: nonce, key: shared)
-            #expect(sha256(box) == known.box_sha256.bytes)
+            #expect(sha256(box) == known.boxSha256.bytes)
             if let inline = known.box { #expect(box == inline.bytes) }
             #expect(NaClBox.open(box, nonce: nonce, key: shared) == message)
         }
-        try check(NaClBox.sharedKey(alice, known.bob_pk.bytes))
-        try check(NaClBox.sharedKey(bob, known.alice_pk.bytes))
-        let key = SecretBytes(copying: known.secretbox_key.bytes)
+        try check(NaClBox.sharedKey(alice, known.bobPk.bytes))
+        try check(NaClBox.sharedKey(bob, known.alicePk.bytes))
+        let key = SecretBytes(copying: known.secretboxKey.bytes)
         let box = NaClBox.seal(message, nonce: nonce, key: key)
-        #expect(sha256(box) == known.secretbox_sha256.bytes)
+        #expect(sha256(box) == known.secretboxSha256.bytes)
         for bit in [0, 127, box.count * 8 - 1] {
             #expect(NaClBox.open(box.flipping(bit: bit), nonce: nonce, key: key) == nil)
         }
@@ -79,7 +79,7 @@ struct NaClTests {
         #expect(NaClBox.open([], nonce: nonce, key: key) == nil)
     }
 
-    @Test(arguments: vectors.x25519_low_order_points_must_be_refused)
+    @Test(arguments: vectors.x25519LowOrderPointsMustBeRefused)
     func aLowOrderKeyIsRefusedEverywhere(_ point: Hex) {
         let secret = SecretBytes(randomCount: 32)
         #expect(X25519.isLowOrder(point.bytes))
@@ -94,35 +94,35 @@ struct NaClTests {
 struct Ed25519ToX25519Tests {
     struct Vectors: Decodable {
         let cases: [Case]
-        let bad_public_keys: [Bad]
+        let badPublicKeys: [Bad]
     }
     struct Case: Decodable, Sendable {
-        let ed25519_seed: Hex
-        let ed25519_public: Hex
-        let x25519_secret: Hex
-        let x25519_public: Hex
+        let ed25519Seed: Hex
+        let ed25519Public: Hex
+        let x25519Secret: Hex
+        let x25519Public: Hex
     }
-    struct Bad: Decodable, Sendable { let ed25519_public: Hex }
+    struct Bad: Decodable, Sendable { let ed25519Public: Hex }
 
-    static let vectors = try! TestSupport.Vectors.load("ed25519_x25519", as: Vectors.self)
+    static let vectors = TestSupport.Vectors.load("ed25519_x25519", as: Vectors.self)
 
     @Test(arguments: vectors.cases)
     func bothHalvesHaveTheKnownForm(_ known: Case) {
-        let seed = SecretBytes(copying: known.ed25519_seed.bytes)
+        let seed = SecretBytes(copying: known.ed25519Seed.bytes)
         let key = SigningKey(seed: seed)
-        #expect(key.publicKey == known.ed25519_public.bytes)
-        #expect(key.withSeed { Array($0) } == known.ed25519_seed.bytes)
+        #expect(key.publicKey == known.ed25519Public.bytes)
+        #expect(key.withSeed { Array($0) } == known.ed25519Seed.bytes)
         let secret = x25519Secret(fromEd25519Seed: seed)
-        #expect(secret.withBytes { Array($0) } == known.x25519_secret.bytes)
-        #expect(x25519PublicKey(fromEd25519: key.publicKey) == known.x25519_public.bytes)
-        #expect(X25519.publicKey(of: secret) == known.x25519_public.bytes)
+        #expect(secret.withBytes { Array($0) } == known.x25519Secret.bytes)
+        #expect(x25519PublicKey(fromEd25519: key.publicKey) == known.x25519Public.bytes)
+        #expect(X25519.publicKey(of: secret) == known.x25519Public.bytes)
     }
 
-    @Test(arguments: vectors.bad_public_keys)
+    @Test(arguments: vectors.badPublicKeys)
     func aBadKeyIsRefused(_ bad: Bad) {
-        #expect(x25519PublicKey(fromEd25519: bad.ed25519_public.bytes) == nil)
+        #expect(x25519PublicKey(fromEd25519: bad.ed25519Public.bytes) == nil)
         let signature = [UInt8](repeating: 0, count: 64)
-        #expect(!verifySignature(signature, of: [], by: bad.ed25519_public.bytes))
+        #expect(!verifySignature(signature, of: [], by: bad.ed25519Public.bytes))
     }
 
     @Test func aSignatureIsForItsMessageAndKeyAlone() {

@@ -8,20 +8,20 @@ struct PaddingTests {
         let buckets: [Int]
         let lengths: [Length]
         let frames: [Frame]
-        let must_fail: [MustFail]
+        let mustFail: [MustFail]
         let padme: [Padme]
-        let iso7816_4: [ISO7816]
+        let iso78164: [ISO7816]
     }
     struct Length: Decodable, Sendable {
-        let plaintext_length: Int
-        let padded_length: Int
-        let pad_length: Int
+        let plaintextLength: Int
+        let paddedLength: Int
+        let padLength: Int
         let rule: String
     }
     struct Frame: Decodable, Sendable {
         let plaintext: Hex
         let frame: Hex
-        let pad_length: Int
+        let padLength: Int
     }
     struct MustFail: Decodable, Sendable, CustomTestStringConvertible {
         let why: String
@@ -38,7 +38,7 @@ struct PaddingTests {
         let padded: Hex
     }
 
-    static let vectors = try! TestSupport.Vectors.load("padding", as: Vectors.self)
+    static let vectors = TestSupport.Vectors.load("padding", as: Vectors.self)
 
     @Test func theBucketsAreTheKnownOnes() {
         #expect(Padding.buckets == Self.vectors.buckets)
@@ -46,16 +46,16 @@ struct PaddingTests {
 
     @Test(arguments: vectors.lengths)
     func aFrameHasTheKnownLength(_ known: Length) {
-        #expect(Padding.Scheme.bucket.frameLength(known.plaintext_length) == known.padded_length)
-        #expect(known.padded_length - known.plaintext_length - 5 == known.pad_length)
+        #expect(Padding.Scheme.bucket.frameLength(known.plaintextLength) == known.paddedLength)
+        #expect(known.paddedLength - known.plaintextLength - 5 == known.padLength)
     }
 
-    @Test(arguments: vectors.lengths.filter { $0.plaintext_length < 1 << 20 })
+    @Test(arguments: vectors.lengths.filter { $0.plaintextLength < 1 << 20 })
     func aFrameOfTheKnownLengthComesBack(_ known: Length) throws {
-        let plaintext = [UInt8](repeating: 0xA5, count: known.plaintext_length)
+        let plaintext = [UInt8](repeating: 0xA5, count: known.plaintextLength)
         let frame = try Padding.frame(plaintext)
-        #expect(frame.count == known.padded_length)
-        #expect(UInt32(bigEndianBytes: frame.suffix(4)) == UInt32(known.pad_length))
+        #expect(frame.count == known.paddedLength)
+        #expect(UInt32(bigEndianBytes: frame.suffix(4)) == UInt32(known.padLength))
         #expect(try Padding.unframe(frame) == plaintext)
     }
 
@@ -64,7 +64,7 @@ struct PaddingTests {
         #expect(try Padding.unframe(known.frame.bytes) == known.plaintext.bytes)
     }
 
-    @Test(arguments: vectors.must_fail)
+    @Test(arguments: vectors.mustFail)
     func aMalformedFrameIsRefused(_ known: MustFail) throws {
         let expected: PaddingError =
             switch known.why {
@@ -80,7 +80,7 @@ struct PaddingTests {
         #expect(Padding.padme(known.length) == known.padded)
     }
 
-    @Test(arguments: vectors.iso7816_4)
+    @Test(arguments: vectors.iso78164)
     func iso7816PadsAsKnown(_ known: ISO7816) throws {
         #expect(
             Padding.padISO7816(known.message.bytes, block: known.block) == known.padded.bytes)

@@ -35,7 +35,8 @@ struct SecretTypesTests {
             [
                 identity.ageKey.text(), identity.hybridKey.text(), "correct horse", hex(seed),
                 Base64.standard.encode(seed), "\(seed)",
-            ] + mnemonic.sentenceText().split(separator: " ").map(String.init).filter {
+            ]
+            + mnemonic.sentenceText().split(separator: " ").map(String.init).filter {
                 // Words of the list that also name our types.
                 $0.count > 5
             }

@@ -2,39 +2,39 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Tests/Vectors/modern.json, `signed_stream` and `signed_stream_must_fail`.
+/// Tests/Vectors/modern.json, `signedStream` and `signedStreamMustFail`.
 struct SignedStreamVectorTests {
     struct Vectors: Decodable {
-        let signed_stream: [Stream]
-        let signed_stream_base_sha256: Hex
-        let signed_stream_must_fail: [MustFail]
+        let signedStream: [Stream]
+        let signedStreamBaseSha256: Hex
+        let signedStreamMustFail: [MustFail]
         let keys: [KeyDerivationTests.Keys]
     }
 
     struct Stream: Decodable, Sendable, CustomTestStringConvertible {
         let length: Int
-        let data_rule: String
-        let data_sha256: Hex
+        let dataRule: String
+        let dataSha256: Hex
         let salt: Hex
-        let audience_recipients: [String]
+        let audienceRecipients: [String]
         let audience: Hex
-        let signer_seed: Hex
-        let stream_length: Int
-        let stream_sha256: Hex
+        let signerSeed: Hex
+        let streamLength: Int
+        let streamSha256: Hex
         let stream: Hex?
-        var testDescription: String { data_rule }
+        var testDescription: String { dataRule }
     }
 
     struct MustFail: Decodable, Sendable, CustomTestStringConvertible {
         let why: String
-        let stream_sha256: Hex
+        let streamSha256: Hex
         let stream: Hex?
         /// How much may come out before the error; absent where all of it may.
-        let may_release_bytes: Int?
+        let mayReleaseBytes: Int?
         var testDescription: String { why }
     }
 
-    static let vectors = try! TestSupport.Vectors.load("modern", as: Vectors.self)
+    static let vectors = TestSupport.Vectors.load("modern", as: Vectors.self)
 
     /// `data` signed by the key of `seed`, written in pieces.
     static func sign(
@@ -53,34 +53,34 @@ struct SignedStreamVectorTests {
         return sink.bytes
     }
 
-    @Test(arguments: vectors.signed_stream)
+    @Test(arguments: vectors.signedStream)
     func aStreamHasTheKnownBytes(_ known: Stream) throws {
-        let data = bytes(ofRule: known.data_rule)
+        let data = bytes(ofRule: known.dataRule)
         #expect(data.count == known.length)
-        #expect(sha256(data) == known.data_sha256.bytes)
-        let audience = SignedStream.audience(known.audience_recipients)
+        #expect(sha256(data) == known.dataSha256.bytes)
+        let audience = SignedStream.audience(known.audienceRecipients)
         #expect(audience == known.audience.bytes)
         let stream = try Self.sign(
-            data, seed: known.signer_seed.bytes, audience: audience, salt: known.salt.bytes)
-        #expect(stream.count == known.stream_length)
-        #expect(sha256(stream) == known.stream_sha256.bytes)
+            data, seed: known.signerSeed.bytes, audience: audience, salt: known.salt.bytes)
+        #expect(stream.count == known.streamLength)
+        #expect(sha256(stream) == known.streamSha256.bytes)
         if let inline = known.stream { #expect(stream == inline.bytes) }
 
         let reader = try SignedStreamReader(MemorySource(stream))
         #expect(reader.audience == known.audience.bytes)
-        #expect(reader.signer == Self.vectors.keys[0].sign_public.bytes)
+        #expect(reader.signer == Self.vectors.keys[0].signPublic.bytes)
         let released = release { reader }
         #expect(released.error == nil)
         #expect(released.bytes == data)
     }
 
     @Test func theOrderOfRecipientsDoesNotChangeTheAudience() {
-        let two = Self.vectors.signed_stream.filter { $0.audience_recipients.count == 2 }
+        let two = Self.vectors.signedStream.filter { $0.audienceRecipients.count == 2 }
         #expect(two.count >= 2)
         for known in two {
             #expect(
-                SignedStream.audience(known.audience_recipients.reversed())
-                    == SignedStream.audience(known.audience_recipients))
+                SignedStream.audience(known.audienceRecipients.reversed())
+                    == SignedStream.audience(known.audienceRecipients))
         }
     }
 
@@ -94,7 +94,7 @@ struct SignedStreamVectorTests {
             let keys = SignedStreamVectorTests.vectors.keys
             let stream = try SignedStreamVectorTests.sign(
                 shake256("test-vector-bytes/ss-x", count: 65546),
-                seed: keys[0].sign_seed.bytes, audience: SignedStream.anyone,
+                seed: keys[0].signSeed.bytes, audience: SignedStream.anyone,
                 salt: shake256("test-vector-bytes/\(salt)", count: 16))
             header = Array(stream[..<160])
             first = Array(stream[160..<(160 + 4 + 65536 + 64)])
@@ -136,11 +136,11 @@ struct SignedStreamVectorTests {
         }
     }
 
-    @Test(arguments: vectors.signed_stream_must_fail)
+    @Test(arguments: vectors.signedStreamMustFail)
     func aChangedStreamIsRefusedAtTheKnownPlace(_ known: MustFail) throws {
         let stream = try #require(try Self.changed(known.why))
         if let inline = known.stream { #expect(stream == inline.bytes) }
-        #expect(sha256(stream) == known.stream_sha256.bytes)
+        #expect(sha256(stream) == known.streamSha256.bytes)
         let released = release { try SignedStreamReader(MemorySource(stream)) }
         let error = try #require(released.error as? SignedStreamError)
         let expected: Set<SignedStreamError> =
@@ -154,11 +154,11 @@ struct SignedStreamVectorTests {
         #expect(expected.contains(error), "\(error)")
         let data = shake256("test-vector-bytes/ss-x", count: 65546)
         #expect(data.starts(with: released.bytes))
-        #expect(released.bytes.count <= known.may_release_bytes ?? data.count)
+        #expect(released.bytes.count <= known.mayReleaseBytes ?? data.count)
     }
 
     @Test func theBaseStreamIsTheKnownOne() throws {
         #expect(
-            sha256(try Base().whole) == Self.vectors.signed_stream_base_sha256.bytes)
+            sha256(try Base().whole) == Self.vectors.signedStreamBaseSha256.bytes)
     }
 }
