@@ -9,6 +9,7 @@ public protocol Program: ParsableCommand {
 }
 
 extension Program {
+    /// Calls ``execute()``.
     public mutating func run() throws { try execute() }
 
     /// The tool's name, as its messages begin.

@@ -15,7 +15,7 @@ struct FloorTests {
     static let owners: [(module: String, targets: Set<String>)] = [
         ("CSodium", ["Sotto"]), ("Crypto", ["Sotto"]), ("CryptoExtras", ["Sotto"]),
         ("CQREncode", ["SottoQR"]), ("CZBar", ["SottoQR"]), ("CPNG", ["SottoQR"]),
-        ("CJPEG", ["SottoQR"]), ("CPostgres", ["SottoServer"]),
+        ("CJPEG", ["SottoQR"]), ("CSottoImage", ["SottoQR"]), ("CPostgres", ["SottoServer"]),
         ("GRDB", ["SottoState", "SottoServer"]), ("GRDBSQLite", ["SottoState", "SottoServer"]),
     ]
 
