@@ -113,7 +113,7 @@ struct MessageDecryption {
             switch result {
             case .failed(let failure, let id):
                 let record = outcome.failed(failure, line: line, id: id)
-                if !printsText { try output.write(record.serialized() + [UInt8(ascii: "\n")]) }
+                if !printsText { try output.writeRecord(record) }
             case .seen(let record): try put(seen: record, &outcome)
             case .opened(let message, let id, _):
                 switch kept?.popFirst() ?? .new {
@@ -124,7 +124,7 @@ struct MessageDecryption {
                     let failure = Failure(
                         .replay, "an envelope of this id was opened before, with other content")
                     let record = outcome.failed(failure, line: line, id: id)
-                    if !printsText { try output.write(record.serialized() + [UInt8(ascii: "\n")]) }
+                    if !printsText { try output.writeRecord(record) }
                 }
             }
         }
@@ -140,14 +140,18 @@ struct MessageDecryption {
     private func put(_ record: JSONObject, _ outcome: inout LineOutcome) throws {
         outcome.succeeded()
         guard printsText else {
-            try output.write(record.serialized() + [UInt8(ascii: "\n")])
+            try output.writeRecord(record)
             return
         }
         guard let body = record["body"]?.object else { return }
         if let text = body["text"]?.string {
             try output.writeText(text + "\n")
         } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {
-            try output.write(data)
+            if output.isTerminal {
+                try output.writeText("[\(data.count) bytes that are not text]\n")
+            } else {
+                try output.write(data)
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ struct EncryptTool: Program {
             encrypt --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
             """,
         discussion: """
-            With -r, -R or -p the result is an age v1 file that every age program reads. With --to it is one \
+            With -r, -R or -p the result is an age v1 file, which other age programs read too. With --to it is one \
             JSON envelope a line, for send. CARD is a card file, a sotto: URI or an age1... string.
 
             EXAMPLES
