@@ -84,6 +84,7 @@ public final class Delivery: Sendable {
         private var connectAt = 0.0
         private var lastError: ClientError?
         private var inputEnded = false
+        private var wasGiven = false
         private var lockSince: Double?
         private var lastHeard = 0.0
 
@@ -123,6 +124,7 @@ public final class Delivery: Sendable {
                 delivery.room.signal()
                 let numbers = try delivery.outbox.append(items, relay: relayName)
                 for (number, item) in zip(numbers, items) { own[number] = item }
+                if !items.isEmpty { wasGiven = true }
             case .end:
                 inputEnded = true
                 // Whatever went wrong before, one more attempt is made now.
@@ -213,9 +215,15 @@ public final class Delivery: Sendable {
             if let at = retryAt, at <= now, inFlight.isEmpty {
                 (retryAt, cursor, deferred, deferredMailboxes) = (nil, 0, [:], [:])
             }
-            guard try hasWork() else { return inputEnded ? try end(isDone: true) : nil }
+            guard try hasWork() else {
+                lockSince = nil
+                if inputEnded { return try end(isDone: true) }
+                try collect()
+                return nil
+            }
             guard takeLock(now) else {
                 try collect()
+                if inputEnded, wasGiven, own.isEmpty { return try end(isDone: true) }
                 let isLate = now - (lockSince ?? now) >= delivery.lockTimeout
                 return inputEnded && isLate ? try end(wasLocked: true) : nil
             }
@@ -257,6 +265,7 @@ public final class Delivery: Sendable {
 
         /// Learns what another process did with our items.
         private mutating func collect() throws(StateError) {
+            guard !own.isEmpty else { return }
             for (number, outcome) in try delivery.outbox.collect() {
                 guard let item = own.removeValue(forKey: number) else { continue }
                 let words = outcome.split(separator: " ")

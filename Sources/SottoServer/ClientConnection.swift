@@ -39,10 +39,12 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     struct Reply: Sendable {
         let requestID: String?
         let outcome: Outcome
+        let weight: Int
     }
 
-    /// The most requests that wait for their outcome; beyond that nothing is read.
+    /// The most requests that wait for their outcome, and their bytes; beyond that nothing is read.
     private static let pendingLimit = 256
+    private static let pendingBytesLimit = 1 << 20
     /// The `bad_json` that closes the connection.
     private static let badLineLimit = 10
 
@@ -54,6 +56,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var out = ByteBuffer()
     private var submissions: [Writer.Entry] = []
     private var pending = 0
+    private var pendingBytes = 0
     private var badLines = 0
     private var isClosing = false
     private var mayRead = true
@@ -101,6 +104,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        if isClosing { return context.read() }
         flush()
         mayRead = true
         readOn()
@@ -122,7 +126,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private var canWork: Bool {
-        !isClosing && pending < Self.pendingLimit && stalledSince == nil
+        !isClosing && pending < Self.pendingLimit && pendingBytes < Self.pendingBytesLimit
+            && stalledSince == nil
     }
 
     private func readOn() {
@@ -179,13 +184,16 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// Closes after what is written has left.
+    ///
+    /// Only the sending half at first: closing with unread input would reset the connection, and the other
+    /// side might never read why. What still comes is dropped, for two seconds.
     func close() {
         guard !isClosing, let context else { return }
         isClosing = true
         flush()
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
-            context.close(promise: nil)
-        }
+        context.close(mode: .output, promise: nil)
+        context.read()
+        loop.scheduleTask(in: .seconds(2)) { self.abort() }
     }
 
     /// Closes at once.
@@ -282,12 +290,14 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func submit(_ change: Change, _ requestID: String?) {
         pending += 1
+        pendingBytes += change.weight
         submissions.append(Writer.Entry(change: change, connection: self, requestID: requestID))
     }
 
     /// Takes the outcomes of changes that are on disk.
     func complete(_ replies: [Reply]) {
         pending -= replies.count
+        pendingBytes -= replies.reduce(0) { $0 + $1.weight }
         guard !isClosing else { return }
         for reply in replies { write(Self.response(to: reply.outcome), reply.requestID) }
         process()

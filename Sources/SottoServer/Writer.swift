@@ -55,7 +55,9 @@ final class Writer: Sendable {
     }
 
     /// Waits until everything that was submitted is on disk and its replies are on their way.
-    func finish() { queue.sync {} }
+    func finish() {
+        while state.withLock({ $0.isScheduled && !$0.hasFailed }) { queue.sync {} }
+    }
 
     /// Lets go of what is too old, some at a time so that commits get between.
     func sweep() {
@@ -71,14 +73,15 @@ final class Writer: Sendable {
         }
     }
 
+    /// Commits one batch, and comes back for the next one behind whatever else waits its turn.
     private func drain() {
-        while let batch = next() {
-            do throws(StateError) {
-                let outcomes = try store.commit(batch.map(\.change), at: clock.minute)
-                deliver(batch, outcomes)
-            } catch {
-                return fail(error)
-            }
+        guard let batch = next() else { return }
+        do throws(StateError) {
+            let outcomes = try store.commit(batch.map(\.change), at: clock.minute)
+            deliver(batch, outcomes)
+            queue.async { self.drain() }
+        } catch {
+            fail(error)
         }
     }
 
@@ -117,7 +120,8 @@ final class Writer: Sendable {
             if outcome == .stored, case .store(let envelope) = entry.change {
                 arrived.insert(envelope.to)
             }
-            let reply = ClientConnection.Reply(requestID: entry.requestID, outcome: outcome)
+            let reply = ClientConnection.Reply(
+                requestID: entry.requestID, outcome: outcome, weight: entry.change.weight)
             if let place = places[ObjectIdentifier(entry.connection)] {
                 replies[place].replies.append(reply)
             } else {

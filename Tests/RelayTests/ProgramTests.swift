@@ -233,6 +233,25 @@ final class World: Sendable {
         #expect(world.ids("received").count == all.count)
     }
 
+    @Test func slowInputDoesNotWaitForMore() {
+        defer { stop() }
+        let fifo = world.scratch.file("fifo")
+        mkfifo(fifo, 0o600)
+        // Opened for both, and before the program starts: each end would wait for the other.
+        let descriptor = open(fifo, O_RDWR | O_CLOEXEC)
+        let command = world.command("send", input: "fifo", output: "results")
+        var ids: [String] = []
+        for _ in 0..<3 {
+            let record = Sample.record(to: world.bob.id)
+            ids.append(record["id"]?.string ?? "")
+            let line = record.serialized() + [0x0A]
+            #expect(write(descriptor, line, line.count) == line.count)
+            world.await { world.ids("results") == ids }
+        }
+        close(descriptor)
+        #expect(command.wait() == 0)
+    }
+
     @Test func theLogNamesNobody() {
         let ids = world.envelopes("in", 1)
         #expect(world.run("send", input: "in") == 0)

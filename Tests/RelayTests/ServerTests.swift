@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Sotto
 import SottoState
@@ -48,7 +49,7 @@ final class RunningRelay: Sendable {
     @Test func aLineOverTheLimitCloses() throws {
         let running = try RunningRelay()
         let client = running.client()
-        client.send([UInt8](repeating: 0x20, count: 8 << 20))
+        client.send([UInt8](repeating: 0x20, count: 64 << 20))
         #expect(client.response() == .error(Refusal(.tooLarge)))
         #expect(client.line() == nil)
     }
@@ -302,5 +303,51 @@ final class RunningRelay: Sendable {
             return
         }
         #expect(found.count == 1)
+    }
+}
+
+/// A store whose disk fails.
+private final class FailingStore: Store {
+    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+        throw .inputOutput(path: "relay.db", code: 1034)
+    }
+
+    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+        throws(StateError) -> Page
+    { Page() }
+
+    func sweep(at minute: Int64) throws(StateError) -> Bool { false }
+
+    func close() throws(StateError) {}
+}
+
+@Suite struct FailureTests {
+    @Test func afterAFailedSynchronisationNothingIsAcknowledged() throws {
+        let failed = EventBox()
+        let relay = try Relay(
+            RelayConfiguration(listen: RelayURL(host: "127.0.0.1", port: 0), store: ""),
+            store: FailingStore()
+        ) { failed.put($0) }
+        let client = RawClient(relay.address)
+        client.send(Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "1"))
+        #expect(client.line() == nil)
+        #expect(failed.wait() == .inputOutput(path: "relay.db", code: 1034))
+        try relay.stop()
+    }
+}
+
+/// One error, from another thread.
+private final class EventBox: @unchecked Sendable {
+    private let arrived = DispatchSemaphore(value: 0)
+    private var error: StateError?
+
+    func put(_ error: StateError) {
+        self.error = error
+        arrived.signal()
+    }
+
+    func wait() -> StateError? {
+        _ = arrived.wait(timeout: .now() + 20)
+        return error
     }
 }
