@@ -11,6 +11,11 @@ fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 # What stands before the names in bindir. Empty installs the short names there.
 PROGRAM_PREFIX ?= sotto-
 
+# Completions of the short names only where these are installed: other programs have some of them too.
+COMPLETIONS = $(if $(PROGRAM_PREFIX),sotto*,*)
+
+ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
+
 TOOLS := keygen encrypt decrypt fingerprint qr pad send recv relay
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 RELEASE := .build-release/release
@@ -70,13 +75,13 @@ else
 	  ln -sf "$(libexecdir)/sotto/$$t" "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" || exit 1; done
 endif
 	for page in man/*.[1578]; do \
-	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/" || exit 1; done
-	for t in $(TOOLS); do \
-	  page=$$(ls man/$$t.[18]); \
-	  ln -sf $$(basename $$page) "$(DESTDIR)$(mandir)/man$${page##*.}/sotto-$$(basename $$page)" || exit 1; done
-	install -m 644 completions/bash/* "$(DESTDIR)$(bashcompdir)/"
-	install -m 644 completions/zsh/* "$(DESTDIR)$(zshcompdir)/"
-	install -m 644 completions/fish/* "$(DESTDIR)$(fishcompdir)/"
+	  name=$$(basename $$page); \
+	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
+	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/$$name" || exit 1; done
+	install -m 644 completions/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
+	for file in completions/zsh/_sotto*; do \
+	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done
+	install -m 644 completions/fish/$(COMPLETIONS) "$(DESTDIR)$(fishcompdir)/"
 
 uninstall:
 	rm -f "$(DESTDIR)$(bindir)/sotto"
@@ -84,10 +89,11 @@ uninstall:
 	  rm -f "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" "$(DESTDIR)$(libexecdir)/sotto/$$t"; done
 	rmdir "$(DESTDIR)$(libexecdir)/sotto" 2>/dev/null || true
 	for page in man/*.[1578]; do \
-	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$(basename $$page)" \
-	    "$(DESTDIR)$(mandir)/man$${page##*.}/sotto-$$(basename $$page)"; done
+	  name=$$(basename $$page); \
+	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
+	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$name"; done
 	for shell in bash:"$(bashcompdir)" zsh:"$(zshcompdir)" fish:"$(fishcompdir)"; do \
-	  for file in completions/$${shell%%:*}/*; do \
+	  for file in completions/$${shell%%:*}/*sotto* $(if $(PROGRAM_PREFIX),,completions/$${shell%%:*}/*); do \
 	    rm -f "$(DESTDIR)$${shell#*:}/$$(basename $$file)"; done; done
 
 clean:

@@ -1,10 +1,10 @@
 import Glibc
+import Synchronization
 
 /// An advisory lock (flock(2)) on a file of its own: the kernel gives it back however its holder ends.
-public final class FileLock {
+public final class FileLock: Sendable {
     private let descriptor: Int32
-    /// Whether this process holds it.
-    public private(set) var isHeld = false
+    private let held = Mutex(false)
 
     /// The lock whose file is `path`, not yet taken.
     public init(path: String) throws(StateError) {
@@ -16,8 +16,10 @@ public final class FileLock {
 
     /// Takes the lock if nobody else holds it; says whether it is held now.
     public func tryLock() -> Bool {
-        if !isHeld { isHeld = flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
-        return isHeld
+        held.withLock { held in
+            if !held { held = flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+            return held
+        }
     }
 
     /// Takes the lock, waiting at most `timeout` seconds; says whether it is held now.
@@ -33,8 +35,10 @@ public final class FileLock {
 
     /// Gives the lock back.
     public func unlock() {
-        if isHeld { flock(descriptor, LOCK_UN) }
-        isHeld = false
+        held.withLock { held in
+            if held { flock(descriptor, LOCK_UN) }
+            held = false
+        }
     }
 }
 

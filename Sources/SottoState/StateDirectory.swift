@@ -35,14 +35,22 @@ public struct StateDirectory: Sendable {
     }
 
     private static func make(_ path: String) throws(StateError) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
-            throw .cannotOpen(path: path, code: errno)
+        let slash = path.lastIndex(of: "/")
+        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            guard errno == ENOENT, parent != "/", parent != "." else {
+                throw .cannotOpen(path: path, code: errno)
+            }
+            try make(parent)
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw .cannotOpen(path: path, code: errno)
+            }
         }
-        try make(String(path[..<slash]))
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw .cannotOpen(path: path, code: errno)
-        }
+        // The name is on disk once the directory that holds it is.
+        let descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
     }
 
     /// The path of a file in the directory.

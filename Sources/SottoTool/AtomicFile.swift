@@ -19,7 +19,7 @@ final class AtomicFile {
         self.replacing = replacing
         if !replacing, access(path, F_OK) == 0 { throw Self.exists(path) }
         let directory = Self.directory(of: path)
-        let unnamed = open(directory, O_TMPFILE_ | O_RDWR | O_CLOEXEC, 0o600)
+        let unnamed = open(directory, unnamedFile | O_RDWR | O_CLOEXEC, 0o600)
         if unnamed >= 0 {
             descriptor = unnamed
             return
@@ -111,4 +111,4 @@ final class AtomicFile {
 }
 
 /// `O_TMPFILE`, which Swift does not import: a macro of two flags.
-private let O_TMPFILE_: Int32 = 0o20_000_000 | O_DIRECTORY
+private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY

@@ -95,10 +95,17 @@ public final class Output {
         if let failure { throw failure }
     }
 
-    /// Writes a record on a line of its own and flushes it. On a terminal its control characters are
-    /// already escapes: JSON has none.
+    /// Writes a record on a line of its own, with escapes of JSON for control characters that would reach a
+    /// terminal.
+    public func writeRecord(_ record: JSONObject) throws(Failure) {
+        let line = record.serialized()
+        try write(
+            (isTerminal ? Terminal.escapingControls(inJSON: line) : line) + [UInt8(ascii: "\n")])
+    }
+
+    /// As ``writeRecord(_:)``, and flushes it.
     public func writeLine(_ record: JSONObject) throws(Failure) {
-        try write(record.serialized() + [UInt8(ascii: "\n")])
+        try writeRecord(record)
         try flush()
     }
 

@@ -10,6 +10,7 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
     case descriptor(Int32)
     case file(String)
 
+    /// Reads the text of an option.
     public init?(argument: String) {
         if argument.hasPrefix("@ENV:") {
             self = .environment(String(argument.dropFirst(5)))

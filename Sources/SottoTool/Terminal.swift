@@ -33,6 +33,20 @@ public enum Terminal {
         return out
     }
 
+    /// A line of JSON with the same characters as JSON's escapes: what is shown still means the same.
+    static func escapingControls(inJSON line: [UInt8]) -> [UInt8] {
+        var out = ""
+        for scalar in String(decoding: line, as: UTF8.self).unicodeScalars {
+            if isControl(scalar) {
+                let digits = String(scalar.value, radix: 16)
+                out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                out.unicodeScalars.append(scalar)
+            }
+        }
+        return Array(out.utf8)
+    }
+
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A: false

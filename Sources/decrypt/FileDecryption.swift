@@ -28,9 +28,11 @@ struct FileDecryption {
         if tool.hold, !output.isFile {
             // First everything is verified and its ciphertext kept; then it is opened again from there.
             let spool = try Spool()
-            try open(TeeSource(source, to: spool), identities, passphrase, progress, to: NullSink())
+            try open(
+                TeeSource(source, to: spool), identities, passphrase, progress, to: NullSink(),
+                isFirstOfTwo: true)
             try spool.rewind()
-            try open(spool, identities, passphrase, progress, to: output, isSecondPass: true)
+            try open(spool, identities, passphrase, progress, to: output)
         } else {
             try open(
                 source, identities, passphrase, progress,
@@ -51,7 +53,7 @@ struct FileDecryption {
 
     private func open(
         _ source: any ByteSource, _ files: [IdentityFile], _ passphrase: PassphraseOnce,
-        _ progress: Progress, to sink: any ByteSink, isSecondPass: Bool = false
+        _ progress: Progress, to sink: any ByteSink, isFirstOfTwo: Bool = false
     ) throws {
         let identities = files.flatMap(\.ageIdentities)
         let age: AgeFileReader
@@ -65,19 +67,22 @@ struct FileDecryption {
         }
         let peeking = PeekingSource(age)
         var content: any ByteSource = peeking
+        var verified: (signer: SessionID, audience: [UInt8])?
         if try peeking.peek(SignedStream.magic.count).elementsEqual(SignedStream.magic) {
             let signed = try SignedStreamReader(peeking)
             let signer = SessionID(publicKey: signed.signer)
             try checkAudience(of: signed, in: age)
             try signers.check(signer)
-            if !tool.quiet, !isSecondPass { say(signer, signed.audience) }
             content = signed
+            verified = (signer, signed.audience)
         } else if !signers.cards.isEmpty {
             throw Failure(
                 .authentication, "the file is not signed, and --from demands a signer")
         }
         try copy(from: content, to: sink, progress: progress)
         try sink.finish()
+        // Only now: until its end the file could still turn out to be changed.
+        if let verified, !tool.quiet, !isFirstOfTwo { say(verified.signer, verified.audience) }
     }
 
     /// A file that somebody re-encrypted to us was not signed for us.

@@ -13,7 +13,7 @@ struct EncryptTool: Program {
             encrypt --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
             """,
         discussion: """
-            With -r, -R or -p the result is an age v1 file that every age program reads. With --to it is one \
+            With -r, -R or -p the result is an age v1 file, which other age programs read too. With --to it is one \
             JSON envelope a line, for send. CARD is a card file, a sotto: URI or an age1... string.
 
             EXAMPLES
@@ -88,6 +88,12 @@ struct EncryptTool: Program {
         }
         guard isFile || isPassphrase || !to.isEmpty else {
             throw ValidationError("say for whom: -r CARD, -R FILE, -p, or --to CARD")
+        }
+        guard !(isPassphrase && classic) else {
+            throw ValidationError("--classic is for cards, and a passphrase has none")
+        }
+        guard !identity.isGiven || sign || !to.isEmpty else {
+            throw ValidationError("-i goes with -s or --to; without them nothing is signed")
         }
         guard to.isEmpty || !(sign || armor) else {
             throw ValidationError("-s and -a are for files; a message is always signed")

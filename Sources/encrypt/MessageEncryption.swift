@@ -36,7 +36,7 @@ struct MessageEncryption {
         guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
         guard !bytes.isEmpty else { throw Failure(.no, "the message is empty") }
         for envelope in try seal(try Self.content(ofWhole: bytes)) {
-            try output.write(envelope.record.serialized() + [UInt8(ascii: "\n")])
+            try output.writeRecord(envelope.record)
         }
         try output.finish()
     }
@@ -51,14 +51,13 @@ struct MessageEncryption {
                 }
                 if bytes.isEmpty { continue }
                 for envelope in try seal(try Self.content(ofLine: bytes)) {
-                    try output.write(envelope.record.serialized() + [UInt8(ascii: "\n")])
+                    try output.writeRecord(envelope.record)
                 }
                 outcome.succeeded()
             } catch {
                 guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
                 if failure.status == .ioError { throw failure }
-                try output.write(
-                    outcome.failed(failure, line: lines.number).serialized() + [UInt8(ascii: "\n")])
+                try output.writeRecord(outcome.failed(failure, line: lines.number))
             }
             if lines.mustWait { try output.flush() }
         }

@@ -60,6 +60,8 @@ final class AgeArmorReader: ByteSource {
         if isWhole {
             text.removeLast()
             if text.last == UInt8(ascii: "\r") { text.removeLast() }
+        } else if text.count <= 128, !text.elementsEqual(AgeArmor.end.utf8) {
+            throw AgeError.truncated
         }
         return text[...]
     }

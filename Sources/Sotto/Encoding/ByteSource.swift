@@ -13,6 +13,7 @@ public final class MemorySource: ByteSource {
     /// A source of these bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Copies the next bytes.
     public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(buffer.count, bytes.count - index)
         buffer.copyBytes(from: bytes[index..<(index + count)])

@@ -52,6 +52,7 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
+    /// Whether two objects have the same members in the same order.
     public static func == (a: JSONObject, b: JSONObject) -> Bool {
         a.members.count == b.members.count
             && zip(a.members, b.members).allSatisfy {
@@ -59,6 +60,7 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
             }
     }
 
+    /// Hashes the members in their order.
     public func hash(into hasher: inout Hasher) {
         for (name, value) in members {
             hasher.combine(name)

@@ -46,6 +46,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
         guard parts.tm_mon == month - 1, parts.tm_mday == day else { return nil }
     }
 
+    /// The RFC 3339 text.
     public var description: String {
         var time = time_t(seconds)
         var parts = tm()
@@ -59,5 +60,6 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
             + pad(parts.tm_sec, 2) + "Z"
     }
 
+    /// Whether `a` is before `b`.
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.seconds < b.seconds }
 }

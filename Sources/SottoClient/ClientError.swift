@@ -1,0 +1,69 @@
+public import Sotto
+public import SottoState
+
+/// Why a conversation with a relay did not come about, or ended.
+public enum ClientError: ReportableError, Sendable, Equatable {
+    /// No connection; `cause` is the system's word for it.
+    case unreachable(relay: String, cause: String)
+    /// The connection ended.
+    case lost(relay: String)
+    /// The relay has no connection to give.
+    case busy(relay: String)
+    /// The relay does not know itself by the name that was dialled, but by `names`.
+    case otherName(relay: String, names: [String])
+    /// The relay refused the login.
+    case loginRefused(relay: String)
+    /// What came is not the relay protocol.
+    case notARelay(relay: String)
+    /// Another consumer took over.
+    case replaced
+    /// The local state failed.
+    case state(StateError)
+}
+
+extension ClientError {
+    /// Whether a later attempt may succeed by itself.
+    public var isPassing: Bool {
+        switch self {
+        case .unreachable, .lost, .busy: true
+        case .otherName, .loginRefused, .notARelay, .replaced, .state: false
+        }
+    }
+
+    /// What went wrong, in the form of a tool's error message.
+    public var message: String {
+        switch self {
+        case .unreachable(let relay, let cause): "cannot reach \(relay): \(cause)"
+        case .lost(let relay): "the connection to \(relay) was lost"
+        case .busy(let relay): "\(relay) has too many connections"
+        case .otherName(let relay, _): "\(relay) does not go by the name that was dialled"
+        case .loginRefused(let relay): "\(relay) refused the login"
+        case .notARelay(let relay): "\(relay) does not answer as a relay"
+        case .replaced: "another recv took over this identity's mailbox"
+        case .state(let error): error.message
+        }
+    }
+
+    /// What to do about it.
+    public var hint: String? {
+        switch self {
+        case .otherName(let relay, let names):
+            "start the relay with --name \(relay.split(separator: "/").last ?? "")"
+                + (names.isEmpty ? "" : ", or dial it as \(names.joined(separator: " or "))")
+        case .unreachable: "is the relay running, and its address right?"
+        case .state(let error): error.hint
+        case .lost, .busy, .loginRefused, .notARelay, .replaced: nil
+        }
+    }
+
+    /// The number of the exit status, as sysexits(3) has it.
+    public var status: Int32 {
+        switch self {
+        case .unreachable, .lost, .busy, .notARelay: 69
+        case .otherName: 78
+        case .loginRefused: 77
+        case .replaced: 75
+        case .state(let error): error.status
+        }
+    }
+}

@@ -1,0 +1,332 @@
+import NIOPosix
+public import SottoState
+public import SottoWire
+import Dispatch
+
+/// The sending of an outbox: what is given goes to disk first and to the relay second, in order.
+///
+/// One thread calls ``run(_:)``; another gives it items with ``submit(_:)`` and says ``finish()`` after the last.
+public final class Delivery: Sendable {
+    private enum Event: Sendable {
+        case items([Outbox.Item])
+        case end
+        case connected(Result<RelayLink, ClientError>)
+        case link(RelayLink.Event, generation: Int)
+    }
+
+    /// How a delivery ended.
+    public struct Ending: Sendable {
+        /// How many items wait in the outbox.
+        public var left = 0
+        /// Why, where there is a reason beyond the relay's own.
+        public var error: ClientError?
+        /// Whether another process held the outbox.
+        public var wasLocked = false
+    }
+
+    private static let window = 256
+    private static let windowBytes = 2 << 20
+    private static let replyTimeout = 30.0
+    private static let retryDelay = 30.0
+
+    private let outbox: Outbox
+    private let relay: RelayURL
+    private let lockTimeout: Double
+    private let events = EventQueue<Event>()
+    private let room = DispatchSemaphore(value: 4)
+
+    /// A delivery of `outbox` to `relay`.
+    public init(outbox: Outbox, relay: RelayURL, lockTimeout: Double) {
+        self.outbox = outbox
+        self.relay = relay
+        self.lockTimeout = lockTimeout
+    }
+
+    /// Gives items to send. Waits while several earlier gifts have not been taken.
+    public func submit(_ items: [Outbox.Item]) {
+        room.wait()
+        events.put(.items(items))
+    }
+
+    /// Says that there is no more.
+    public func finish() { events.put(.end) }
+
+    /// Sends until everything given is on the relay, or as long as that may still come to pass.
+    ///
+    /// `report` is called with what came of envelopes: those given here, and those that earlier ones left.
+    /// It is called in batches, each of them only after its outcome is noted in the outbox.
+    public func run(_ report: ([DeliveryResult]) throws -> Void) throws -> Ending {
+        let group = RelayLink.makeGroup()
+        var state = Run(delivery: self, group: group)
+        defer { state.link?.close() }
+        while true {
+            for event in events.take(timeout: state.timeout) {
+                try state.take(event)
+            }
+            try report(try state.settle())
+            if let ending = try state.advance() {
+                try report(try state.settle())
+                return ending
+            }
+        }
+    }
+
+    /// The state of ``run(_:)``.
+    private struct Run {
+        let delivery: Delivery
+        let group: MultiThreadedEventLoopGroup
+        var link: RelayLink?
+
+        private var isConnecting = false
+        private var hasProgressed = false
+        private var generation = 0
+        private var backoff = Backoff()
+        private var connectAt = 0.0
+        private var lastError: ClientError?
+        private var inputEnded = false
+        private var wasGiven = false
+        private var lockSince: Double?
+        private var lastHeard = 0.0
+
+        /// What this process was given and does not know the fate of.
+        private var own: [Int64: Outbox.Item] = [:]
+        private var inFlight: [Int64: Outbox.Item] = [:]
+        private var inFlightBytes = 0
+        /// The last number that was sent on this connection.
+        private var cursor: Int64 = 0
+        private var deferred: [Int64: (item: Outbox.Item, refusal: Refusal)] = [:]
+        private var deferredMailboxes: [String: Refusal] = [:]
+        private var retryAt: Double?
+        private var outcomes: [(number: Int64, outcome: String)] = []
+        private var results: [DeliveryResult] = []
+
+        init(delivery: Delivery, group: MultiThreadedEventLoopGroup) {
+            self.delivery = delivery
+            self.group = group
+        }
+
+        private var relayName: String { delivery.relay.description }
+
+        /// How long to wait for an event.
+        var timeout: Double? {
+            let now = Monotonic.seconds()
+            var moments: [Double] = []
+            if lockSince != nil { moments.append(now + 0.02) }
+            if connectAt > now, !isConnecting, link == nil { moments.append(connectAt) }
+            if !inFlight.isEmpty { moments.append(lastHeard + Delivery.replyTimeout) }
+            if let retryAt, !inputEnded { moments.append(retryAt) }
+            return moments.min().map { max(0, $0 - now) }
+        }
+
+        mutating func take(_ event: Event) throws(StateError) {
+            switch event {
+            case .items(let items):
+                delivery.room.signal()
+                let numbers = try delivery.outbox.append(items, relay: relayName)
+                for (number, item) in zip(numbers, items) { own[number] = item }
+                if !items.isEmpty { wasGiven = true }
+            case .end:
+                inputEnded = true
+                // Whatever went wrong before, one more attempt is made now.
+                if link == nil { lastError = nil }
+            case .connected(.success(let new)):
+                isConnecting = false
+                link = new
+                lastHeard = Monotonic.seconds()
+            case .connected(.failure(let error)):
+                isConnecting = false
+                lost(error)
+            case .link(.closed(let error), let generation):
+                if generation == self.generation, link != nil || isConnecting { lost(error) }
+            case .link(.response(let response, let requestID), let generation):
+                guard generation == self.generation else { return }
+                lastHeard = Monotonic.seconds()
+                take(response, requestID)
+            }
+        }
+
+        private mutating func take(_ response: Response, _ requestID: String?) {
+            guard let number = requestID.flatMap({ Int64($0) }),
+                let item = inFlight.removeValue(forKey: number)
+            else {
+                if case .error(let refusal) = response, refusal.reason == Reason.busy.rawValue {
+                    lost(.busy(relay: relayName))
+                }
+                return
+            }
+            inFlightBytes -= item.envelope.count
+            backoff.reset()
+            hasProgressed = true
+            switch response {
+            case .stored: done(number, item, .stored)
+            case .duplicate: done(number, item, .duplicate)
+            case .rejected(let refusal), .error(let refusal):
+                done(number, item, .rejected, refusal)
+            case .deferred(let refusal): putOff(number, item, refusal)
+            default: lost(.notARelay(relay: relayName))
+            }
+        }
+
+        private mutating func done(
+            _ number: Int64, _ item: Outbox.Item, _ status: DeliveryResult.Status,
+            _ refusal: Refusal? = nil
+        ) {
+            own[number] = nil
+            var outcome = status.rawValue
+            if let refusal { outcome += " \(refusal.code) \(refusal.reason)" }
+            outcomes.append((number, outcome))
+            results.append(DeliveryResult(item.id, item.to, status, refusal))
+        }
+
+        /// Leaves an item in the outbox, and with it what comes after it to the same mailbox.
+        private mutating func putOff(_ number: Int64, _ item: Outbox.Item, _ refusal: Refusal) {
+            if deferred.updateValue((item, refusal), forKey: number) == nil {
+                results.append(DeliveryResult(item.id, item.to, .deferred, refusal))
+            }
+            deferredMailboxes[item.to] = refusal
+            retryAt = retryAt ?? Monotonic.seconds() + Delivery.retryDelay
+        }
+
+        private mutating func lost(_ error: ClientError) {
+            link?.close()
+            link = nil
+            generation += 1
+            inFlight = [:]
+            inFlightBytes = 0
+            cursor = 0
+            lastError = error
+            connectAt = Monotonic.seconds() + backoff.next()
+        }
+
+        /// Notes in the outbox what is known now; what to report follows.
+        mutating func settle() throws(StateError) -> [DeliveryResult] {
+            try delivery.outbox.settle(outcomes)
+            outcomes = []
+            defer { results = [] }
+            return results
+        }
+
+        /// Does what can be done now. Returns the ending when that was all.
+        mutating func advance() throws(StateError) -> Ending? {
+            let now = Monotonic.seconds()
+            if !inFlight.isEmpty, now - lastHeard >= Delivery.replyTimeout {
+                lost(.lost(relay: relayName))
+            }
+            if let at = retryAt, at <= now, inFlight.isEmpty {
+                (retryAt, cursor, deferred, deferredMailboxes) = (nil, 0, [:], [:])
+            }
+            guard try hasWork() else {
+                lockSince = nil
+                if inputEnded { return try end(isDone: true) }
+                try collect()
+                return nil
+            }
+            guard takeLock(now) else {
+                try collect()
+                if inputEnded, wasGiven, own.isEmpty { return try end(isDone: true) }
+                let isLate = now - (lockSince ?? now) >= delivery.lockTimeout
+                return inputEnded && isLate ? try end(wasLocked: true) : nil
+            }
+            guard link != nil else {
+                if isConnecting { return nil }
+                // After the input's end a second failure in a row, or a refusal, is the last word.
+                if inputEnded, lastError != nil, !mayRetry { return try end() }
+                if inputEnded || connectAt <= now { connect() }
+                return nil
+            }
+            try fill()
+            if inFlight.isEmpty, try !hasWork() {
+                delivery.outbox.lock.unlock()
+                if inputEnded { return try end(isDone: true) }
+            }
+            return nil
+        }
+
+        /// Whether a connection that was good a moment ago was lost: worth one more attempt.
+        private var mayRetry: Bool {
+            if case .lost = lastError { hasProgressed } else { false }
+        }
+
+        private func hasWork() throws(StateError) -> Bool {
+            if !inFlight.isEmpty { return true }
+            return try !delivery.outbox.waiting(
+                relay: relayName, after: cursor, limit: 1
+            ).isEmpty
+        }
+
+        private mutating func takeLock(_ now: Double) -> Bool {
+            if delivery.outbox.lock.tryLock() {
+                lockSince = nil
+                return true
+            }
+            lockSince = lockSince ?? now
+            return false
+        }
+
+        /// Learns what another process did with our items.
+        private mutating func collect() throws(StateError) {
+            guard !own.isEmpty else { return }
+            for (number, outcome) in try delivery.outbox.collect() {
+                guard let item = own.removeValue(forKey: number) else { continue }
+                let words = outcome.split(separator: " ")
+                let refusal =
+                    words.count == 3
+                    ? Refusal(code: Int64(words[1]) ?? 0, reason: String(words[2])) : nil
+                results.append(
+                    DeliveryResult(
+                        item.id, item.to,
+                        words.first.flatMap { .init(rawValue: String($0)) } ?? .stored, refusal))
+            }
+        }
+
+        private mutating func connect() {
+            isConnecting = true
+            hasProgressed = false
+            generation += 1
+            let (events, generation) = (delivery.events, generation)
+            RelayLink.connect(to: delivery.relay, group: group) {
+                events.put(.link($0, generation: generation))
+            } done: {
+                events.put(.connected($0))
+            }
+        }
+
+        private mutating func fill() throws(StateError) {
+            var lines: [UInt8] = []
+            while inFlight.count < Delivery.window, inFlightBytes < Delivery.windowBytes {
+                let rows = try delivery.outbox.waiting(
+                    relay: relayName, after: cursor,
+                    limit: Delivery.window - inFlight.count)
+                if rows.isEmpty { break }
+                for (number, item) in rows {
+                    cursor = number
+                    if let refusal = deferredMailboxes[item.to] {
+                        putOff(number, item, refusal)
+                        continue
+                    }
+                    if inFlight.isEmpty { lastHeard = Monotonic.seconds() }
+                    inFlight[number] = item
+                    inFlightBytes += item.envelope.count
+                    lines += Request.sendLine(item.envelope, requestID: "\(number)")
+                }
+            }
+            if !lines.isEmpty { link?.write(lines) }
+        }
+
+        private mutating func end(isDone: Bool = false, wasLocked: Bool = false) throws(StateError)
+            -> Ending
+        {
+            try collect()
+            let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: relayName)
+            for (number, item) in own.sorted(by: { $0.key < $1.key }) where deferred[number] == nil
+            {
+                results.append(DeliveryResult(item.id, item.to, .queued))
+            }
+            let ending = Ending(
+                left: waiting, error: isDone || wasLocked ? nil : lastError, wasLocked: wasLocked)
+            try delivery.outbox.release()
+            delivery.outbox.lock.unlock()
+            return ending
+        }
+    }
+}

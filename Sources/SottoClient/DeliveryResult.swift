@@ -1,0 +1,45 @@
+public import Sotto
+public import SottoWire
+
+/// What came of an envelope that was given to `send`.
+public struct DeliveryResult: Sendable, Equatable {
+    /// How it stands.
+    public enum Status: String, Sendable {
+        /// The relay has it on disk.
+        case stored
+        /// The relay had it already.
+        case duplicate
+        /// It is in the outbox, and was not sent.
+        case queued
+        /// It is in the outbox; the relay does not take it now.
+        case deferred
+        /// The relay will never take it; it is gone from the outbox.
+        case rejected
+    }
+
+    /// The envelope's id.
+    public let id: String
+    /// Its recipient.
+    public let to: String
+    /// How it stands.
+    public let status: Status
+    /// The relay's reason.
+    public let refusal: Refusal?
+
+    init(_ id: String, _ to: String, _ status: Status, _ refusal: Refusal? = nil) {
+        self.id = id
+        self.to = to
+        self.status = status
+        self.refusal = refusal
+    }
+
+    /// The result record.
+    public var record: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("result")), ("id", .string(id)),
+            ("to", .string(to)), ("status", .string(status.rawValue)),
+            ("code", refusal.map { .integer($0.code) }),
+            ("reason", refusal.map { .string($0.reason) }),
+        ])
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import SottoState
+
+/// Events from several threads, taken by one that may wait for them.
+final class EventQueue<Event: Sendable>: @unchecked Sendable {
+    // Sendable: `events` is touched only under `mutex`.
+    private var events: [Event] = []
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(arrival, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(arrival)
+        pthread_mutex_destroy(mutex)
+        arrival.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Adds an event.
+    func put(_ event: Event) {
+        pthread_mutex_lock(mutex)
+        events.append(event)
+        pthread_cond_signal(arrival)
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// Takes all events that are there, in order. When there is none, waits for one, `timeout` seconds at
+    /// most, or as long as it takes.
+    func take(timeout: Double?) -> [Event] {
+        var deadline = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &deadline)
+        if let timeout {
+            let nanoseconds = Double(deadline.tv_nsec) + max(0, min(timeout, 1e8)) * 1e9
+            deadline.tv_sec += Int(nanoseconds / 1e9)
+            deadline.tv_nsec = Int(nanoseconds.truncatingRemainder(dividingBy: 1e9))
+        }
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while events.isEmpty {
+            if timeout == nil {
+                pthread_cond_wait(arrival, mutex)
+            } else if pthread_cond_timedwait(arrival, mutex, &deadline) != 0 {
+                break
+            }
+        }
+        defer { events = [] }
+        return events
+    }
+}

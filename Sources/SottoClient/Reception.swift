@@ -1,0 +1,338 @@
+import NIOPosix
+public import Sotto
+public import SottoState
+public import SottoWire
+
+/// The emptying of a mailbox: into the inbox, then out of the relay, then to whoever reads.
+public struct Reception {
+    /// What to do with envelopes.
+    public enum Handling {
+        /// Hands lines on, all of them or none. The relay is told before, once they are in the inbox.
+        case print(([[UInt8]]) throws -> Void)
+        /// Has each handled; only an envelope for which this is true counts as received.
+        case run(([UInt8]) throws -> Bool)
+    }
+
+    /// Whose mailbox, and where.
+    public let identity: Identity
+    /// The relay.
+    public let relay: RelayURL
+    /// The inbox; without one the relay is told only after an envelope has been handled.
+    public let store: IdentityStore?
+    /// Whether to go on for ever.
+    public var follow = false
+    /// Seconds to wait for the next envelope when the mailbox is empty.
+    public var wait = 0.0
+    /// After how many envelopes to end.
+    public var maximum: Int?
+
+    /// A reception that ends when the mailbox is empty.
+    public init(identity: Identity, relay: RelayURL, store: IdentityStore?) {
+        self.identity = identity
+        self.relay = relay
+        self.store = store
+    }
+
+    /// How a reception ended.
+    public struct Ending: Sendable {
+        /// How many envelopes were handled.
+        public var received = 0
+        /// How many could not be handled.
+        public var failed = 0
+        /// Why it ended early.
+        public var error: ClientError?
+    }
+
+    /// Receives until there is nothing left to wait for. What `handling` throws ends it at once.
+    public func run(_ handling: Handling) throws -> Ending {
+        var state = Run(plan: self, handling: handling)
+        return try state.run()
+    }
+}
+
+extension Reception {
+    /// The state of ``Reception/run(_:)``.
+    fileprivate struct Run {
+        let plan: Reception
+        let handling: Handling
+        var ending = Ending()
+        /// Ids whose handling failed in this run: they are not tried again before the next.
+        var failed: Set<String> = []
+        var requests = 0
+        var session: Session?
+
+        /// A connection that is logged in and subscribed.
+        struct Session {
+            let link: RelayLink
+            let events: EventQueue<RelayLink.Event>
+            /// Pushes that came in the same breath as the answer to `subscribe`.
+            var early: [RelayLink.Event]
+            var waitingForAcks = 0
+
+            /// The next events, waiting for them if need be.
+            mutating func take(timeout: Double?) -> [RelayLink.Event] {
+                guard early.isEmpty else {
+                    defer { early = [] }
+                    return early
+                }
+                return events.take(timeout: timeout)
+            }
+        }
+
+        init(plan: Reception, handling: Handling) {
+            self.plan = plan
+            self.handling = handling
+        }
+
+        private var isFull: Bool {
+            plan.maximum.map { ending.received + ending.failed >= $0 } ?? false
+        }
+
+        private var left: Int {
+            plan.maximum.map { $0 - ending.received - ending.failed } ?? .max
+        }
+
+        mutating func run() throws -> Ending {
+            try handOnLeftovers()
+            let group = RelayLink.makeGroup()
+            var backoff = Backoff()
+            var deadline = Monotonic.seconds() + plan.wait
+            while !isFull {
+                let before = ending.received + ending.failed
+                do throws(ClientError) {
+                    session = try Session.open(
+                        plan.relay, identity: plan.identity, group: group, requests: &requests)
+                    backoff.reset()
+                } catch {
+                    let delay = backoff.next()
+                    guard error.isPassing, plan.follow || Monotonic.seconds() + delay < deadline
+                    else {
+                        ending.error = error
+                        break
+                    }
+                    sleep(seconds: delay)
+                    continue
+                }
+                let end = try drain()
+                finish()
+                guard let end else { break }
+                let hasProgressed = ending.received + ending.failed > before
+                if hasProgressed { deadline = Monotonic.seconds() + plan.wait }
+                guard end.isPassing, plan.follow || hasProgressed || Monotonic.seconds() < deadline
+                else {
+                    ending.error = end
+                    break
+                }
+                if !hasProgressed { sleep(seconds: backoff.next()) }
+            }
+            return ending
+        }
+
+        private func sleep(seconds: Double) {
+            _ = EventQueue<Int>().take(timeout: seconds)
+        }
+
+        /// Hands on what an earlier run committed and did not get to hand on.
+        private mutating func handOnLeftovers() throws {
+            guard let store = plan.store else { return }
+            try store.forgetOld()
+            var number: Int64 = 0
+            while !isFull {
+                let rows = try store.waiting(after: number, limit: min(left, 256))
+                guard let last = rows.last else { return }
+                number = last.number
+                try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: false)
+            }
+        }
+
+        /// Takes what is pushed, until the mailbox is empty and nothing came for as long as we wait, or
+        /// enough came (`nil`), or the connection ends.
+        private mutating func drain() throws -> ClientError? {
+            var isEmpty = false
+            while !isFull {
+                let timeout: Double? = plan.follow ? nil : isEmpty ? plan.wait : 60
+                guard let events = session?.take(timeout: timeout) else { return nil }
+                if events.isEmpty {
+                    return isEmpty ? nil : .lost(relay: plan.relay.description)
+                }
+                var batch: [(id: String, envelope: [UInt8])] = []
+                var end: ClientError?
+                for event in events {
+                    switch event {
+                    case .response(.newMessage(let delivered), _):
+                        guard let record = try? JSON.object(parsing: delivered.envelope),
+                            let envelope = try? AddressedEnvelope(record),
+                            envelope.to == plan.identity.id
+                        else { return .notARelay(relay: plan.relay.description) }
+                        batch.append((envelope.id, envelope.bytes))
+                    case .response(.empty, _): isEmpty = true
+                    case .response(.acked, _), .response(.deferred, _):
+                        self.session?.waitingForAcks -= 1
+                    case .response(.replaced, _): end = end ?? .replaced
+                    case .closed(let error): end = end ?? error
+                    case .response: break
+                    }
+                }
+                try take(batch)
+                if let end { return end }
+                if isEmpty, !plan.follow, plan.wait <= 0 { return nil }
+            }
+            return nil
+        }
+
+        /// Takes pushed envelopes, as many as are still wanted.
+        private mutating func take(_ batch: [(id: String, envelope: [UInt8])]) throws {
+            guard let store = plan.store else {
+                return try handle(Array(batch.prefix(left)), acknowledging: true)
+            }
+            var rest = batch[...]
+            while !rest.isEmpty, !isFull {
+                // Those known already do not count, so several rounds may be needed.
+                let some = Array(rest.prefix(left))
+                rest = rest.dropFirst(some.count)
+                let known = try store.receive(some)
+                var fresh: [(id: String, envelope: [UInt8])] = []
+                var done: [String] = []
+                var dead: [String] = []
+                for (item, state) in zip(some, known) {
+                    switch state {
+                    case .new, .waiting:
+                        if failed.contains(item.id) {
+                            dead.append(item.id)
+                        } else {
+                            fresh.append(item)
+                        }
+                    case .handled: done.append(item.id)
+                    case .dead: dead.append(item.id)
+                    }
+                }
+                if case .print = handling { done += fresh.map(\.id) }
+                acknowledge(done, .delivered)
+                acknowledge(dead, .failed)
+                try handle(fresh, acknowledging: true)
+            }
+        }
+
+        private mutating func handle(
+            _ envelopes: [(id: String, envelope: [UInt8])], acknowledging: Bool
+        ) throws {
+            guard !envelopes.isEmpty else { return }
+            switch handling {
+            case .print(let body):
+                try body(envelopes.map(\.envelope))
+                ending.received += envelopes.count
+                if let store = plan.store {
+                    try store.markHandled(envelopes.map(\.id))
+                } else {
+                    acknowledge(envelopes.map(\.id), .delivered)
+                }
+            case .run(let body):
+                for (id, envelope) in envelopes {
+                    let isHandled = try body(envelope)
+                    if isHandled {
+                        ending.received += 1
+                        try plan.store?.markHandled([id])
+                    } else {
+                        ending.failed += 1
+                        failed.insert(id)
+                        _ = try plan.store?.markFailed(id)
+                    }
+                    if acknowledging { acknowledge([id], isHandled ? .delivered : .failed) }
+                }
+            }
+        }
+
+        private mutating func acknowledge(_ ids: [String], _ handled: Request.Handled) {
+            var rest = ids[...]
+            while !rest.isEmpty, session != nil {
+                requests += 1
+                session?.waitingForAcks += 1
+                let request = Request.ack(ids: Array(rest.prefix(WireLimits.ackCount)), handled)
+                session?.link.write(request.line(requestID: "\(requests)"))
+                rest = rest.dropFirst(WireLimits.ackCount)
+            }
+        }
+
+        /// Waits a little for the relay to confirm what was acknowledged, and closes.
+        private mutating func finish() {
+            let deadline = Monotonic.seconds() + 5
+            waiting: while session?.waitingForAcks ?? 0 > 0 {
+                let events = session?.take(timeout: deadline - Monotonic.seconds()) ?? []
+                if events.isEmpty { break }
+                for event in events {
+                    switch event {
+                    case .response(.acked, _), .response(.deferred, _):
+                        session?.waitingForAcks -= 1
+                    case .closed: break waiting
+                    case .response: break
+                    }
+                }
+            }
+            session?.link.close()
+            session = nil
+        }
+    }
+}
+
+extension Reception.Run.Session {
+    /// Connects, logs in and subscribes.
+    fileprivate static func open(
+        _ relay: RelayURL, identity: Identity, group: MultiThreadedEventLoopGroup,
+        requests: inout Int
+    ) throws(ClientError) -> Self {
+        let events = EventQueue<RelayLink.Event>()
+        let connected = EventQueue<Result<RelayLink, ClientError>>()
+        RelayLink.connect(to: relay, group: group) {
+            events.put($0)
+        } done: {
+            connected.put($0)
+        }
+        guard let result = connected.take(timeout: 30).first else {
+            throw .unreachable(relay: relay.description, cause: "no answer")
+        }
+        let link = try result.get()
+        var isOpen = false
+        defer { if !isOpen { link.close() } }
+        var early: [RelayLink.Event] = []
+
+        func ask(_ request: Request) throws(ClientError) -> Response {
+            requests += 1
+            let requestID = "\(requests)"
+            link.write(request.line(requestID: requestID))
+            while true {
+                let batch = events.take(timeout: 20)
+                if batch.isEmpty { throw .lost(relay: relay.description) }
+                var answer: Response?
+                for event in batch {
+                    switch event {
+                    case .response(let response, requestID): answer = response
+                    case .response(.error(let refusal), nil)
+                    where refusal.reason == Reason.busy.rawValue:
+                        throw .busy(relay: relay.description)
+                    case .closed(let error): throw error
+                    case .response: early.append(event)
+                    }
+                }
+                if let answer { return answer }
+            }
+        }
+
+        guard case .challenge(let nonce, let names) = try ask(.challenge) else {
+            throw .notARelay(relay: relay.description)
+        }
+        guard names.contains(where: { $0.lowercased() == relay.name }) else {
+            throw .otherName(relay: relay.description, names: names)
+        }
+        let login = Login(key: identity.signingKey, nonce: nonce, relay: relay.name)
+        switch try ask(.login(login)) {
+        case .session: break
+        case .error: throw .loginRefused(relay: relay.description)
+        default: throw .notARelay(relay: relay.description)
+        }
+        guard case .subscribed = try ask(.subscribe) else {
+            throw .notARelay(relay: relay.description)
+        }
+        isOpen = true
+        return Self(link: link, events: events, early: early)
+    }
+}

@@ -1,0 +1,63 @@
+/// How much of a QR code may be damaged or covered and still be read (ISO/IEC 18004, §7.5.1).
+public enum ErrorCorrection: String, Sendable, CaseIterable {
+    /// About 7 % of the codewords.
+    case low = "L"
+    /// About 15 %.
+    case medium = "M"
+    /// About 25 %.
+    case quartile = "Q"
+    /// About 30 %.
+    case high = "H"
+}
+
+/// How the symbols of a code stand for bytes (ISO/IEC 18004, §7.3). The same bytes come out of each.
+public enum EncodingMode: Sendable, CaseIterable {
+    /// Ten bits for three digits.
+    case numeric
+    /// Eleven bits for two of 45 characters: digits, capital letters and `␠$%*+-./:`.
+    case alphanumeric
+    /// Eight bits for a byte.
+    case byte
+
+    /// The densest mode that all of `bytes` allow.
+    public init(for bytes: some Sequence<UInt8>) {
+        var mode = Self.numeric
+        for byte in bytes {
+            if Self.isDigit(byte) { continue }
+            guard Self.isAlphanumeric(byte) else {
+                self = .byte
+                return
+            }
+            mode = .alphanumeric
+        }
+        self = mode
+    }
+
+    /// The number of bytes that the largest code, version 40, holds at `level` (ISO/IEC 18004, table 7).
+    public func capacity(at level: ErrorCorrection) -> Int {
+        switch (self, level) {
+        case (.numeric, .low): 7089
+        case (.numeric, .medium): 5596
+        case (.numeric, .quartile): 3993
+        case (.numeric, .high): 3057
+        case (.alphanumeric, .low): 4296
+        case (.alphanumeric, .medium): 3391
+        case (.alphanumeric, .quartile): 2420
+        case (.alphanumeric, .high): 1852
+        case (.byte, .low): 2953
+        case (.byte, .medium): 2331
+        case (.byte, .quartile): 1663
+        case (.byte, .high): 1273
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A: true
+        case 0x20, 0x24, 0x25, 0x2A, 0x2B, 0x2D, 0x2E, 0x2F, 0x3A: true
+        default: false
+        }
+    }
+}

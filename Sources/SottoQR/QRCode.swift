@@ -1,0 +1,75 @@
+import CQREncode
+
+/// Why bytes do not become a QR code.
+public enum QREncodeError: Error, Sendable, Hashable {
+    /// There are no bytes.
+    case empty
+    /// More bytes than the largest code holds in their mode at the level that was asked for.
+    case tooLong(count: Int, mode: EncodingMode, level: ErrorCorrection)
+    /// The encoder is out of memory.
+    case outOfMemory
+}
+
+/// A QR code, model 2 (ISO/IEC 18004): a square of dark and light modules.
+public struct QRCode: Sendable, Hashable {
+    /// The number of modules on a side, without a margin: 21 to 177.
+    public let side: Int
+    /// `side` times `side` modules, row by row from the top; `true` is dark.
+    public let modules: [Bool]
+
+    /// The smallest code that holds exactly `bytes` at `level`.
+    ///
+    /// The bytes stand in one segment of the densest mode that all of them allow, without an ECI, so that
+    /// readers that are asked for bytes give back these and no others.
+    public init(encoding bytes: [UInt8], level: ErrorCorrection = .medium) throws(QREncodeError) {
+        let mode = EncodingMode(for: bytes)
+        guard !bytes.isEmpty else { throw .empty }
+        guard bytes.count <= mode.capacity(at: level) else {
+            throw .tooLong(count: bytes.count, mode: mode, level: level)
+        }
+        guard let input = QRinput_new2(0, level.library) else { throw .outOfMemory }
+        defer { QRinput_free(input) }
+        guard QRinput_append(input, mode.library, Int32(bytes.count), bytes) == 0,
+            let code = QRcode_encodeInput(input)
+        else { throw .outOfMemory }
+        defer { QRcode_free(code) }
+        let side = Int(code.pointee.width)
+        // The lowest bit of each is the colour; the others tell what a module is for.
+        modules = UnsafeBufferPointer(start: code.pointee.data, count: side * side).map {
+            $0 & 1 == 1
+        }
+        self.side = side
+    }
+
+    /// A code of modules that were found in a picture.
+    init(side: Int, modules: [Bool]) {
+        self.side = side
+        self.modules = modules
+    }
+
+    /// Whether the module in a column and row is dark. Outside of the code all are light.
+    public func isDark(_ column: Int, _ row: Int) -> Bool {
+        0..<side ~= column && 0..<side ~= row && modules[row * side + column]
+    }
+}
+
+extension ErrorCorrection {
+    var library: QRecLevel {
+        switch self {
+        case .low: QR_ECLEVEL_L
+        case .medium: QR_ECLEVEL_M
+        case .quartile: QR_ECLEVEL_Q
+        case .high: QR_ECLEVEL_H
+        }
+    }
+}
+
+extension EncodingMode {
+    var library: QRencodeMode {
+        switch self {
+        case .numeric: QR_MODE_NUM
+        case .alphanumeric: QR_MODE_AN
+        case .byte: QR_MODE_8
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import CZBar
+
+/// zbar, set up to find QR codes and nothing else, and to leave their bytes as they are.
+///
+/// Not for two threads at once.
+final class Scanner {
+    private let scanner: OpaquePointer
+
+    init() {
+        guard let scanner = zbar_image_scanner_create() else {
+            fatalError("out of memory")
+        }
+        self.scanner = scanner
+        zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_ENABLE, 0)
+        zbar_image_scanner_set_config(scanner, ZBAR_QRCODE, ZBAR_CFG_ENABLE, 1)
+        // Else bytes from 0x80 are taken for text in a guessed encoding, and changed.
+        zbar_image_scanner_set_config(scanner, ZBAR_QRCODE, ZBAR_CFG_BINARY, 1)
+        // What is read may be secret.
+        zbar_image_scanner_request_dbus(scanner, 0)
+    }
+
+    deinit { zbar_image_scanner_destroy(scanner) }
+
+    /// The content of each code in `raster`, each content once, from the top down.
+    func codes(in raster: Raster) -> [[UInt8]] {
+        guard let image = zbar_image_create() else { fatalError("out of memory") }
+        defer { zbar_image_destroy(image) }
+        // "Y800": a byte of grey to a pixel.
+        zbar_image_set_format(image, 0x3030_3859)
+        zbar_image_set_size(image, UInt32(raster.width), UInt32(raster.height))
+        return raster.pixels.withUnsafeBytes { pixels in
+            zbar_image_set_data(image, pixels.baseAddress, UInt(pixels.count), nil)
+            guard zbar_scan_image(scanner, image) > 0 else { return [] }
+            var found: [(top: Int32, bytes: [UInt8])] = []
+            var symbol = zbar_image_first_symbol(image)
+            while let current = symbol {
+                // A part of a message that is spread over several codes has another type.
+                if zbar_symbol_get_type(current) == ZBAR_QRCODE {
+                    let bytes = Self.content(of: current)
+                    if !found.contains(where: { $0.bytes == bytes }) {
+                        found.append((Self.top(of: current), bytes))
+                    }
+                }
+                symbol = zbar_symbol_next(current)
+            }
+            return found.sorted { $0.top < $1.top }.map(\.bytes)
+        }
+    }
+
+    private static func content(of symbol: OpaquePointer) -> [UInt8] {
+        let count = Int(zbar_symbol_get_data_length(symbol))
+        guard let data = zbar_symbol_get_data(symbol) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: data, count: count))
+    }
+
+    private static func top(of symbol: OpaquePointer) -> Int32 {
+        (0..<zbar_symbol_get_loc_size(symbol)).map { zbar_symbol_get_loc_y(symbol, $0) }.min() ?? 0
+    }
+}

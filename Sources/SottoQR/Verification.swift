@@ -1,0 +1,39 @@
+/// Why a picture that was just made is not handed out.
+public enum VerificationError: Error, Sendable, Hashable {
+    /// Its pixels are not those of a QR code of this size and margin.
+    case pixels
+    /// It cannot be read.
+    case unreadable
+    /// It is read as other bytes.
+    case differs
+}
+
+extension QRCode {
+    /// Reads the code with another library than the one that made it, and compares.
+    ///
+    /// Throws ``VerificationError`` unless what is read is exactly `bytes`.
+    public func verify(holds bytes: [UInt8]) throws(VerificationError) {
+        let scanner = Scanner()
+        var outcome = VerificationError.unreadable
+        // No size suits zbar for every code; what it reads it has checked by the code's own redundancy.
+        for size in Self.readableSizes {
+            let codes = scanner.codes(in: raster(size: size, margin: 4))
+            if codes == [bytes] { return }
+            if !codes.isEmpty { outcome = .differs }
+        }
+        throw outcome
+    }
+
+    /// Reads a PNG file that ``png(size:margin:)`` made: its pixels must be those of a code of that size
+    /// and margin, and that code must hold `bytes`.
+    public static func verify(
+        png: [UInt8], size: Int, margin: Int, holds bytes: [UInt8]
+    ) throws(VerificationError) {
+        guard let picture = try? Picture(decoding: png),
+            let code = QRCode(exactly: picture.raster, size: size, margin: margin)
+        else { throw .pixels }
+        try code.verify(holds: bytes)
+    }
+
+    static let readableSizes = [4, 3, 5, 8, 2]
+}

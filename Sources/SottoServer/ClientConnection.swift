@@ -1,0 +1,371 @@
+import Dispatch
+import NIOCore
+import Sotto
+import SottoState
+import SottoWire
+
+/// What all connections of a relay share.
+struct Services: Sendable {
+    let store: any Store
+    let writer: Writer
+    let reader = DispatchQueue(label: "relay.reader")
+    let hub: Hub
+    let lockouts = Lockouts()
+    let counters: Counters
+    let clock: RelayClock
+    let names: RelayNames
+    let timeouts: Timeouts
+    let onFailure: @Sendable (StateError) -> Void
+}
+
+/// How long a connection may keep a relay waiting, in seconds.
+struct Timeouts: Sendable {
+    /// For a line to be complete, the first one from the beginning of the connection.
+    var line = 10.0
+    /// Without any line.
+    var idle = 300.0
+    /// Without taking what is sent to it.
+    var stalled = 60.0
+}
+
+/// One client: lines to requests, outcomes to lines.
+///
+/// Everything in it belongs to its event loop, which is why it may call itself Sendable.
+final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// What came of a change that was submitted.
+    struct Reply: Sendable {
+        let requestID: String?
+        let outcome: Outcome
+        let weight: Int
+    }
+
+    /// The most requests that wait for their outcome, and their bytes; beyond that nothing is read.
+    private static let pendingLimit = 256
+    private static let pendingBytesLimit = 1 << 20
+    /// The `bad_json` that closes the connection.
+    private static let badLineLimit = 10
+
+    let loop: any EventLoop
+    private let services: Services
+    private let isWelcome: Bool
+    private var context: ChannelHandlerContext?
+    private var splitter = LineSplitter(limit: WireLimits.requestBytes)
+    private var out = ByteBuffer()
+    private var submissions: [Writer.Entry] = []
+    private var pending = 0
+    private var pendingBytes = 0
+    private var badLines = 0
+    private var isClosing = false
+    private var mayRead = true
+
+    private var nonce: (bytes: [UInt8], until: Double)?
+    private var mailbox: SessionID?
+    private var subscription: Subscription?
+
+    private var lineSince: Double? = Monotonic.seconds()
+    private var lastLine = Monotonic.seconds()
+    private var stalledSince: Double?
+
+    /// A connection on an event loop; one that is not welcome is told so and closed.
+    init(loop: any EventLoop, services: Services, isWelcome: Bool) {
+        self.loop = loop
+        self.isWelcome = isWelcome
+        self.services = services
+    }
+
+    // MARK: From the channel
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelActive(context: ChannelHandlerContext) {
+        guard isWelcome else {
+            write(.error(Refusal(.busy)), nil)
+            return close()
+        }
+        context.read()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isClosing = true
+        if let mailbox, subscription != nil {
+            services.hub.unsubscribe(self, from: mailbox)
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isClosing else { return }
+        unwrapInboundIn(data).withUnsafeReadableBytes { splitter.append($0) }
+        process()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if isClosing { return context.read() }
+        flush()
+        mayRead = true
+        readOn()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        stalledSince = context.channel.isWritable ? nil : Monotonic.seconds()
+        if stalledSince == nil {
+            process()
+            pump()
+            flush()
+            readOn()
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A reset connection, most likely; whose it was is nobody's business.
+        context.close(promise: nil)
+    }
+
+    private var canWork: Bool {
+        !isClosing && pending < Self.pendingLimit && pendingBytes < Self.pendingBytesLimit
+            && stalledSince == nil
+    }
+
+    private func readOn() {
+        guard mayRead, canWork else { return }
+        mayRead = false
+        context?.read()
+    }
+
+    private func process() {
+        while canWork {
+            switch splitter.next() {
+            case .incomplete:
+                if !splitter.hasPartialLine {
+                    lineSince = nil
+                } else if lineSince == nil {
+                    lineSince = Monotonic.seconds()
+                }
+                return
+            case .tooLong:
+                write(.error(Refusal(.tooLarge)), nil)
+                close()
+            case .line(let line):
+                lineSince = nil
+                lastLine = Monotonic.seconds()
+                take(line)
+            }
+        }
+    }
+
+    /// Looks at the clock; called every few seconds.
+    func tick(_ now: Double) {
+        let limits = services.timeouts
+        if let since = lineSince, canWork, now - since > limits.line { return abort() }
+        if let since = stalledSince, now - since > limits.stalled { return abort() }
+        if pending == 0, now - lastLine > limits.idle { abort() }
+    }
+
+    // MARK: To the channel
+
+    private func write(_ response: Response, _ requestID: String?) {
+        out.writeBytes(response.line(requestID: requestID))
+    }
+
+    /// Hands over what this turn of the event loop made: changes to the writer, lines to the socket.
+    private func flush() {
+        if !submissions.isEmpty {
+            services.writer.submit(submissions)
+            submissions = []
+        }
+        guard out.readableBytes > 0, let context else { return }
+        let lines = out
+        out = ByteBuffer()
+        context.writeAndFlush(wrapOutboundOut(lines), promise: nil)
+    }
+
+    /// Closes after what is written has left.
+    ///
+    /// Only the sending half at first: closing with unread input would reset the connection, and the other
+    /// side might never read why. What still comes is dropped, for two seconds.
+    func close() {
+        guard !isClosing, let context else { return }
+        isClosing = true
+        flush()
+        context.close(mode: .output, promise: nil)
+        context.read()
+        loop.scheduleTask(in: .seconds(2)) { self.abort() }
+    }
+
+    /// Closes at once.
+    func abort() {
+        isClosing = true
+        context?.close(promise: nil)
+    }
+
+    /// Says that another connection consumes the mailbox now, and closes.
+    private func replace() {
+        guard !isClosing else { return }
+        write(.replaced, nil)
+        close()
+    }
+
+    // MARK: Requests
+
+    private func take(_ line: [UInt8]) {
+        let frame: Frame
+        do throws(Reason) {
+            frame = try Frame(parsing: line)
+        } catch {
+            badLines += 1
+            write(.error(Refusal(error)), nil)
+            if badLines >= Self.badLineLimit { close() }
+            return
+        }
+        badLines = 0
+        do throws(Reason) {
+            try serve(try Request(frame), frame.requestID)
+        } catch {
+            services.counters.add(.refused)
+            let isTooLarge = error == .tooLarge
+            write(
+                isTooLarge ? .rejected(Refusal(error)) : .error(Refusal(error)), frame.requestID)
+        }
+    }
+
+    private func serve(_ request: Request, _ requestID: String?) throws(Reason) {
+        switch request {
+        case .ping: write(.pong, requestID)
+        case .challenge:
+            let bytes = randomBytes(WireLimits.nonceBytes)
+            nonce = (bytes, Monotonic.seconds() + WireLimits.nonceSeconds)
+            write(.challenge(nonce: bytes, names: names), requestID)
+        case .login(let login):
+            try accept(login)
+            write(.session, requestID)
+        case .send(let envelope): submit(.store(envelope), requestID)
+        case .fetch(let max, let after, let dead):
+            fetch(try owned(), requestID, max: max, after: after, dead: dead)
+        case .subscribe:
+            let mailbox = try owned()
+            if let older = services.hub.subscribe(self, to: mailbox), older !== self {
+                older.loop.execute { older.replace() }
+            }
+            subscription = Subscription()
+            write(.subscribed, requestID)
+            pump()
+        case .ack(let ids, let handled):
+            submit(.acknowledge(try owned(), ids: ids, handled), requestID)
+            if handled == .delivered { services.counters.add(.delivered, ids.count) }
+            subscription?.noteAcknowledged(ids)
+            pump()
+        }
+    }
+
+    private var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
+
+    private func owned() throws(Reason) -> SessionID {
+        guard let mailbox else { throw .loginRequired }
+        return mailbox
+    }
+
+    /// Opens the mailbox, or refuses without a word on why.
+    private func accept(_ login: Login) throws(Reason) {
+        let now = Monotonic.seconds()
+        let nonce = nonce
+        self.nonce = nil
+        let claim = Lockouts.Claim(
+            id: login.id, network: Lockouts.network(of: context?.channel.remoteAddress))
+        guard mailbox == nil, !services.lockouts.isLocked(claim, at: now) else {
+            throw .loginFailed
+        }
+        guard let nonce, nonce.until > now, constantTimeEqual(nonce.bytes, login.nonce),
+            names.contains(login.relay.lowercased()), login.isSigned
+        else {
+            services.lockouts.failed(claim, at: now)
+            throw .loginFailed
+        }
+        services.lockouts.succeeded(claim)
+        mailbox = login.id
+    }
+
+    private func submit(_ change: Change, _ requestID: String?) {
+        pending += 1
+        pendingBytes += change.weight
+        submissions.append(Writer.Entry(change: change, connection: self, requestID: requestID))
+    }
+
+    /// Takes the outcomes of changes that are on disk.
+    func complete(_ replies: [Reply]) {
+        pending -= replies.count
+        pendingBytes -= replies.reduce(0) { $0 + $1.weight }
+        guard !isClosing else { return }
+        for reply in replies { write(Self.response(to: reply.outcome), reply.requestID) }
+        process()
+        flush()
+        readOn()
+    }
+
+    private static func response(to outcome: Outcome) -> Response {
+        switch outcome {
+        case .stored: .stored
+        case .duplicate: .duplicate
+        case .acknowledged: .acked
+        case .conflict: .rejected(Refusal(.conflict))
+        case .mailboxFull: .deferred(Refusal(.mailboxFull))
+        case .diskFull: .deferred(Refusal(.diskFull))
+        }
+    }
+
+    // MARK: Reading a mailbox
+
+    private func fetch(
+        _ mailbox: SessionID, _ requestID: String?, max: Int, after: Int64, dead: Bool
+    ) {
+        pending += 1
+        read(mailbox, after: after, limit: max, dead: dead) { page in
+            self.pending -= 1
+            guard !self.isClosing else { return }
+            self.write(
+                .messages(page.messages.map(\.delivered), more: page.hasMore), requestID)
+            self.process()
+            self.flush()
+            self.readOn()
+        }
+    }
+
+    /// Looks again for something to push.
+    func wake() {
+        subscription?.noteArrival()
+        pump()
+        flush()
+    }
+
+    private func pump() {
+        guard !isClosing, stalledSince == nil, let mailbox,
+            let (after, limit) = subscription?.beginRead()
+        else { return }
+        read(mailbox, after: after, limit: limit, dead: false) { page in
+            guard !self.isClosing, let pushes = self.subscription?.endRead(page) else { return }
+            for push in pushes { self.write(push, nil) }
+            self.flush()
+            self.pump()
+        }
+    }
+
+    private func read(
+        _ mailbox: SessionID, after: Int64, limit: Int, dead: Bool,
+        _ body: @escaping @Sendable (Page) -> Void
+    ) {
+        let (services, loop) = (services, loop)
+        services.reader.async {
+            do throws(StateError) {
+                let page = try services.store.messages(
+                    in: mailbox, after: after, limit: limit, dead: dead,
+                    at: services.clock.minute)
+                loop.execute { body(page) }
+            } catch {
+                services.onFailure(error)
+            }
+        }
+    }
+}

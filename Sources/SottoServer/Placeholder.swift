@@ -1,2 +1,0 @@
-internal import NIOPosix
-enum X { static func f() { _ = MultiThreadedEventLoopGroup.singleton } }

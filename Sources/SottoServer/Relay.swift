@@ -1,0 +1,235 @@
+import Dispatch
+import Glibc
+import NIOCore
+import NIOPosix
+public import Sotto
+public import SottoState
+public import SottoWire
+import Synchronization
+
+/// How a relay is set up.
+public struct RelayConfiguration: Sendable {
+    /// The address to listen on, `host:port`; port 0 takes any.
+    public var listen: RelayURL
+    /// The SQLite file.
+    public var store: String
+    /// Further names, `host:port`, under which clients dial this relay.
+    public var names: [String] = []
+    /// Days until an envelope that nobody takes is let go.
+    public var ttlDays: Int64 = 30
+    /// The most envelopes in one mailbox.
+    public var mailboxMessages: Int64 = 5_000
+    /// The most bytes of envelopes in one mailbox.
+    public var mailboxBytes: Int64 = 100_000_000
+    /// The most connections at once.
+    public var maximumConnections = 10_000
+    /// Seconds for a line to be complete.
+    public var lineTimeout = 10.0
+
+    /// A relay at an address, with a store in a file, and the usual limits.
+    public init(listen: RelayURL, store: String) {
+        self.listen = listen
+        self.store = store
+    }
+}
+
+/// Why a relay does not start, or ends.
+public enum RelayError: ReportableError {
+    /// The store cannot be used.
+    case store(StateError)
+    /// The address cannot be listened on; `code` is the system's error number, or 0.
+    case listen(address: String, code: Int32)
+
+    /// The number of the exit status, as sysexits(3) has it.
+    public var status: Int32 {
+        switch self {
+        case .store(let error): error.status
+        case .listen(_, let code): code == EACCES || code == EPERM ? 77 : 78
+        }
+    }
+
+    /// What went wrong.
+    public var message: String {
+        switch self {
+        case .store(let error): error.message
+        case .listen(let address, EADDRINUSE): "cannot listen on \(address): it is in use"
+        case .listen(let address, EACCES): "cannot listen on \(address): permission denied"
+        case .listen(let address, _): "cannot listen on \(address): no such address here"
+        }
+    }
+
+    /// What to do about it.
+    public var hint: String? {
+        switch self {
+        case .store(let error): error.hint
+        case .listen(_, EADDRINUSE): "another relay may be running; choose another port"
+        case .listen: nil
+        }
+    }
+}
+
+/// A running relay.
+public final class Relay: Sendable {
+    private let group: MultiThreadedEventLoopGroup
+    private let channel: any Channel
+    private let registry: Registry
+    private let services: Services
+    private let ticks: RepeatedTask
+    private let sweeps: RepeatedTask
+
+    /// The address that it listens on, `host:port`.
+    public let address: String
+
+    /// Opens the store and listens. `onFailure` is called once, from any thread, when the store fails: the
+    /// process must then end without another reply.
+    public static func start(
+        _ configuration: RelayConfiguration,
+        onFailure: @escaping @Sendable (StateError) -> Void
+    ) throws(RelayError) -> Relay {
+        let store: SQLiteStore
+        do throws(StateError) {
+            store = try SQLiteStore(
+                path: configuration.store,
+                retention: Retention(
+                    minutes: configuration.ttlDays * 24 * 60,
+                    mailboxMessages: configuration.mailboxMessages,
+                    mailboxBytes: configuration.mailboxBytes))
+        } catch {
+            throw .store(error)
+        }
+        return try Relay(configuration, store: store, onFailure: onFailure)
+    }
+
+    init(
+        _ configuration: RelayConfiguration, store: any Store,
+        onFailure: @escaping @Sendable (StateError) -> Void
+    ) throws(RelayError) {
+        Self.raiseDescriptorLimit()
+        let registry = Registry(limit: configuration.maximumConnections)
+        let clock = RelayClock()
+        let hub = Hub()
+        let counters = Counters()
+        let hasFailed = Atomic(false)
+        let fail: @Sendable (StateError) -> Void = { error in
+            guard !hasFailed.exchange(true, ordering: .relaxed) else { return }
+            registry.forEach { $0.abort() }
+            onFailure(error)
+        }
+        let writer = Writer(
+            store: store, hub: hub, clock: clock, counters: counters, onFailure: fail)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let shared = Mutex<Services?>(nil)
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.socketOption(.so_keepalive), value: 1)
+            .childChannelOption(
+                .writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10)
+            )
+            .childChannelInitializer { channel in
+                guard let services = shared.withLock({ $0 }) else { return channel.close() }
+                let connection = ClientConnection(
+                    loop: channel.eventLoop, services: services, isWelcome: registry.hasRoom)
+                counters.add(.connections)
+                registry.add(connection)
+                channel.closeFuture.whenComplete { _ in registry.remove(connection) }
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                }
+            }
+        do {
+            channel =
+                try bootstrap
+                .bind(host: configuration.listen.host, port: Int(configuration.listen.port))
+                .wait()
+        } catch {
+            throw .listen(
+                address: configuration.listen.name, code: (error as? IOError)?.errnoCode ?? 0)
+        }
+        let local = channel.localAddress
+        services = Services(
+            store: store, writer: writer, hub: hub, counters: counters, clock: clock,
+            names: RelayNames(
+                names: configuration.names
+                    + (configuration.listen.port == 0 ? [] : [configuration.listen.name]),
+                listening: local),
+            timeouts: Timeouts(line: configuration.lineTimeout), onFailure: fail)
+        let services = services
+        shared.withLock { $0 = services }
+        self.group = group
+        self.registry = registry
+        address = RelayNames.name(of: local) ?? configuration.listen.name
+        let loop = group.next()
+        let beat = min(2, configuration.lineTimeout / 2)
+        ticks = loop.scheduleRepeatedTask(
+            initialDelay: .milliseconds(Int64(beat * 1000)),
+            delay: .milliseconds(Int64(beat * 1000))
+        ) { _ in
+            let now = Monotonic.seconds()
+            registry.forEach { $0.tick(now) }
+        }
+        sweeps = loop.scheduleRepeatedTask(initialDelay: .seconds(0), delay: .minutes(1)) { _ in
+            writer.sweep()
+        }
+    }
+
+    /// What was done so far, as people read it.
+    public var summary: String { services.counters.description }
+
+    /// Ends in order: accepts no more, finishes the commit under way and sends its replies, closes
+    /// connections and store.
+    public func stop() throws(RelayError) {
+        ticks.cancel()
+        sweeps.cancel()
+        try? channel.close().wait()
+        services.writer.finish()
+        registry.forEach { $0.close() }
+        let deadline = Monotonic.seconds() + 2
+        while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
+        registry.forEach { $0.abort() }
+        services.writer.finish()
+        services.reader.sync {}
+        do throws(StateError) { try services.store.close() } catch { throw .store(error) }
+        try? group.syncShutdownGracefully()
+    }
+
+    /// A connection needs a descriptor; the soft limit is often 1024.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+    }
+}
+
+/// The connections that are open.
+final class Registry: Sendable {
+    private let limit: Int
+    private let connections = Mutex<[ObjectIdentifier: ClientConnection]>([:])
+
+    init(limit: Int) { self.limit = limit }
+
+    var count: Int { connections.withLock { $0.count } }
+
+    /// Whether another connection is welcome.
+    var hasRoom: Bool { count < limit }
+
+    func add(_ connection: ClientConnection) {
+        connections.withLock { $0[ObjectIdentifier(connection)] = connection }
+    }
+
+    func remove(_ connection: ClientConnection) {
+        connections.withLock { $0[ObjectIdentifier(connection)] = nil }
+    }
+
+    /// Runs `body` for each connection on its event loop.
+    func forEach(_ body: @escaping @Sendable (ClientConnection) -> Void) {
+        let all = connections.withLock { Array($0.values) }
+        for group in Dictionary(grouping: all, by: { ObjectIdentifier($0.loop) }).values {
+            group[0].loop.execute { for connection in group { body(connection) } }
+        }
+    }
+}

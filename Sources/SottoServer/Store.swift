@@ -1,0 +1,66 @@
+import Sotto
+import SottoState
+import SottoWire
+
+/// Where a relay keeps its mailboxes.
+///
+/// One writer calls ``commit(_:at:)`` and ``sweep(at:)``, one reader ``messages(in:after:limit:dead:at:)``, at
+/// the same time. Times are minutes since 1970.
+protocol Store: Sendable {
+    /// Makes changes in one transaction, in order, and returns what came of each. What it returns is on
+    /// disk. When it throws, nothing happened, and the relay must end: a failed synchronisation is
+    /// never tried again.
+    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome]
+
+    /// The oldest envelopes of a mailbox after a sequence number, at most `limit` and, unless the first is
+    /// longer, ``WireLimits/fetchBytes``.
+    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+        throws(StateError) -> Page
+
+    /// Lets go of some of what is too old; says whether there may be more.
+    func sweep(at minute: Int64) throws(StateError) -> Bool
+
+    /// Leaves the store in order, for a clean end.
+    func close() throws(StateError)
+}
+
+/// One thing to do in a store.
+enum Change: Sendable {
+    /// Put an envelope at the end of its mailbox.
+    case store(AddressedEnvelope)
+    /// Take envelopes out of a mailbox, or count a failure of theirs.
+    case acknowledge(SessionID, ids: [String], Request.Handled)
+
+    /// About how much it writes.
+    var weight: Int {
+        switch self {
+        case .store(let envelope): envelope.bytes.count + 128
+        case .acknowledge(_, let ids, _): ids.count * 128
+        }
+    }
+}
+
+/// What came of a ``Change``.
+enum Outcome: Sendable, Equatable {
+    case stored, duplicate, conflict, mailboxFull, diskFull, acknowledged
+}
+
+/// Some envelopes of a mailbox, oldest first.
+struct Page: Sendable {
+    /// The envelopes, with their ids.
+    var messages: [(id: String, delivered: Delivered)] = []
+    /// Whether others follow.
+    var hasMore = false
+}
+
+/// What a relay keeps, and for how long.
+struct Retention: Sendable {
+    /// Minutes until an envelope that nobody takes is let go.
+    var minutes: Int64 = 30 * 24 * 60
+    /// The most envelopes in one mailbox.
+    var mailboxMessages: Int64 = 5_000
+    /// The most bytes of envelopes in one mailbox.
+    var mailboxBytes: Int64 = 100_000_000
+    /// Minutes for which an id is known after its envelope would have ended.
+    static let tombstoneMinutes: Int64 = 7 * 24 * 60
+}

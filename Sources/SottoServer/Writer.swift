@@ -1,0 +1,144 @@
+import Dispatch
+import NIOCore
+import Sotto
+import SottoState
+import SottoWire
+import Synchronization
+
+/// The one writer of a store. What arrives while a commit is on its way to the disk forms the next one: no
+/// timer, and no waiting for company. Replies leave after the commit.
+final class Writer: Sendable {
+    /// A change, and who waits for its outcome.
+    struct Entry: Sendable {
+        let change: Change
+        let connection: ClientConnection
+        let requestID: String?
+    }
+
+    private struct State {
+        var queue: [Entry] = []
+        var isScheduled = false
+        var hasFailed = false
+    }
+
+    private static let batchCount = 1_000
+    private static let batchBytes = 4 << 20
+
+    private let store: any Store
+    private let hub: Hub
+    private let clock: RelayClock
+    private let counters: Counters
+    private let onFailure: @Sendable (StateError) -> Void
+    private let queue = DispatchQueue(label: "relay.writer")
+    private let state = Mutex(State())
+
+    /// A writer to `store` that tells `hub`'s consumers what arrived. After `onFailure` it writes no more.
+    init(
+        store: any Store, hub: Hub, clock: RelayClock, counters: Counters,
+        onFailure: @escaping @Sendable (StateError) -> Void
+    ) {
+        self.store = store
+        self.hub = hub
+        self.clock = clock
+        self.counters = counters
+        self.onFailure = onFailure
+    }
+
+    /// Adds changes to the next commit.
+    func submit(_ entries: [Entry]) {
+        let mustSchedule = state.withLock { state in
+            state.queue += entries
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if mustSchedule { queue.async { self.drain() } }
+    }
+
+    /// Waits until everything that was submitted is on disk and its replies are on their way.
+    func finish() {
+        while state.withLock({ $0.isScheduled && !$0.hasFailed }) { queue.sync {} }
+    }
+
+    /// Lets go of what is too old, some at a time so that commits get between.
+    func sweep() {
+        queue.async {
+            guard !self.state.withLock({ $0.hasFailed }) else { return }
+            do throws(StateError) {
+                if try self.store.sweep(at: self.clock.minute) { self.sweep() }
+            } catch .full {
+                // The next sweep tries again.
+            } catch {
+                self.fail(error)
+            }
+        }
+    }
+
+    /// Commits one batch, and comes back for the next one behind whatever else waits its turn.
+    private func drain() {
+        guard let batch = next() else { return }
+        do throws(StateError) {
+            let outcomes = try store.commit(batch.map(\.change), at: clock.minute)
+            deliver(batch, outcomes)
+            queue.async { self.drain() }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func fail(_ error: StateError) {
+        state.withLock { $0.hasFailed = true }
+        onFailure(error)
+    }
+
+    private func next() -> [Entry]? {
+        state.withLock { state in
+            guard !state.queue.isEmpty, !state.hasFailed else {
+                state.isScheduled = false
+                return nil
+            }
+            var count = 0
+            var bytes = 0
+            while count < min(state.queue.count, Self.batchCount), bytes < Self.batchBytes {
+                bytes += state.queue[count].change.weight
+                count += 1
+            }
+            if count == state.queue.count {
+                defer { state.queue = [] }
+                return state.queue
+            }
+            defer { state.queue.removeFirst(count) }
+            return Array(state.queue[..<count])
+        }
+    }
+
+    /// Hands each connection its replies, with one hop for each event loop.
+    private func deliver(_ batch: [Entry], _ outcomes: [Outcome]) {
+        var arrived: Set<SessionID> = []
+        var places: [ObjectIdentifier: Int] = [:]
+        var replies: [(connection: ClientConnection, replies: [ClientConnection.Reply])] = []
+        for (entry, outcome) in zip(batch, outcomes) {
+            if outcome == .stored, case .store(let envelope) = entry.change {
+                arrived.insert(envelope.to)
+            }
+            let reply = ClientConnection.Reply(
+                requestID: entry.requestID, outcome: outcome, weight: entry.change.weight)
+            if let place = places[ObjectIdentifier(entry.connection)] {
+                replies[place].replies.append(reply)
+            } else {
+                places[ObjectIdentifier(entry.connection)] = replies.count
+                replies.append((entry.connection, [reply]))
+            }
+        }
+        counters.add(.stored, outcomes.count { $0 == .stored })
+        counters.add(.duplicates, outcomes.count { $0 == .duplicate })
+        let byLoop = Dictionary(grouping: replies) { ObjectIdentifier($0.connection.loop) }
+        for group in byLoop.values {
+            group[0].connection.loop.execute {
+                for (connection, replies) in group { connection.complete(replies) }
+            }
+        }
+        for consumer in hub.consumers(of: arrived) {
+            consumer.loop.execute { consumer.wake() }
+        }
+    }
+}

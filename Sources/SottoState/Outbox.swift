@@ -1,0 +1,170 @@
+import Sotto
+
+/// What waits to be sent, in the file `outbox.db`. Any number of processes add to it; one at a time, who
+/// holds ``lock``, sends from it.
+public final class Outbox: Sendable {
+    /// An envelope to send.
+    public struct Item: Sendable {
+        /// The envelope's id.
+        public let id: String
+        /// Its recipient.
+        public let to: String
+        /// The record on one line.
+        public let envelope: [UInt8]
+
+        /// An item of these parts.
+        public init(id: String, to: String, envelope: [UInt8]) {
+            self.id = id
+            self.to = to
+            self.envelope = envelope
+        }
+    }
+
+    private let database: DurableDatabase
+    /// Held by the process that sends.
+    public let lock: FileLock
+    /// Names this process's items.
+    private let owner = Envelope.newID()
+
+    /// Opens or makes the outbox in `directory`.
+    public init(directory: StateDirectory, lockTimeout: Double) throws(StateError) {
+        database = try DurableDatabase(
+            path: directory.file("outbox.db"), migrations: Self.migrations,
+            lockTimeout: lockTimeout)
+        lock = try FileLock(path: directory.file("outbox.lock"))
+        // Outcomes that nobody came for: their owner was killed.
+        try database.use { connection throws(StateError) in
+            let forget = try connection.statement(
+                "DELETE FROM outbox WHERE outcome IS NOT NULL AND day < ?")
+            forget.bind(1, Timestamp.now().seconds / 86_400 - 1)
+            try forget.run()
+        }
+    }
+
+    private static let migrations = [
+        """
+        CREATE TABLE outbox (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, owner TEXT,
+            day INTEGER NOT NULL, id TEXT NOT NULL, recipient TEXT NOT NULL,
+            envelope BLOB, outcome TEXT
+        );
+        """
+    ]
+
+    /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which
+    /// grow in the order of sending.
+    public func append(_ items: [Item], relay: String) throws(StateError) -> [Int64] {
+        guard !items.isEmpty else { return [] }
+        return try database.transaction { connection throws(StateError) in
+            let day = Timestamp.now().seconds / 86_400
+            var numbers: [Int64] = []
+            for item in items {
+                let insert = try connection.statement(
+                    """
+                    INSERT INTO outbox (relay, owner, day, id, recipient, envelope)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """)
+                insert.bind(1, relay)
+                insert.bind(2, owner)
+                insert.bind(3, day)
+                insert.bind(4, item.id)
+                insert.bind(5, item.to)
+                insert.bind(6, item.envelope)
+                try insert.run()
+                numbers.append(connection.lastRow)
+            }
+            return numbers
+        }
+    }
+
+    /// The first items for a relay after a number that wait, at most `limit`.
+    public func waiting(relay: String, after number: Int64, limit: Int) throws(StateError)
+        -> [(number: Int64, item: Item)]
+    {
+        try database.use { connection throws(StateError) in
+            let select = try connection.statement(
+                """
+                SELECT number, id, recipient, envelope FROM outbox
+                WHERE relay = ? AND number > ? AND outcome IS NULL ORDER BY number LIMIT ?
+                """)
+            defer { select.reset() }
+            select.bind(1, relay)
+            select.bind(2, number)
+            select.bind(3, Int64(limit))
+            var rows: [(number: Int64, item: Item)] = []
+            while try select.step() {
+                let item = Item(
+                    id: select.text(1), to: select.text(2), envelope: select.bytes(3))
+                rows.append((select.integer(0), item))
+            }
+            return rows
+        }
+    }
+
+    /// Takes items out whose fate is known. Those of another process leave their outcome for it.
+    public func settle(_ outcomes: [(number: Int64, outcome: String)]) throws(StateError) {
+        guard !outcomes.isEmpty else { return }
+        try database.transaction { connection throws(StateError) in
+            for (number, outcome) in outcomes {
+                let delete = try connection.statement(
+                    "DELETE FROM outbox WHERE number = ? AND (owner IS NULL OR owner = ?)")
+                delete.bind(1, number)
+                delete.bind(2, owner)
+                try delete.run()
+                guard connection.changes == 0 else { continue }
+                let leave = try connection.statement(
+                    "UPDATE outbox SET envelope = NULL, outcome = ? WHERE number = ?")
+                leave.bind(1, outcome)
+                leave.bind(2, number)
+                try leave.run()
+            }
+        }
+    }
+
+    /// Takes out the outcomes that other processes left for this one.
+    public func collect() throws(StateError) -> [(number: Int64, outcome: String)] {
+        let found = try database.use { connection throws(StateError) in
+            let select = try connection.statement(
+                "SELECT number, outcome FROM outbox WHERE owner = ? AND outcome IS NOT NULL")
+            defer { select.reset() }
+            select.bind(1, owner)
+            var rows: [(number: Int64, outcome: String)] = []
+            while try select.step() { rows.append((select.integer(0), select.text(1))) }
+            return rows
+        }
+        try settle(found)
+        return found
+    }
+
+    /// Leaves what this process still has in the outbox to whoever sends next.
+    public func release() throws(StateError) {
+        try database.use { connection throws(StateError) in
+            let update = try connection.statement(
+                "UPDATE outbox SET owner = NULL WHERE owner = ?")
+            update.bind(1, owner)
+            try update.run()
+        }
+    }
+
+    /// How many items wait for a relay.
+    public func count(relay: String) throws(StateError) -> Int {
+        try database.use { connection throws(StateError) in
+            let count = try connection.statement(
+                "SELECT count(*) FROM outbox WHERE relay = ? AND outcome IS NULL")
+            defer { count.reset() }
+            count.bind(1, relay)
+            return try count.step() ? Int(count.integer(0)) : 0
+        }
+    }
+
+    /// How many items wait for other relays than this one.
+    public func waitingElsewhere(relay: String) throws(StateError) -> Int {
+        try database.use { connection throws(StateError) in
+            let count = try connection.statement(
+                "SELECT count(*) FROM outbox WHERE relay <> ? AND outcome IS NULL")
+            defer { count.reset() }
+            count.bind(1, relay)
+            return try count.step() ? Int(count.integer(0)) : 0
+        }
+    }
+}

@@ -1,0 +1,71 @@
+public import Sotto
+
+/// An envelope as its carriers see it: where it goes and which it is. Its suite and payload are none of
+/// their business, so that a later suite travels through an older relay.
+public struct AddressedEnvelope: Sendable, Equatable {
+    /// The id: a lower-case UUID.
+    public let id: String
+    /// The mailbox.
+    public let to: SessionID
+    /// The record on one line, without a line feed.
+    public let bytes: [UInt8]
+
+    /// Reads an envelope record. Throws ``Reason/badFields`` for another record or one that nests deeper
+    /// than ``WireLimits/envelopeDepth``, and ``Reason/tooLarge`` over ``WireLimits/envelopeBytes``.
+    public init(_ record: JSONObject) throws(Reason) {
+        guard record["v"] == .integer(1), record["type"]?.string == "envelope",
+            let id = record["id"]?.string, Envelope.isID(id),
+            let to = record["to"]?.string.flatMap({ SessionID($0) }),
+            record["payload"]?.object != nil,
+            JSON.object(record).nests(atMost: WireLimits.envelopeDepth)
+        else { throw .badFields }
+        self.id = id
+        self.to = to
+        bytes = record.serialized()
+        guard bytes.count <= WireLimits.envelopeBytes else { throw .tooLarge }
+    }
+}
+
+/// An envelope and its place in its mailbox.
+public struct Delivered: Sendable, Equatable {
+    /// The number that the relay gave it: later ones are larger.
+    public let sequence: Int64
+    /// The record on one line, without a line feed.
+    public let envelope: [UInt8]
+
+    /// An envelope at a place.
+    public init(sequence: Int64, envelope: [UInt8]) {
+        self.sequence = sequence
+        self.envelope = envelope
+    }
+
+    /// The JSON object of this.
+    var serialized: [UInt8] {
+        var out = Array("{\"seq\":\(sequence),\"envelope\":".utf8)
+        out.reserveCapacity(out.count + envelope.count + 1)
+        out += envelope
+        out.append(UInt8(ascii: "}"))
+        return out
+    }
+
+    init?(_ object: JSONObject) {
+        guard let sequence = object["seq"]?.integer, let envelope = object["envelope"]?.object
+        else {
+            return nil
+        }
+        self.init(sequence: sequence, envelope: envelope.serialized())
+    }
+}
+
+extension JSON {
+    /// Whether arrays and objects nest at most `depth` deep.
+    fileprivate func nests(atMost depth: Int) -> Bool {
+        switch self {
+        case .array(let elements):
+            depth > 0 && elements.allSatisfy { $0.nests(atMost: depth - 1) }
+        case .object(let object):
+            depth > 0 && object.members.allSatisfy { $0.value.nests(atMost: depth - 1) }
+        default: true
+        }
+    }
+}

@@ -1,0 +1,74 @@
+public import Sotto
+
+/// One line between a client and a relay: `{"type":…,"request_id":…,"payload":{…}}`.
+public struct Frame: Sendable, Equatable {
+    /// What it asks or says.
+    public let type: String
+    /// What ties a reply to its request; absent in a push.
+    public let requestID: String?
+    /// The rest, by type.
+    public let payload: JSONObject
+
+    /// A frame of these parts.
+    public init(type: String, requestID: String?, payload: JSONObject = [:]) {
+        self.type = type
+        self.requestID = requestID
+        self.payload = payload
+    }
+
+    /// Reads a line without its line feed.
+    ///
+    /// Throws ``Reason/badJSON`` or ``Reason/badFrame``. `request_id` may be absent, `payload` too; members
+    /// that are not known are ignored.
+    public init(parsing line: [UInt8]) throws(Reason) {
+        let value: JSON
+        do throws(JSONError) { value = try JSON(parsing: line) } catch { throw .badJSON }
+        guard case .object(let object) = value, let type = object["type"]?.string else {
+            throw .badFrame
+        }
+        self.type = type
+        switch object["request_id"] {
+        case nil: requestID = nil
+        case .string(let id) where Self.isRequestID(id): requestID = id
+        default: throw .badFrame
+        }
+        switch object["payload"] {
+        case nil: payload = [:]
+        case .object(let object): payload = object
+        default: throw .badFrame
+        }
+    }
+
+    /// The line, with its line feed.
+    public var line: [UInt8] {
+        Self.line(type: type, requestID: requestID, payload: payload.serialized())
+    }
+
+    /// The line of a frame whose payload is JSON already.
+    static func line(type: String, requestID: String?, payload: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(payload.count + 64 + (requestID?.utf8.count ?? 0))
+        out += "{\"type\":\"".utf8
+        out += type.utf8
+        if let requestID {
+            out += "\",\"request_id\":\"".utf8
+            out += requestID.utf8
+        }
+        out += "\",\"payload\":".utf8
+        out += payload
+        out += "}\n".utf8
+        return out
+    }
+
+    /// Whether `text` may be a request id: 1 to 64 of `A`–`Z`, `a`–`z`, `0`–`9`, `.`, `_`, `:` and `-`.
+    public static func isRequestID(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                case 0x2D, 0x2E, 0x3A, 0x5F: true
+                default: false
+                }
+            }
+    }
+}

@@ -1,0 +1,68 @@
+import Sotto
+
+/// Why a relay does not do what it is asked, as its replies name it.
+public enum Reason: String, Sendable, CaseIterable {
+    /// Not JSON as Sotto reads it: malformed, a member twice, not UTF-8, or too deep.
+    case badJSON = "bad_json"
+    /// JSON, but not a frame.
+    case badFrame = "bad_frame"
+    /// A frame whose payload lacks a member, or has one of the wrong form.
+    case badFields = "bad_fields"
+    /// A type of frame that this relay does not know.
+    case unknownType = "unknown_type"
+    /// The login was refused; every cause reads like this.
+    case loginFailed = "login_failed"
+    /// Only for a mailbox's owner, after a login.
+    case loginRequired = "login_required"
+    /// The id is known with another envelope.
+    case conflict = "conflict"
+    /// The envelope or the line is over the limit.
+    case tooLarge = "too_large"
+    /// The mailbox holds as much as it may.
+    case mailboxFull = "mailbox_full"
+    /// The relay has no more connections to give.
+    case busy = "busy"
+    /// The relay's disk is full.
+    case diskFull = "disk_full"
+
+    /// The number beside the name; HTTP's, where it has one.
+    public var code: Int64 {
+        switch self {
+        case .badJSON, .badFrame, .badFields, .unknownType: 400
+        case .loginFailed, .loginRequired: 401
+        case .conflict: 409
+        case .tooLarge: 413
+        case .mailboxFull: 429
+        case .busy: 503
+        case .diskFull: 507
+        }
+    }
+}
+
+extension Reason: Error {}
+
+/// A refusal as it came over the wire: a later relay may have reasons that we do not know.
+public struct Refusal: Sendable, Equatable {
+    /// The number.
+    public let code: Int64
+    /// The name.
+    public let reason: String
+
+    /// A refusal of this code and name.
+    public init(code: Int64, reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    /// The refusal that a known reason makes.
+    public init(_ reason: Reason) { self.init(code: reason.code, reason: reason.rawValue) }
+
+    var payload: JSONObject { ["code": .integer(code), "reason": .string(reason)] }
+
+    init?(payload: JSONObject) {
+        guard let code = payload["code"]?.integer, let reason = payload["reason"]?.string else {
+            return nil
+        }
+        self.init(code: code, reason: reason)
+    }
+}

@@ -1,0 +1,96 @@
+import Sotto
+
+/// What a client asks of a relay.
+public enum Request: Sendable, Equatable {
+    /// Are you there? Answered by `pong`.
+    case ping
+    /// A nonce to log in with. Answered by `challenge`.
+    case challenge
+    /// Opens a mailbox on this connection. Answered by `session`.
+    case login(Login)
+    /// Stores an envelope; needs no login. Answered by `stored`, `duplicate`, `deferred` or `rejected`.
+    case send(AddressedEnvelope)
+    /// Looks at the oldest envelopes after a sequence number, or at dead letters, without taking them.
+    /// Answered by `messages`.
+    case fetch(max: Int, after: Int64, dead: Bool)
+    /// Has all envelopes pushed, those that wait and those that come. Answered by `subscribed`.
+    case subscribe
+    /// Takes envelopes out of the mailbox, or reports that they could not be handled. Answered by `acked`.
+    case ack(ids: [String], Handled)
+
+    /// What became of an envelope at its recipient.
+    public enum Handled: String, Sendable {
+        /// It is safe with the recipient.
+        case delivered
+        /// It could not be handled; after ``WireLimits/failures`` it is a dead letter.
+        case failed
+    }
+
+    /// Reads a frame. Throws ``Reason/unknownType``, ``Reason/badFields``, ``Reason/tooLarge``, or
+    /// ``Reason/loginFailed`` for a login of the wrong form.
+    public init(_ frame: Frame) throws(Reason) {
+        let payload = frame.payload
+        switch frame.type {
+        case "ping": self = .ping
+        case "challenge": self = .challenge
+        case "login":
+            guard let login = Login(payload: payload) else { throw .loginFailed }
+            self = .login(login)
+        case "send":
+            guard let record = payload["envelope"]?.object else { throw .badFields }
+            self = .send(try AddressedEnvelope(record))
+        case "fetch":
+            guard let max = Self.integer(payload["max"], default: Int64(WireLimits.fetchCount)),
+                let after = Self.integer(payload["after"], default: 0),
+                (1...Int64(WireLimits.fetchCount)).contains(max), after >= 0,
+                let dead = payload["dead"] == nil ? false : payload["dead"]?.bool
+            else { throw .badFields }
+            self = .fetch(max: Int(max), after: after, dead: dead)
+        case "subscribe": self = .subscribe
+        case "ack":
+            guard let list = payload["ids"]?.array,
+                (1...WireLimits.ackCount).contains(list.count),
+                let handled = payload["status"]?.string.flatMap({ Handled(rawValue: $0) })
+            else { throw .badFields }
+            let ids = list.compactMap(\.string)
+            guard ids.count == list.count, ids.allSatisfy(Envelope.isID) else { throw .badFields }
+            self = .ack(ids: ids, handled)
+        default: throw .unknownType
+        }
+    }
+
+    private static func integer(_ value: JSON?, default absent: Int64) -> Int64? {
+        value == nil ? absent : value?.integer
+    }
+
+    /// The line that asks this.
+    public func line(requestID: String) -> [UInt8] {
+        func line(_ type: String, _ payload: JSONObject = [:]) -> [UInt8] {
+            Frame(type: type, requestID: requestID, payload: payload).line
+        }
+        switch self {
+        case .ping: return line("ping")
+        case .challenge: return line("challenge")
+        case .login(let login): return line("login", login.payload)
+        case .send(let envelope): return Self.sendLine(envelope.bytes, requestID: requestID)
+        case .fetch(let max, let after, let dead):
+            return line(
+                "fetch",
+                ["max": .integer(Int64(max)), "after": .integer(after), "dead": .bool(dead)])
+        case .subscribe: return line("subscribe")
+        case .ack(let ids, let handled):
+            return line(
+                "ack",
+                ["ids": .array(ids.map { .string($0) }), "status": .string(handled.rawValue)])
+        }
+    }
+
+    /// The line that sends an envelope which is on one line already.
+    public static func sendLine(_ envelope: [UInt8], requestID: String) -> [UInt8] {
+        var payload = Array("{\"envelope\":".utf8)
+        payload.reserveCapacity(payload.count + envelope.count + 1)
+        payload += envelope
+        payload.append(UInt8(ascii: "}"))
+        return Frame.line(type: "send", requestID: requestID, payload: payload)
+    }
+}

@@ -1,0 +1,113 @@
+import Sotto
+
+/// What a relay says: a reply to a request, or a push.
+public enum Response: Sendable, Equatable {
+    /// Yes, I am here.
+    case pong
+    /// Sign this nonce, for one of these names of mine.
+    case challenge(nonce: [UInt8], names: [String])
+    /// The mailbox is open on this connection.
+    case session
+    /// The envelope is on disk.
+    case stored
+    /// This very envelope was on disk already.
+    case duplicate
+    /// Not now; try again later.
+    case deferred(Refusal)
+    /// Never.
+    case rejected(Refusal)
+    /// Envelopes, oldest first; `more` says whether others follow.
+    case messages([Delivered], more: Bool)
+    /// Pushes begin.
+    case subscribed
+    /// Done with these ids, known or not.
+    case acked
+    /// The request could not be served.
+    case error(Refusal)
+    /// Push: an envelope.
+    case newMessage(Delivered)
+    /// Push: what waited when the subscription began has been pushed.
+    case empty
+    /// Push, before the connection closes: another consumer of the mailbox took over.
+    case replaced
+
+    /// Reads a frame; `nil` for a type or a form that is not known.
+    public init?(_ frame: Frame) {
+        let payload = frame.payload
+        switch frame.type {
+        case "pong": self = .pong
+        case "challenge":
+            guard let nonce = payload["nonce"]?.string.flatMap({ Base64.standard.decode($0) }),
+                nonce.count == WireLimits.nonceBytes, let names = payload["relay"]?.array
+            else { return nil }
+            self = .challenge(nonce: nonce, names: names.compactMap(\.string))
+        case "session": self = .session
+        case "stored": self = .stored
+        case "duplicate": self = .duplicate
+        case "deferred":
+            guard let refusal = Refusal(payload: payload) else { return nil }
+            self = .deferred(refusal)
+        case "rejected":
+            guard let refusal = Refusal(payload: payload) else { return nil }
+            self = .rejected(refusal)
+        case "messages":
+            guard let list = payload["envelopes"]?.array, let more = payload["more"]?.bool else {
+                return nil
+            }
+            let envelopes = list.compactMap { $0.object.flatMap { Delivered($0) } }
+            guard envelopes.count == list.count else { return nil }
+            self = .messages(envelopes, more: more)
+        case "subscribed": self = .subscribed
+        case "acked": self = .acked
+        case "error":
+            guard let refusal = Refusal(payload: payload) else { return nil }
+            self = .error(refusal)
+        case "new_message":
+            guard let delivered = Delivered(payload) else { return nil }
+            self = .newMessage(delivered)
+        case "empty": self = .empty
+        case "replaced": self = .replaced
+        default: return nil
+        }
+    }
+
+    /// The line that says this; `requestID` is that of the request, and `nil` in a push.
+    public func line(requestID: String? = nil) -> [UInt8] {
+        func line(_ type: String, _ payload: JSONObject = [:]) -> [UInt8] {
+            Frame(type: type, requestID: requestID, payload: payload).line
+        }
+        func plain(_ type: String) -> [UInt8] {
+            Frame.line(type: type, requestID: requestID, payload: Array("{}".utf8))
+        }
+        switch self {
+        case .pong: return plain("pong")
+        case .challenge(let nonce, let names):
+            return line(
+                "challenge",
+                [
+                    "nonce": .string(Base64.standard.encode(nonce)),
+                    "relay": .array(names.map { .string($0) }),
+                ])
+        case .session: return plain("session")
+        case .stored: return plain("stored")
+        case .duplicate: return plain("duplicate")
+        case .deferred(let refusal): return line("deferred", refusal.payload)
+        case .rejected(let refusal): return line("rejected", refusal.payload)
+        case .messages(let envelopes, let more):
+            var payload = Array("{\"envelopes\":[".utf8)
+            for (index, envelope) in envelopes.enumerated() {
+                if index > 0 { payload.append(UInt8(ascii: ",")) }
+                payload += envelope.serialized
+            }
+            payload += "],\"more\":\(more)}".utf8
+            return Frame.line(type: "messages", requestID: requestID, payload: payload)
+        case .subscribed: return plain("subscribed")
+        case .acked: return plain("acked")
+        case .error(let refusal): return line("error", refusal.payload)
+        case .newMessage(let delivered):
+            return Frame.line(type: "new_message", requestID: nil, payload: delivered.serialized)
+        case .empty: return plain("empty")
+        case .replaced: return plain("replaced")
+        }
+    }
+}

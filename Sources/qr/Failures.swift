@@ -1,0 +1,60 @@
+import SottoQR
+import SottoTool
+
+extension Failure {
+    init(_ error: QREncodeError) {
+        switch error {
+        case .empty: self.init(.malformed, "there is nothing to encode")
+        case .tooLong(let count, let mode, let level):
+            let fitting = ErrorCorrection.allCases.last { count <= mode.capacity(at: $0) }
+            let most = mode.capacity(at: .low)
+            self.init(
+                .malformed,
+                "\(count) bytes, where \(mode.capacity(at: level)) fit into a code of level "
+                    + level.rawValue,
+                hint: fitting.map { "they fit with --level \($0.rawValue)" }
+                    ?? "the largest code, of level L, holds \(most) bytes of this kind")
+        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+        }
+    }
+
+    init(_ error: VerificationError) {
+        let what: String
+        switch error {
+        case .pixels: what = "the picture does not show the code"
+        case .unreadable: what = "the code cannot be read again"
+        case .differs: what = "the code is read as other bytes"
+        }
+        self.init(.bug, what + ", so nothing is written", hint: "try another --level")
+    }
+
+    init(_ error: PictureError) {
+        switch error {
+        case .empty: self.init(.malformed, "the picture is empty")
+        case .unknownFormat:
+            self.init(
+                .malformed, "neither a PNG nor a JPEG picture",
+                hint: "convert the picture to PNG first")
+        case .broken(let format):
+            self.init(
+                .malformed, "the \(format.rawValue) picture is malformed or breaks off",
+                hint: "fetch or save it again")
+        case .tooManyPixels:
+            self.init(
+                .malformed, "the picture has more than \(Raster.maximumPixels >> 20) megapixels",
+                hint: "cut it to the code, or scale it down")
+        case .tooManyBytes:
+            self.init(
+                .malformed, "the picture is longer than \(Picture.maximumBytes >> 20) MiB")
+        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+        }
+    }
+
+    /// The failure for input of which not even the length is worth knowing.
+    init(tooMuchFor level: ErrorCorrection, _ message: String) {
+        let most = EncodingMode.byte.capacity(at: level)
+        self.init(
+            .malformed, message,
+            hint: "a code of level \(level.rawValue) holds \(most) bytes")
+    }
+}

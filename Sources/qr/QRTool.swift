@@ -1,0 +1,38 @@
+import ArgumentParser
+import SottoTool
+
+@main
+struct QRTool: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "qr",
+        abstract: "Make a QR code of bytes, and read one back to exactly those bytes.",
+        usage: """
+            qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--exact] [--invert] [<file>]
+            qr scan [--all] [--json] [-o <file>] [<file>]
+            """,
+        discussion: """
+            Without "scan" it encodes a file or standard input:
+
+              -o, --output <file>   write to this file; its ending tells the type
+              -t, --type <type>     png, svg, terminal or ascii
+              -l, --level <level>   error correction: L, M, Q or H (default: M)
+              -s, --size <size>     pixels to a module, for png and svg (default: 8)
+              -m, --margin <margin> light modules around the code (default: 4)
+              --exact               keep a line feed at the end of text
+              --invert              draw light modules instead of dark ones
+
+            EXAMPLES:
+              keygen public --uri alice.key | qr          draw it on the terminal
+              keygen public --uri alice.key | qr -o a.png make a picture of it
+              qr -o key.svg -l H key.bin                  bytes are taken as they are
+              qr scan a.png                               exactly those bytes again
+            """,
+        version: "0.1.0",
+        subcommands: [EncodeCommand.self, ScanCommand.self],
+        defaultSubcommand: EncodeCommand.self)
+}
+
+extension QRTool: Program {
+    /// Never called: without the name of a subcommand, `encode` is meant.
+    func execute() {}
+}

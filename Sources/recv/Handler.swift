@@ -1,0 +1,65 @@
+import Glibc
+import SottoTool
+
+/// The command of `--exec`.
+struct Handler {
+    let command: String
+
+    /// Runs the command with an envelope and a line feed on its stdin; says whether it exited with 0.
+    ///
+    /// A command need not read: what it leaves is dropped.
+    func run(_ envelope: [UInt8]) throws(Failure) -> Bool {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw Failure(errno: errno, "run", "the command") }
+        // No other command runs at the same time, but this one must not hold its own stdin open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+        // A closed pipe ends what the command runs, as it would in a shell.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        sigaddset(&defaults, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+
+        let words: [UnsafeMutablePointer<CChar>?] = [
+            strdup("sh"), strdup("-c"), strdup(command), nil,
+        ]
+        defer { for word in words { free(word) } }
+        var child: pid_t = 0
+        let code = posix_spawn(&child, "/bin/sh", &actions, &attributes, words, environ)
+        close(ends[0])
+        guard code == 0 else {
+            close(ends[1])
+            throw Failure(errno: code, "run", "/bin/sh")
+        }
+        Self.write(envelope + [UInt8(ascii: "\n")], to: ends[1])
+        close(ends[1])
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        let isDone = status == 0
+        if !isDone {
+            let end =
+                status & 0x7F == 0 ? "exited with \(status >> 8 & 0xFF)" : "was killed by a signal"
+            Terminal.say("recv: error: the command \(end); the envelope stays where it is")
+        }
+        return isDone
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+}

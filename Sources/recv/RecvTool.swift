@@ -1,0 +1,116 @@
+import ArgumentParser
+import Sotto
+import SottoClient
+import SottoState
+import SottoTool
+
+/// `recv`: envelopes from a relay to stdout, through an inbox that survives whatever happens.
+@main
+struct RecvTool: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "recv",
+        abstract: "Receive envelopes from a relay.",
+        usage: "recv [-i FILE] [--relay URL] [--follow] [--wait SECONDS] [--max N] [--exec CMD]",
+        discussion: """
+            Prints the envelopes that wait, one a line, and ends; with none it exits 1. An envelope is on disk \
+            here before the relay lets go of it. A repeat has the same id, and decrypt recognises it.
+
+            EXAMPLES
+              recv -i bob.key | decrypt -i bob.key --text
+              recv --follow | decrypt | jq -r .body.text
+              recv --follow --exec 'decrypt --text >> log'
+            """,
+        version: sottoVersion)
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The relay, tcp://host:port. Default: $SOTTO_RELAY.", valueName: "url"))
+    var relay: String?
+
+    @Flag(name: [.short, .long], help: "Go on receiving, through lost connections, until stopped.")
+    var follow = false
+
+    @Option(
+        help: ArgumentHelp("Wait so long for the first or next envelope.", valueName: "seconds"))
+    var wait = 0.0
+
+    @Option(help: ArgumentHelp("End after so many envelopes.", valueName: "n"))
+    var max: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Run this in sh for each envelope, which it gets on stdin; the relay lets go of it when that "
+                + "exits 0. After five failures it is put aside.", valueName: "cmd"))
+    var exec: String?
+
+    @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
+    var stateless = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Wait so long for another process that uses the state.", valueName: "seconds"))
+    var lockTimeout = 10.0
+
+    @Flag(name: [.short, .long], help: "No notes on stderr.")
+    var quiet = false
+
+    func validate() throws {
+        if let max, max < 1 { throw ValidationError("--max begins at 1") }
+        guard wait >= 0, lockTimeout >= 0 else {
+            throw ValidationError("a time in seconds begins at 0")
+        }
+    }
+
+    func execute() throws {
+        let relay = try RelayAddress.find(relay)
+        let identity = try identity.load()
+        var store: IdentityStore?
+        var lock: FileLock?
+        if !stateless {
+            let directory = try StateDirectory.standard()
+            lock = try FileLock(path: directory.file(identity.id.description + ".recv-lock"))
+            guard let lock, lock.lock(timeout: lockTimeout) else {
+                throw Failure(
+                    .tryAgain, "another recv is running for this identity",
+                    hint: "end it, or wait longer with --lock-timeout")
+            }
+            store = try IdentityStore(
+                directory: directory, identity: identity, lockTimeout: lockTimeout)
+        }
+        var reception = Reception(identity: identity, relay: relay, store: store)
+        reception.follow = follow
+        reception.wait = wait
+        reception.maximum = max
+        let ending = try reception.run(try handling())
+        lock?.unlock()
+        try end(ending)
+    }
+
+    private func handling() throws -> Reception.Handling {
+        if let exec {
+            let handler = Handler(command: exec)
+            return .run { envelope in try handler.run(envelope) }
+        }
+        let output = try Output(path: nil, content: .text)
+        return .print { envelopes in
+            for envelope in envelopes { try output.write(envelope + [UInt8(ascii: "\n")]) }
+            try output.flush()
+        }
+    }
+
+    private func end(_ ending: Reception.Ending) throws {
+        if let error = ending.error {
+            guard ending.received > 0, error.isPassing else { throw error }
+            throw Failure(.tryAgain, "\(error.message); there may be more", hint: error.hint)
+        }
+        if ending.failed > 0 {
+            let what = ending.failed == 1 ? "1 envelope" : "\(ending.failed) envelopes"
+            throw Failure(
+                ending.received > 0 ? .partial : .tryAgain, "the command failed for \(what)",
+                hint: "after five failures an envelope is put aside")
+        }
+        if ending.received == 0 { throw Failure(.no, "") }
+    }
+}

@@ -1,3 +1,0 @@
-import ArgumentParser
-struct Tool: ParsableCommand { mutating func run() {} }
-Tool.main()

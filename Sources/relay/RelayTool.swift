@@ -1,0 +1,151 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import SottoServer
+import SottoState
+import SottoTool
+import SottoWire
+import Synchronization
+
+/// `relay`: keeps envelopes until their recipients take them.
+@main
+struct RelayTool: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "relay",
+        abstract: "Keep encrypted messages until their recipients take them.",
+        usage: "relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
+        discussion: """
+            A message that the relay calls stored is on disk, and is delivered at least once. The relay knows \
+            addresses and sizes, never contents. It ends cleanly on SIGTERM.
+
+            EXAMPLES
+              relay --listen 127.0.0.1:7667 --store relay.db
+              relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
+            """,
+        version: sottoVersion)
+
+    @Option(
+        help: ArgumentHelp(
+            "Listen on this address; port 0 takes any free port.", valueName: "host:port"))
+    var listen = "127.0.0.1:7667"
+
+    @Option(help: ArgumentHelp("Keep everything in this SQLite file.", valueName: "file"))
+    var store: String
+
+    @Option(
+        help: ArgumentHelp(
+            "A host:port under which clients dial this relay; may be repeated.",
+            valueName: "host:port"))
+    var name: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Days until a message that nobody takes is let go.", valueName: "days"))
+    var ttl = 30
+
+    @Option(help: ArgumentHelp("The most messages in one mailbox.", valueName: "n"))
+    var mailboxMessages = 5_000
+
+    @Option(
+        help: ArgumentHelp(
+            "The most bytes in one mailbox: 100MB, 1GB, or a plain number.", valueName: "size"))
+    var mailboxBytes = "100MB"
+
+    @Option(help: ArgumentHelp("The most connections at once.", valueName: "n"))
+    var maxConnections = 10_000
+
+    @Option(
+        help: ArgumentHelp(
+            "Write host:port to this file once clients can connect.", valueName: "file"))
+    var readyFile: String?
+
+    @Option(
+        name: .customLong("ready-fd"),
+        help: ArgumentHelp("Write host:port to this descriptor instead.", valueName: "fd"))
+    var readyDescriptor: Int32?
+
+    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    var quiet = false
+
+    mutating func execute() throws {
+        let plan = try plan()
+        signal(SIGTERM, SIG_IGN)
+        signal(SIGINT, SIG_IGN)
+        let ended = DispatchSemaphore(value: 0)
+        let lost = Mutex<StateError?>(nil)
+        let sources = [SIGTERM, SIGINT].map { number in
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { ended.signal() }
+            source.resume()
+            return source
+        }
+        let relay = try Relay.start(plan) { error in
+            lost.withLock { $0 = error }
+            ended.signal()
+        }
+        say("ready on \(relay.address), store \(store)")
+        try announce(relay.address)
+        ended.wait()
+        if let error = lost.withLock({ $0 }) {
+            // Nothing of the store is touched again: what a failed synchronisation left is not known.
+            throw error
+        }
+        try relay.stop()
+        say("ended: \(relay.summary)")
+        withExtendedLifetime(sources) {}
+    }
+
+    private func plan() throws(Failure) -> RelayConfiguration {
+        func address(_ text: String, _ option: String) throws(Failure) -> RelayURL {
+            do throws(RelayURL.Invalid) { return try RelayURL(name: text) } catch {
+                throw Failure(
+                    .usage, "\(option) is not host:port",
+                    hint: "for example \(option) 127.0.0.1:7667")
+            }
+        }
+        var plan = RelayConfiguration(listen: try address(listen, "--listen"), store: store)
+        for name in name { plan.names.append(try address(name, "--name").name) }
+        guard ttl > 0, mailboxMessages > 0, maxConnections > 0 else {
+            throw Failure(.usage, "--ttl, --mailbox-messages and --max-connections begin at 1")
+        }
+        guard let bytes = Self.size(mailboxBytes) else {
+            throw Failure(.usage, "--mailbox-bytes is not a size", hint: "for example 100MB")
+        }
+        plan.ttlDays = Int64(ttl)
+        plan.mailboxMessages = Int64(mailboxMessages)
+        plan.mailboxBytes = bytes
+        plan.maximumConnections = maxConnections
+        return plan
+    }
+
+    /// A number of bytes, with `kB`, `MB` or `GB` for thousands.
+    static func size(_ text: String) -> Int64? {
+        let units: [(String, Int64)] = [
+            ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("", 1),
+        ]
+        for (suffix, factor) in units where text.uppercased().hasSuffix(suffix) {
+            guard let number = Int64(text.dropLast(suffix.count)), number > 0 else { return nil }
+            let (size, overflow) = number.multipliedReportingOverflow(by: factor)
+            return overflow ? nil : size
+        }
+        return nil
+    }
+
+    private func announce(_ address: String) throws(Failure) {
+        let line = Array((address + "\n").utf8)
+        if let readyFile {
+            let output = try Output(path: readyFile, content: .text)
+            try output.write(line)
+            try output.finish()
+        }
+        if let readyDescriptor {
+            guard write(readyDescriptor, line, line.count) == line.count else {
+                throw Failure(errno: errno, "write", "descriptor \(readyDescriptor)")
+            }
+            close(readyDescriptor)
+        }
+    }
+
+    private func say(_ line: String) {
+        if !quiet { Terminal.say("relay: \(line)") }
+    }
+}

@@ -1,0 +1,88 @@
+import Sotto
+import SottoClient
+import SottoState
+import SottoTool
+import SottoWire
+import Synchronization
+
+/// Reads stdin on a thread of its own and gives the delivery whatever lines are there at once: fast input
+/// shares a commit, and slow input does not wait for more.
+final class EnvelopeLines: Sendable {
+    private let delivery: Delivery
+    private let failures = Mutex<[(line: Int, failure: Failure)]>([])
+    private let ended = Mutex<Failure?>(nil)
+
+    private static let batchCount = 1_000
+    private static let batchBytes = 4 << 20
+
+    init(delivery: Delivery) { self.delivery = delivery }
+
+    /// The lines that are no envelopes, since the last call.
+    func takeFailures() -> [(line: Int, failure: Failure)] {
+        failures.withLock { failures in
+            defer { failures = [] }
+            return failures
+        }
+    }
+
+    /// Why reading ended, if not at the input's end.
+    var inputFailure: Failure? { ended.withLock { $0 } }
+
+    /// Reads to the end.
+    func read() {
+        defer { delivery.finish() }
+        do {
+            try readLines()
+        } catch let failure as Failure {
+            ended.withLock { $0 = failure }
+        } catch {
+            ended.withLock { $0 = Failure(.bug, "unexpected error while reading") }
+        }
+    }
+
+    private func readLines() throws {
+        // White space may make a line longer than the envelope on it.
+        var reader = LineReader(try Input(path: nil), limit: 2 * WireLimits.envelopeBytes)
+        var items: [Outbox.Item] = []
+        var bytes = 0
+        while let line = try reader.next() {
+            if case .line(let bytes) = line, bytes.allSatisfy({ $0 <= 0x20 }) { continue }
+            switch Self.item(line) {
+            case .success(let item):
+                items.append(item)
+                bytes += item.envelope.count
+            case .failure(let failure):
+                let number = reader.number
+                failures.withLock { $0.append((number, failure)) }
+            }
+            if reader.mustWait || items.count >= Self.batchCount || bytes >= Self.batchBytes {
+                delivery.submit(items)
+                (items, bytes) = ([], 0)
+            }
+        }
+        delivery.submit(items)
+    }
+
+    private static func item(_ line: LineReader.Line) -> Result<Outbox.Item, Failure> {
+        let tooLong = Failure(
+            .malformed, "the envelope is longer than \(WireLimits.envelopeBytes) bytes")
+        guard case .line(let bytes) = line else { return .failure(tooLong) }
+        let record: JSONObject
+        do throws(JSONError) {
+            record = try JSON.object(parsing: bytes)
+        } catch {
+            return .failure(Failure(core: error) ?? Failure(.malformed, "not JSON"))
+        }
+        if let failure = Failure(errorRecord: record) { return .failure(failure) }
+        do throws(Reason) {
+            let envelope = try AddressedEnvelope(record)
+            return .success(
+                Outbox.Item(
+                    id: envelope.id, to: envelope.to.description, envelope: envelope.bytes))
+        } catch .tooLarge {
+            return .failure(tooLong)
+        } catch {
+            return .failure(Failure(.malformed, "not an envelope"))
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+/// The floors of the house: each target imports from lower ones alone (Package.swift, DESIGN.md).
+struct FloorTests {
+    /// Floors of our own modules; a target with a name in lower case is a program, on floor 4.
+    static let floors = [
+        "CSodium": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0, "CPostgres": 0,
+        "Sotto": 1,
+        "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
+        "SottoClient": 3, "SottoServer": 3,
+    ]
+
+    /// Who alone may import a module that is somebody's implementation.
+    static let owners: [(module: String, targets: Set<String>)] = [
+        ("CSodium", ["Sotto"]), ("Crypto", ["Sotto"]), ("CryptoExtras", ["Sotto"]),
+        ("CQREncode", ["SottoQR"]), ("CZBar", ["SottoQR"]), ("CPNG", ["SottoQR"]),
+        ("CJPEG", ["SottoQR"]), ("CSottoImage", ["SottoQR"]), ("CPostgres", ["SottoServer"]),
+        ("GRDB", ["SottoState", "SottoServer"]), ("GRDBSQLite", ["SottoState", "SottoServer"]),
+    ]
+
+    /// The system's, which any floor may import.
+    static let system: Set<String> = [
+        "Glibc", "FoundationEssentials", "Foundation", "Synchronization", "Dispatch",
+    ]
+
+    struct Import: CustomStringConvertible {
+        let target: String
+        let module: String
+        let place: String
+        var description: String { "\(place): \(target) imports \(module)" }
+        var isProgram: Bool { FloorTests.isProgram(target) }
+    }
+
+    static func isProgram(_ target: String) -> Bool { target.first?.isLowercase == true }
+
+    static func floor(of name: String) -> Int? { floors[name] ?? (isProgram(name) ? 4 : nil) }
+
+    static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources")
+
+    /// Every Swift file below Sources, as its path there and its lines.
+    static let files: [(path: String, lines: [String])] = {
+        let walk = FileManager.default.enumerator(atPath: sources.path)
+        return (walk?.allObjects as? [String] ?? []).filter { $0.hasSuffix(".swift") }.sorted()
+            .map { path in
+                let text = try? String(
+                    contentsOf: sources.appendingPathComponent(path), encoding: .utf8)
+                return (path, (text ?? "").components(separatedBy: "\n"))
+            }
+    }()
+
+    static let imports: [Import] = files.flatMap { path, lines in
+        lines.enumerated().compactMap { number, line -> Import? in
+            var words = line.split(separator: " ").map(String.init)
+            while let first = words.first,
+                first.hasPrefix("@")
+                    || ["public", "package", "internal", "fileprivate", "private"].contains(first)
+            {
+                words.removeFirst()
+            }
+            guard words.first == "import", words.count > 1 else { return nil }
+            words.removeFirst()
+            if ["struct", "class", "enum", "func", "var", "let", "protocol"].contains(words[0]) {
+                words.removeFirst()
+            }
+            let module = String(words[0].split(separator: ".")[0])
+            return Import(
+                target: String(path.split(separator: "/")[0]), module: module,
+                place: "Sources/\(path):\(number + 1)")
+        }
+    }
+
+    @Test func theSourcesWereFound() {
+        #expect(Self.files.count > 50)
+        #expect(Self.imports.contains { $0.target == "Sotto" && $0.module == "CSodium" })
+        #expect(Self.imports.contains { $0.target == "decrypt" && $0.module == "SottoState" })
+    }
+
+    @Test func everyTargetHasAFloor() {
+        for target in Set(Self.imports.map(\.target)) {
+            #expect(Self.floor(of: target) != nil, "say in FloorTests on which floor \(target) is")
+        }
+    }
+
+    @Test func eachFloorImportsLowerOnesAlone() {
+        for item in Self.imports {
+            guard let own = Self.floor(of: item.target), let other = Self.floor(of: item.module)
+            else { continue }
+            #expect(other < own, "\(item)")
+        }
+    }
+
+    @Test func onlyTheOwnersImportAnImplementation() {
+        for item in Self.imports {
+            guard let owner = Self.owners.first(where: { $0.module == item.module }) else {
+                continue
+            }
+            #expect(owner.targets.contains(item.target), "\(item)")
+        }
+    }
+
+    @Test func onlyFloorThreeImportsNIO() {
+        for item in Self.imports where item.module.hasPrefix("NIO") {
+            #expect(["SottoClient", "SottoServer"].contains(item.target), "\(item)")
+        }
+    }
+
+    @Test func onlyTheCommandLineImportsTheArgumentParser() {
+        for item in Self.imports where item.module == "ArgumentParser" {
+            #expect(item.target == "SottoTool" || item.isProgram, "\(item)")
+        }
+    }
+
+    @Test func sottoToolImportsTheCoreAndTheArgumentParserAlone() {
+        for item in Self.imports where item.target == "SottoTool" {
+            #expect(["Sotto", "ArgumentParser", "Glibc"].contains(item.module), "\(item)")
+        }
+    }
+
+    @Test func theCoreImportsNoFilesSocketsOrArguments() {
+        for item in Self.imports where item.target == "Sotto" {
+            #expect(
+                [
+                    "CSodium", "Crypto", "CryptoExtras", "FoundationEssentials", "Foundation",
+                    "Glibc",
+                ]
+                .contains(item.module), "\(item)")
+        }
+        let forbidden = ["open(", "fopen(", "socket(", "read(", "write(2", "print(", "getenv("]
+        for (path, lines) in Self.files where path.hasPrefix("Sotto/") {
+            for (number, line) in lines.enumerated()
+            where !line.trimmingCharacters(in: .whitespaces).hasPrefix("//") {
+                for call in forbidden
+                where line.contains("Glibc." + call) || line.contains(" print(") {
+                    Issue.record("Sources/\(path):\(number + 1): \(call)")
+                }
+            }
+        }
+    }
+
+    @Test func everyModuleIsKnown() {
+        let known = Self.system.union(Self.owners.map(\.module)).union(["ArgumentParser"])
+        for item in Self.imports {
+            #expect(
+                known.contains(item.module) || Self.floor(of: item.module) != nil
+                    || item.module.hasPrefix("NIO"),
+                "\(item): say in FloorTests who may import it")
+        }
+    }
+
+    @Test func foundationIsImportedOnlyWhereItsEssentialsAreMissing() {
+        for (path, lines) in Self.files {
+            for (number, line) in lines.enumerated() {
+                let text = line.trimmingCharacters(in: .whitespaces)
+                guard text == "import Foundation" || text.hasSuffix(" import Foundation") else {
+                    continue
+                }
+                let before = lines[..<number].suffix(3).map {
+                    $0.trimmingCharacters(in: .whitespaces)
+                }
+                #expect(
+                    before.first == "#if canImport(FoundationEssentials)" && before.last == "#else",
+                    "Sources/\(path):\(number + 1)")
+            }
+        }
+    }
+
+    @Test func everyFolderOfSourcesIsATarget() throws {
+        let manifest = try String(
+            contentsOf: Self.sources.deletingLastPathComponent()
+                .appendingPathComponent("Package.swift"), encoding: .utf8)
+        for folder in try FileManager.default.contentsOfDirectory(atPath: Self.sources.path) {
+            #expect(
+                manifest.contains("name: \"\(folder)\"")
+                    || manifest.contains("program(\"\(folder)\""),
+                "Sources/\(folder) is no target")
+        }
+    }
+}

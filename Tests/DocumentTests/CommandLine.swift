@@ -1,0 +1,58 @@
+import Foundation
+
+/// The commands of ours on a line of shell.
+struct ShownCommand {
+    let tool: String
+    let flags: [String]
+
+    /// Finds them: what begins a line or a pipeline's part, or follows `sotto`.
+    static func all(in line: String) -> [ShownCommand] {
+        var line = line
+        // What is quoted is not ours, but for the command of --exec.
+        line = line.replacing(#/'[^']*'/#) { match in
+            Repository.tools.contains { match.output.hasPrefix("'\($0) ") }
+                ? "; " + match.output.dropFirst().dropLast() : "QUOTED"
+        }
+        line = line.replacing(#/(^|\s)#.*$/#, with: "")
+        return line.split(whereSeparator: { "|;&()<>".contains($0) }).compactMap { part in
+            var words = part.split(separator: " ").map(String.init)[...]
+            if words.first == "sotto" { words = words.dropFirst() }
+            if words.first == "$" { words = words.dropFirst() }
+            guard let tool = words.popFirst()?.replacingOccurrences(of: "sotto-", with: ""),
+                Repository.tools.contains(tool)
+            else { return nil }
+            return ShownCommand(tool: tool, flags: words.filter { $0.hasPrefix("-") && $0 != "-" })
+        }
+    }
+
+    /// The flags that the tool does not have.
+    func unknownFlags() throws -> [String] {
+        let known = try HelpDump.of(tool).flags.reduce(into: Set<String>()) {
+            $0.formUnion($1.names)
+        }
+        return flags.filter { flag in
+            if known.contains(flag) { return false }
+            // -as is -a -s.
+            return flag.hasPrefix("--") || flag.dropFirst().contains { !known.contains("-\($0)") }
+        }
+    }
+}
+
+/// A document in Markdown.
+struct Markdown {
+    let text: String
+
+    init(_ path: String) throws { text = try Repository.text(path) }
+
+    /// The blocks of code of a language.
+    func blocks(_ language: String) -> [String] {
+        text.components(separatedBy: "\n```\(language)\n").dropFirst().compactMap {
+            $0.components(separatedBy: "\n```").first
+        }
+    }
+
+    /// The targets of links that are files.
+    var links: [String] {
+        text.matches(of: #/\]\(([^)#:]+)\)/#).map { String($0.1) }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Completions")
+struct CompletionTests {
+    private static let directory = Repository.url("completions").path
+
+    @Test("are what the programs say of themselves now")
+    func areCurrent() throws {
+        guard Programs.find("jq") != nil, let bash = Programs.find("bash") else {
+            print("jq is not installed; the completions were not compared")
+            return
+        }
+        let made = try TemporaryDirectory()
+        let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
+        let run = try runInRepository(bash, ["completions/generate", programs, made.path])
+        #expect(run.status == 0, "\(run.stderr)")
+        for shell in ["bash", "zsh", "fish"] {
+            let files = try FileManager.default.contentsOfDirectory(atPath: made(shell)).sorted()
+            #expect(try Repository.names(in: "completions/\(shell)") == files)
+            for file in files {
+                #expect(
+                    try Repository.text("completions/\(shell)/\(file)")
+                        == String(contentsOfFile: made("\(shell)/\(file)"), encoding: .utf8),
+                    "completions/\(shell)/\(file) is not current: run completions/generate")
+            }
+        }
+    }
+
+    @Test("are accepted by their shell", arguments: ["bash", "zsh", "fish"])
+    func areAccepted(_ shell: String) throws {
+        guard let path = Programs.find(shell) else {
+            print("\(shell) is not installed; its completions were not checked")
+            return
+        }
+        for file in try Repository.names(in: "completions/\(shell)") {
+            let run = try runInRepository(path, ["-n", "completions/\(shell)/\(file)"])
+            #expect(run.status == 0, "\(file): \(run.stderr)")
+        }
+    }
+
+    @Test(
+        "complete in bash",
+        arguments: [
+            ("encrypt --cl", "--classic"), ("sotto-encrypt --cl", "--classic"),
+            ("sotto encrypt --cl", "--classic"), ("sotto enc", "encrypt"),
+            ("keygen pub", "public"), ("sotto keygen pub", "public"),
+            ("keygen public --u", "--uri"), ("keygen --prot", "--protect"),
+            ("pad --scheme b", "bucket"), ("sotto pad --scheme b", "bucket"),
+            ("sotto help deco", ""), ("sotto help decr", "decrypt"),
+        ])
+    func bash(_ line: String, _ expected: String) throws {
+        guard let bash = Programs.find("bash") else { return }
+        let words = line.split(separator: " ").map(String.init)
+        let tool = words[0].replacingOccurrences(of: "sotto-", with: "")
+        let script = """
+            compopt() { :; }
+            . completions/bash/\(words[0])
+            COMP_WORDS=(\(line)); COMP_CWORD=\(words.count - 1)
+            \(tool == "sotto" ? "_sotto" : "_sotto_" + tool)
+            echo "${COMPREPLY[*]}"
+            """
+        let run = try runInRepository(bash, ["-c", script])
+        #expect(run.text == expected + "\n", "\(run.stderr)")
+    }
+
+    @Test(
+        "complete in fish",
+        arguments: [
+            ("encrypt --cl", "--classic"), ("sotto-encrypt --cl", "--classic"),
+            ("sotto encrypt --cl", "--classic"), ("sotto enc", "encrypt"),
+            ("keygen pub", "public"), ("keygen public --u", "--uri"),
+            ("pad --scheme b", "bucket"),
+        ])
+    func fish(_ line: String, _ expected: String) throws {
+        guard let fish = Programs.find("fish") else { return }
+        // fish completes only for programs that it finds.
+        let home = try Home()
+        for tool in Repository.tools + ["sotto"] {
+            for name in Set([tool, "sotto-" + tool]) {
+                try FileManager.default.createSymbolicLink(
+                    atPath: home.files(name), withDestinationPath: Programs.path(tool))
+            }
+        }
+        let script = """
+            set -p fish_complete_path \(Self.directory)/fish
+            complete -C '\(line)' | string replace -r '\\t.*' ''
+            """
+        var environment = home.environment
+        environment["PATH"] = "\(home.files.path):/usr/bin:/bin"
+        let run = try Command(
+            path: fish, ["-c", script], environment: environment, directory: home.files.path
+        ).run()
+        #expect(run.lines == [expected], "\(run.stderr)")
+    }
+}

@@ -1,0 +1,353 @@
+import Dispatch
+import Glibc
+import Sotto
+import SottoState
+import Testing
+
+@testable import SottoServer
+@testable import SottoWire
+
+/// A relay in this process, on a port of its own.
+final class RunningRelay: Sendable {
+    let relay: Relay
+    let scratch = Scratch()
+
+    init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
+        var configuration = RelayConfiguration(
+            listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
+        change(&configuration)
+        relay = try Relay.start(configuration) { Issue.record("the store failed: \($0)") }
+    }
+
+    deinit { try? relay.stop() }
+
+    func client() -> RawClient { RawClient(relay.address) }
+}
+
+@Suite struct BadInputTests {
+    @Test func badLinesAreAnsweredAndTheTenthInARowCloses() throws {
+        let running = try RunningRelay()
+        let client = running.client()
+        let bad = [
+            "nonsense", #"{"type":"ping","type":"ping"}"#, "", "[1", "\u{0}",
+            String(repeating: "[", count: 1_000), #"{"type":"\ud800"}"#,
+        ]
+        for line in bad {
+            client.send(line)
+            #expect(client.response() == .error(Refusal(.badJSON)))
+        }
+        client.send(Array("{\"type\":\"".utf8) + [0xFF, 0xFE] + Array("\"}\n".utf8))
+        #expect(client.response() == .error(Refusal(.badJSON)))
+        #expect(client.ask(.ping) == .pong)
+        for _ in 0..<10 {
+            client.send("nonsense")
+            #expect(client.response() == .error(Refusal(.badJSON)))
+        }
+        #expect(client.line() == nil)
+    }
+
+    @Test func aLineOverTheLimitCloses() throws {
+        let running = try RunningRelay()
+        let client = running.client()
+        client.send([UInt8](repeating: 0x20, count: 64 << 20))
+        #expect(client.response() == .error(Refusal(.tooLarge)))
+        #expect(client.line() == nil)
+    }
+
+    @Test func anEnvelopeOverTheLimitIsRejectedAndTheConnectionStays() throws {
+        let running = try RunningRelay()
+        let client = running.client()
+        let record = Sample.record(
+            to: Sample.identity().id, text: String(repeating: "A", count: 66_000))
+        client.send(Request.sendLine(record.serialized(), requestID: "1"))
+        #expect(client.response() == .rejected(Refusal(.tooLarge)))
+        #expect(client.ask(.ping) == .pong)
+    }
+
+    @Test func whoSaysNothingOrTooSlowlyIsDropped() throws {
+        let running = try RunningRelay { $0.lineTimeout = 0.2 }
+        let silent = running.client()
+        let slow = running.client()
+        #expect(slow.ask(.ping) == .pong)
+        slow.send(Array("{\"type\"".utf8))
+        #expect(silent.line() == nil)
+        #expect(slow.line() == nil)
+    }
+
+    @Test func connectionsAreLimited() throws {
+        let running = try RunningRelay { $0.maximumConnections = 1 }
+        let first = running.client()
+        #expect(first.ask(.ping) == .pong)
+        let second = running.client()
+        #expect(second.response() == .error(Refusal(.busy)))
+        #expect(second.line() == nil)
+    }
+}
+
+@Suite struct LoginTests {
+    let identity = Sample.identity()
+
+    @Test func theOwnerGetsIn() throws {
+        let running = try RunningRelay()
+        let client = running.client()
+        #expect(client.ask(.subscribe) == .error(Refusal(.loginRequired)))
+        #expect(
+            client.ask(.fetch(max: 1, after: 0, dead: false)) == .error(Refusal(.loginRequired)))
+        #expect(
+            client.ask(.ack(ids: [Envelope.newID()], .delivered))
+                == .error(Refusal(.loginRequired)))
+        #expect(client.login(identity) == .session)
+        #expect(client.ask(.subscribe) == .subscribed)
+    }
+
+    @Test func everyFailureReadsTheSame() throws {
+        let running = try RunningRelay()
+        let refused = Response.error(Refusal(.loginFailed))
+        let name = running.relay.address
+        /// A login with one thing wrong; from a key of its own, because failures lock a key out.
+        func attempt(_ change: (RawClient, Identity, [UInt8]) -> Login) -> Response? {
+            let client = running.client()
+            guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
+            return client.ask(.login(change(client, Sample.identity(), nonce)))
+        }
+        // Another nonce than the one given.
+        #expect(
+            attempt { _, identity, _ in
+                Login(key: identity.signingKey, nonce: randomBytes(32), relay: name)
+            } == refused)
+        // Signed for another relay.
+        #expect(
+            attempt { _, identity, nonce in
+                Login(key: identity.signingKey, nonce: nonce, relay: "other.example:7667")
+            } == refused)
+        // Signed for another relay, and passed off as signed for this one.
+        #expect(
+            attempt { _, identity, nonce in
+                let other = Login(
+                    key: identity.signingKey, nonce: nonce, relay: "other.example:7667")
+                return Login(
+                    id: other.id, nonce: nonce, relay: name, signature: other.signature)
+            } == refused)
+        // Signed by another key.
+        #expect(
+            attempt { _, identity, nonce in
+                let other = Login(
+                    key: Sample.identity().signingKey, nonce: nonce, relay: name)
+                return Login(
+                    id: identity.id, nonce: nonce, relay: name, signature: other.signature)
+            } == refused)
+        // Without a challenge.
+        let client = running.client()
+        #expect(
+            client.ask(.login(Login(key: identity.signingKey, nonce: randomBytes(32), relay: name)))
+                == refused)
+    }
+
+    @Test func aNonceServesOnceAndOnItsConnection() throws {
+        let running = try RunningRelay()
+        let refused = Response.error(Refusal(.loginFailed))
+        let client = running.client()
+        guard case .challenge(let nonce, let names) = client.ask(.challenge) else {
+            Issue.record("no challenge")
+            return
+        }
+        let login = Login(key: identity.signingKey, nonce: nonce, relay: names[0])
+        #expect(client.ask(.login(login)) == .session)
+        #expect(client.ask(.login(login)) == refused)
+        // A recorded login, replayed where another nonce is out.
+        let other = running.client()
+        _ = other.ask(.challenge)
+        #expect(other.ask(.login(login)) == refused)
+    }
+
+    @Test func failuresLockOutTheirKeyAndNetwork() {
+        let lockouts = Lockouts()
+        let claim = Lockouts.Claim(id: identity.id, network: [127, 0, 0, 1])
+        let elsewhere = Lockouts.Claim(id: identity.id, network: [127, 0, 0, 2])
+        var now = 0.0
+        for seconds in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
+            lockouts.failed(claim, at: now)
+            #expect(lockouts.isLocked(claim, at: now + seconds - 0.1))
+            #expect(!lockouts.isLocked(claim, at: now + seconds))
+            #expect(!lockouts.isLocked(elsewhere, at: now))
+            now += seconds
+        }
+        lockouts.succeeded(claim)
+        lockouts.failed(claim, at: now)
+        #expect(!lockouts.isLocked(claim, at: now + 1))
+    }
+}
+
+@Suite struct MailboxTests {
+    let bob = Sample.identity()
+
+    /// Stores envelopes and returns their ids.
+    func fill(_ running: RunningRelay, _ count: Int) -> [String] {
+        let sender = running.client()
+        let envelopes = (0..<count).map { _ in Sample.envelope(to: bob.id) }
+        for envelope in envelopes { sender.send(Request.send(envelope).line(requestID: "s")) }
+        for _ in envelopes { #expect(sender.response() == .stored) }
+        return envelopes.map(\.id)
+    }
+
+    func pushed(_ client: RawClient) -> String? {
+        guard case .newMessage(let delivered) = client.response() else { return nil }
+        return Sample.id(String(decoding: delivered.envelope, as: UTF8.self))
+    }
+
+    @Test func whatWaitsIsPushedInOrderAndThenWhatComes() throws {
+        let running = try RunningRelay()
+        let ids = fill(running, 5)
+        let client = running.client()
+        #expect(client.login(bob) == .session)
+        #expect(client.ask(.subscribe) == .subscribed)
+        for id in ids { #expect(pushed(client) == id) }
+        #expect(client.response() == .empty)
+        for _ in 0..<3 {
+            let later = fill(running, 1)
+            #expect(pushed(client) == later[0])
+        }
+        #expect(client.ask(.ack(ids: ids, .delivered)) == .acked)
+        #expect(client.ask(.ack(ids: ids + [Envelope.newID()], .delivered)) == .acked)
+    }
+
+    @Test func theWindowHoldsBackUntilSomethingIsAcknowledged() throws {
+        let running = try RunningRelay()
+        let ids = fill(running, WireLimits.window + 2)
+        let client = running.client()
+        #expect(client.login(bob) == .session)
+        #expect(client.ask(.subscribe) == .subscribed)
+        for id in ids.prefix(WireLimits.window) { #expect(pushed(client) == id) }
+        // Nothing more comes: the next line is the answer to a question.
+        #expect(client.ask(.ping) == .pong)
+        client.send(Request.ack(ids: [ids[0]], .delivered).line(requestID: "a"))
+        var seen: [Response?] = [client.response(), client.response()]
+        seen.sort { _, second in second == .acked }
+        #expect(seen.contains(.acked))
+        #expect(seen.contains { if case .newMessage = $0 { true } else { false } })
+    }
+
+    @Test func aReconnectionRedeliversWhatIsNotAcknowledged() throws {
+        let running = try RunningRelay()
+        let ids = fill(running, 3)
+        for round in 0..<3 {
+            let client = running.client()
+            #expect(client.login(bob) == .session)
+            #expect(client.ask(.subscribe) == .subscribed)
+            for id in ids.dropFirst(round) { #expect(pushed(client) == id) }
+            #expect(client.response() == .empty)
+            #expect(client.ask(.ack(ids: [ids[round]], .delivered)) == .acked)
+        }
+    }
+
+    @Test func theNewestConsumerWins() throws {
+        let running = try RunningRelay()
+        let first = running.client()
+        #expect(first.login(bob) == .session)
+        #expect(first.ask(.subscribe) == .subscribed)
+        #expect(first.response() == .empty)
+        let second = running.client()
+        #expect(second.login(bob) == .session)
+        #expect(second.ask(.subscribe) == .subscribed)
+        #expect(second.response() == .empty)
+        #expect(first.response() == .replaced)
+        #expect(first.line() == nil)
+        let ids = fill(running, 1)
+        #expect(pushed(second) == ids[0])
+    }
+
+    @Test func fetchingOnlyLooks() throws {
+        let running = try RunningRelay()
+        let ids = fill(running, 3)
+        let client = running.client()
+        #expect(client.login(bob) == .session)
+        for _ in 0..<2 {
+            guard
+                case .messages(let found, let more) = client.ask(
+                    .fetch(max: 2, after: 0, dead: false))
+            else {
+                Issue.record("no messages")
+                return
+            }
+            #expect(more && found.count == 2)
+            guard
+                case .messages(let rest, false) = client.ask(
+                    .fetch(max: 2, after: found[1].sequence, dead: false))
+            else {
+                Issue.record("no messages")
+                return
+            }
+            #expect(Sample.id(String(decoding: rest[0].envelope, as: UTF8.self)) == ids[2])
+        }
+        for _ in 0..<5 { #expect(client.ask(.ack(ids: [ids[0]], .failed)) == .acked) }
+        guard case .messages(let dead, false) = client.ask(.fetch(max: 9, after: 0, dead: true))
+        else {
+            Issue.record("no messages")
+            return
+        }
+        #expect(dead.count == 1)
+    }
+
+    @Test func nobodyElsesMailboxCanBeEmptied() throws {
+        let running = try RunningRelay()
+        let ids = fill(running, 1)
+        let mallory = running.client()
+        #expect(mallory.login(Sample.identity()) == .session)
+        #expect(mallory.ask(.ack(ids: ids, .delivered)) == .acked)
+        #expect(mallory.ask(.fetch(max: 9, after: 0, dead: false)) == .messages([], more: false))
+        let client = running.client()
+        #expect(client.login(bob) == .session)
+        guard case .messages(let found, _) = client.ask(.fetch(max: 9, after: 0, dead: false))
+        else {
+            Issue.record("no messages")
+            return
+        }
+        #expect(found.count == 1)
+    }
+}
+
+/// A store whose disk fails.
+private final class FailingStore: Store {
+    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+        throw .inputOutput(path: "relay.db", code: 1034)
+    }
+
+    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+        throws(StateError) -> Page
+    { Page() }
+
+    func sweep(at minute: Int64) throws(StateError) -> Bool { false }
+
+    func close() throws(StateError) {}
+}
+
+@Suite struct FailureTests {
+    @Test func afterAFailedSynchronisationNothingIsAcknowledged() throws {
+        let failed = EventBox()
+        let relay = try Relay(
+            RelayConfiguration(listen: RelayURL(host: "127.0.0.1", port: 0), store: ""),
+            store: FailingStore()
+        ) { failed.put($0) }
+        let client = RawClient(relay.address)
+        client.send(Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "1"))
+        #expect(client.line() == nil)
+        #expect(failed.wait() == .inputOutput(path: "relay.db", code: 1034))
+        try relay.stop()
+    }
+}
+
+/// One error, from another thread.
+private final class EventBox: @unchecked Sendable {
+    private let arrived = DispatchSemaphore(value: 0)
+    private var error: StateError?
+
+    func put(_ error: StateError) {
+        self.error = error
+        arrived.signal()
+    }
+
+    func wait() -> StateError? {
+        _ = arrived.wait(timeout: .now() + 20)
+        return error
+    }
+}

@@ -1,0 +1,127 @@
+import Sotto
+import SottoWire
+import Testing
+
+@Suite struct WireTests {
+    @Test func requestsAreTheseBytes() {
+        func line(_ request: Request) -> String {
+            String(decoding: request.line(requestID: "7"), as: UTF8.self)
+        }
+        #expect(line(.ping) == #"{"type":"ping","request_id":"7","payload":{}}"# + "\n")
+        #expect(
+            line(.fetch(max: 5, after: 2, dead: true))
+                == #"{"type":"fetch","request_id":"7","payload":{"max":5,"after":2,"dead":true}}"#
+                + "\n")
+        let id = "11111111-1111-4111-8111-111111111111"
+        #expect(
+            line(.ack(ids: [id], .failed))
+                == #"{"type":"ack","request_id":"7","payload":{"ids":["\#(id)"],"status":"failed"}}"#
+                + "\n")
+    }
+
+    @Test func repliesAreTheseBytes() {
+        func line(_ response: Response, _ id: String? = "7") -> String {
+            String(decoding: response.line(requestID: id), as: UTF8.self)
+        }
+        #expect(line(.stored) == #"{"type":"stored","request_id":"7","payload":{}}"# + "\n")
+        #expect(
+            line(.rejected(Refusal(.conflict)))
+                == #"{"type":"rejected","request_id":"7","payload":{"code":409,"reason":"conflict"}}"#
+                + "\n")
+        #expect(
+            line(.newMessage(Delivered(sequence: 3, envelope: Array("{}".utf8))), nil)
+                == #"{"type":"new_message","payload":{"seq":3,"envelope":{}}}"# + "\n")
+    }
+
+    @Test func whatIsWrittenIsRead() throws {
+        let identity = Sample.identity()
+        let envelope = Sample.envelope(to: identity.id)
+        let login = Login(
+            key: identity.signingKey, nonce: randomBytes(32), relay: "relay.example:7667")
+        let requests: [Request] = [
+            .ping, .challenge, .login(login), .send(envelope), .subscribe,
+            .fetch(max: 100, after: 0, dead: false), .ack(ids: [envelope.id], .delivered),
+        ]
+        for request in requests {
+            let frame = try Frame(parsing: request.line(requestID: "x"))
+            #expect(try Request(frame) == request)
+        }
+        let delivered = Delivered(sequence: 9, envelope: envelope.bytes)
+        let responses: [Response] = [
+            .pong, .challenge(nonce: randomBytes(32), names: ["a:1", "b:2"]), .session, .stored,
+            .duplicate, .deferred(Refusal(.mailboxFull)), .rejected(Refusal(.tooLarge)),
+            .messages([delivered, delivered], more: true), .subscribed, .acked,
+            .error(Refusal(.badFields)), .newMessage(delivered), .empty, .replaced,
+        ]
+        for response in responses {
+            #expect(Response(try Frame(parsing: response.line(requestID: "x"))) == response)
+        }
+        #expect(login.isSigned)
+    }
+
+    @Test(arguments: [
+        ("", Reason.badJSON), ("x", .badJSON), (#"{"type":"ping","type":"ping"}"#, .badJSON),
+        ("\"a\"", .badFrame), ("{}", .badFrame), (#"{"type":1}"#, .badFrame),
+        (#"{"type":"ping","request_id":7}"#, .badFrame),
+        (#"{"type":"ping","request_id":"a b"}"#, .badFrame),
+        (#"{"type":"ping","payload":[]}"#, .badFrame),
+        (String(repeating: "[", count: 100_000), .badJSON),
+    ])
+    func notFrames(_ line: String, _ reason: Reason) {
+        #expect(throws: reason) { try Frame(parsing: Array(line.utf8)) }
+    }
+
+    @Test(arguments: [
+        (#"{"type":"nonsense"}"#, Reason.unknownType), (#"{"type":"send"}"#, .badFields),
+        (#"{"type":"send","payload":{"envelope":{"v":1}}}"#, .badFields),
+        (#"{"type":"fetch","payload":{"max":0}}"#, .badFields),
+        (#"{"type":"fetch","payload":{"max":101}}"#, .badFields),
+        (#"{"type":"ack","payload":{"ids":[],"status":"delivered"}}"#, .badFields),
+        (#"{"type":"ack","payload":{"ids":["x"],"status":"delivered"}}"#, .badFields),
+        (#"{"type":"login","payload":{}}"#, .loginFailed),
+    ])
+    func notRequests(_ line: String, _ reason: Reason) throws {
+        let frame = try Frame(parsing: Array(line.utf8))
+        #expect(throws: reason) { try Request(frame) }
+    }
+
+    @Test func envelopesHaveLimits() {
+        let to = Sample.identity().id
+        var deep: JSON = .integer(1)
+        for _ in 0..<WireLimits.envelopeDepth { deep = .array([deep]) }
+        var record = Sample.record(to: to)
+        record["payload"] = .object(["deep": deep])
+        #expect(throws: Reason.badFields) { try AddressedEnvelope(record) }
+        let long = Sample.record(to: to, text: String(repeating: "A", count: 65_536))
+        #expect(throws: Reason.tooLarge) { try AddressedEnvelope(long) }
+    }
+
+    @Test func aLineOverTheLimitIsNotKept() {
+        var splitter = LineSplitter(limit: 4)
+        func add(_ text: String) { Array(text.utf8).withUnsafeBytes { splitter.append($0) } }
+        add("ab\ncd")
+        #expect(splitter.next() == .line(Array("ab".utf8)))
+        #expect(splitter.next() == .incomplete)
+        #expect(splitter.hasPartialLine)
+        add("ef\n")
+        #expect(splitter.next() == .line(Array("cdef".utf8)))
+        add("12345")
+        #expect(splitter.next() == .tooLong)
+    }
+
+    @Test(arguments: [
+        ("tcp://127.0.0.1:7667", "127.0.0.1:7667"), ("tcp://Relay.Example:1/", "relay.example:1"),
+        ("tcp://[::1]:7667", "[::1]:7667"),
+    ])
+    func addresses(_ text: String, _ name: String) throws {
+        #expect(try RelayURL(text).name == name)
+    }
+
+    @Test(arguments: [
+        "", "127.0.0.1:7667", "tcp://", "tcp://host", "tcp://host:", "tcp://:1", "tcp://host:70000",
+        "tcp://a b:1", "tcp://::1:7667", "tls://host:1", "tcp://user@host:1", "tcp://host:1/path",
+    ])
+    func notAddresses(_ text: String) {
+        #expect(throws: RelayURL.Invalid.self) { try RelayURL(text) }
+    }
+}

@@ -1,0 +1,56 @@
+import CJPEG
+import CPNG
+import Glibc
+import SottoQR
+
+/// A JPEG file of a grey picture, by libjpeg; with `inks` in four channels, as for print.
+func jpeg(
+    _ raster: Raster, quality: Int32 = 75, progressive: Bool = false, inks: Bool = false
+) -> [UInt8] {
+    var errors = jpeg_error_mgr()
+    var encoder = jpeg_compress_struct()
+    encoder.err = jpeg_std_error(&errors)
+    jpeg_CreateCompress(&encoder, JPEG_LIB_VERSION, MemoryLayout<jpeg_compress_struct>.size)
+    defer { jpeg_destroy_compress(&encoder) }
+    var file: UnsafeMutablePointer<UInt8>?
+    var size: UInt = 0
+    defer { free(file) }
+    jpeg_mem_dest(&encoder, &file, &size)
+    encoder.image_width = JDIMENSION(raster.width)
+    encoder.image_height = JDIMENSION(raster.height)
+    encoder.input_components = inks ? 4 : 1
+    encoder.in_color_space = inks ? JCS_CMYK : JCS_GRAYSCALE
+    jpeg_set_defaults(&encoder)
+    jpeg_set_quality(&encoder, quality, boolean(1))
+    if progressive { jpeg_simple_progression(&encoder) }
+    jpeg_start_compress(&encoder, boolean(1))
+    var pixels = inks ? raster.pixels.flatMap { [$0, $0, $0, 255] } : raster.pixels
+    pixels.withUnsafeMutableBufferPointer { pixels in
+        for row in 0..<raster.height {
+            let start = row * pixels.count / raster.height
+            var line: UnsafeMutablePointer<UInt8>? = pixels.baseAddress! + start
+            jpeg_write_scanlines(&encoder, &line, 1)
+        }
+    }
+    jpeg_finish_compress(&encoder)
+    return Array(UnsafeBufferPointer(start: file, count: Int(size)))
+}
+
+/// A PNG file of 8 bits to a channel. `format` is libpng's: 0 grey, 1 grey and alpha, 2 RGB, 3 RGBA.
+func png(width: Int, height: Int, format: UInt32, _ pixels: [UInt8]) -> [UInt8] {
+    var image = png_image()
+    image.version = png_uint_32(PNG_IMAGE_VERSION)
+    image.width = png_uint_32(width)
+    image.height = png_uint_32(height)
+    image.format = format
+    var size = 0
+    png_image_write_to_memory(&image, nil, &size, 0, pixels, 0, nil)
+    var file = [UInt8](repeating: 0, count: size)
+    png_image_write_to_memory(&image, &file, &size, 0, pixels, 0, nil)
+    return Array(file[..<size])
+}
+
+/// A PNG file of a grey picture.
+func png(_ raster: Raster) -> [UInt8] {
+    png(width: raster.width, height: raster.height, format: 0, raster.pixels)
+}

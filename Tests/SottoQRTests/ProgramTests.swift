@@ -1,0 +1,115 @@
+import Foundation
+import Sotto
+import SottoQR
+import SottoTool
+import Testing
+
+/// The built program, as scripts use it.
+@Suite struct ProgramTests {
+    static let all = (0...255).map { UInt8($0) }
+
+    @Test func everyByteThroughAPipe() throws {
+        let made = try BuiltQR(["--exact", "-t", "png"], input: Self.all + [0x0A])
+        #expect(made.status == 0 && made.errors.isEmpty)
+        let read = try BuiltQR(["scan"], input: made.output)
+        #expect(read.status == 0 && read.errors.isEmpty)
+        #expect(read.output == Self.all + [0x0A])
+    }
+
+    @Test func lineFeeds() throws {
+        for (options, input, expected) in [
+            ([], "text\n", "text"), ([], "text\n\n", "text\n"), ([], "text", "text"),
+            (["--exact"], "text\n", "text\n"),
+            ([], "\u{1}binary\n", "\u{1}binary\n"),
+        ] as [([String], String, String)] {
+            let made = try BuiltQR(options + ["-t", "png"], input: Array(input.utf8))
+            #expect(try BuiltQR(["scan", "-"], input: made.output).output == Array(expected.utf8))
+        }
+        let latin: [UInt8] = [0xE9, 0x0A]
+        let made = try BuiltQR(["-t", "png"], input: latin)
+        #expect(try BuiltQR(["scan"], input: made.output).output == latin)
+    }
+
+    @Test func types() throws {
+        let input = Array("text".utf8)
+        #expect(try BuiltQR(["-t", "svg"], input: input).output.starts(with: "<?xml".utf8))
+        #expect(try BuiltQR(["-t", "png"], input: input).output.starts(with: [0x89, 0x50]))
+        let ascii = try BuiltQR(["-t", "ascii", "-m", "0"], input: input).output
+        #expect(ascii.starts(with: "##".utf8))
+        let drawing = try BuiltQR([], input: input).output
+        #expect(!drawing.contains(0x1B))
+        #expect(try BuiltQR(["--invert"], input: input).output != drawing)
+    }
+
+    @Test func jsonAndSeveral() throws {
+        let pieces = try ["a", "é\u{0}"].map {
+            try QRCode(encoding: Array($0.utf8)).raster(size: 4, margin: 4)
+        }
+        let side = pieces[0].width
+        let sheet = png(
+            Raster(width: side, height: 2 * side, pixels: pieces[0].pixels + pieces[1].pixels))
+        let refused = try BuiltQR(["scan"], input: sheet)
+        #expect(refused.status == 65 && refused.output.isEmpty)
+        #expect(refused.errors.contains("2 codes") && refused.errors.contains("--all"))
+        let lines = try BuiltQR(["scan", "--all"], input: sheet)
+        #expect(lines.output == Array("a\né\u{0}\n".utf8))
+        let records = try BuiltQR(["scan", "--all", "--json"], input: sheet)
+        #expect(
+            String(decoding: records.output, as: UTF8.self) == #"""
+                {"v":1,"type":"qr","data":"YQ==","text":"a"}
+                {"v":1,"type":"qr","data":"w6kA","text":"é\u0000"}
+
+                """#)
+        let binary = try BuiltQR(["-t", "png"], input: [0xFF])
+        let record = try BuiltQR(["scan", "--json"], input: binary.output)
+        #expect(record.output == Array("{\"v\":1,\"type\":\"qr\",\"data\":\"/w==\"}\n".utf8))
+    }
+
+    @Test func endings() throws {
+        let text = Array("text".utf8)
+        let white = png(Raster(width: 50, height: 50, pixels: [UInt8](repeating: 255, count: 2500)))
+        for (arguments, input, status) in [
+            ([], [], 65), ([], [0x0A], 65),
+            ([], [UInt8](repeating: 0xFF, count: 2332), 65),
+            (["-l", "H"], [UInt8](repeating: 0x51, count: 1853), 65),
+            ([], [UInt8](repeating: 0xFF, count: 2 << 20), 65),
+            (["-l", "X"], text, 64), (["-s", "0"], text, 64), (["-s", "2"], text, 64),
+            (["-m", "101"], text, 64), (["-t", "png", "--invert"], text, 64),
+            (["-o", "x.jpg"], text, 64), (["-t", "png", "-s", "100", "-m", "100"], text, 64),
+            (["--no-such"], text, 64), (["/no/such/file"], [], 66),
+            (["-o", "/no/such/folder/x.png"], text, 73),
+            (["-o", "/dev/full"], text, 74),
+            (["scan"], white, 1), (["scan"], [], 65), (["scan"], text, 65),
+            (["scan"], Array(white.dropLast(4)), 65), (["scan", "/no/such/file"], [], 66),
+            (["scan", "/"], [], 66), (["--help"], [], 0), (["scan", "--help"], [], 0),
+        ] as [([String], [UInt8], Int32)] {
+            let run = try BuiltQR(arguments, input: input)
+            #expect(run.status == status, "\(arguments): \(run.errors)")
+            if status != 0 {
+                #expect(run.output.isEmpty && run.errors.hasPrefix("qr: error: "))
+            }
+        }
+        #expect(try BuiltQR(["scan"], input: white).errors == "qr: error: no QR code found\n")
+    }
+
+    @Test func files() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("qr-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (source, picture) = (folder.path + "/in", folder.path + "/x.PNG")
+        try Data(Self.all).write(to: URL(fileURLWithPath: source))
+        #expect(try BuiltQR(["-o", picture, source]).status == 0)
+        #expect(try BuiltQR(["scan", picture]).output == Self.all)
+        let itself = try BuiltQR(["-t", "png", "-o", source, source])
+        #expect(itself.status == 64 && itself.output.isEmpty)
+        #expect(try Array(Data(contentsOf: URL(fileURLWithPath: source))) == Self.all)
+        #expect(try BuiltQR(["scan", "-o", folder.path + "/out", picture]).output.isEmpty)
+        #expect(
+            try Array(Data(contentsOf: URL(fileURLWithPath: folder.path + "/out"))) == Self.all)
+        let tooLong = try BuiltQR(
+            ["-o", folder.path + "/none.png"], input: [UInt8](repeating: 0xFF, count: 3000))
+        #expect(tooLong.status == 65)
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/none.png"))
+    }
+}

@@ -1,0 +1,48 @@
+import SottoQR
+import Testing
+
+@Suite struct RoundTripTests {
+    @Test(arguments: ErrorCorrection.allCases)
+    func randomBytes(level: ErrorCorrection) throws {
+        var random = Seeded(0x51)
+        let capacity = EncodingMode.byte.capacity(at: level)
+        var sizes = [1, 2, 3, capacity - 1, capacity]
+        for _ in 0..<8 { sizes.append(Int.random(in: 1...capacity, using: &random)) }
+        for _ in 0..<12 { sizes.append(Int.random(in: 1...100, using: &random)) }
+        for size in sizes {
+            let bytes = random.bytes(size)
+            try QRCode(encoding: bytes, level: level).verify(holds: bytes)
+        }
+    }
+
+    @Test func randomSizesAndMargins() throws {
+        var random = Seeded(0x52)
+        for _ in 0..<12 {
+            let bytes = random.bytes(Int.random(in: 1...40, using: &random))
+            let size = Int.random(in: 1...6, using: &random)
+            let margin = Int.random(in: 0...5, using: &random)
+            let code = try QRCode(encoding: bytes)
+            let png = try #require(code.png(size: size, margin: margin))
+            try QRCode.verify(png: png, size: size, margin: margin, holds: bytes)
+            #expect(
+                try Picture(decoding: png).codes() == [bytes], "size \(size), margin \(margin)")
+        }
+    }
+
+    /// Verification notices a code of other bytes, a wrong size, and a single wrong pixel.
+    @Test func verificationFails() throws {
+        let (one, other): ([UInt8], [UInt8]) = (Array("one".utf8), Array("other".utf8))
+        let code = try QRCode(encoding: one)
+        #expect(throws: VerificationError.differs) { try code.verify(holds: other) }
+        let png = try #require(code.png(size: 3, margin: 4))
+        #expect(throws: VerificationError.differs) {
+            try QRCode.verify(png: png, size: 3, margin: 4, holds: other)
+        }
+        #expect(throws: VerificationError.pixels) {
+            try QRCode.verify(png: png, size: 2, margin: 4, holds: one)
+        }
+        #expect(throws: VerificationError.pixels) {
+            try QRCode.verify(png: Array(png.dropLast(1)), size: 3, margin: 4, holds: one)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Sotto
+import TestSupport
+import Testing
+
+struct SignedStreamTests {
+    let key = SigningKey(seed: SecretBytes(randomCount: 32))
+
+    func sign(_ data: [UInt8], pieces: [Int]? = nil) throws -> [UInt8] {
+        let sink = MemorySink()
+        let writer = try SignedStreamWriter(by: key, audience: SignedStream.anyone, to: sink)
+        var start = 0
+        for piece in pieces ?? [data.count] {
+            try writer.write(Array(data[start..<(start + piece)]))
+            start += piece
+        }
+        try writer.finish()
+        return sink.bytes
+    }
+
+    @Test(arguments: [0, 1, 15, 16, 17, 65535, 65536, 65537, 131_072, 200_000])
+    func anySizeInAnyPiecesComesBack(_ size: Int) throws {
+        try withGenerator { generator in
+            let data = generator.bytes(size)
+            let stream = try sign(data, pieces: generator.pieces(of: size, upTo: 70_000))
+            let chunks = max(1, (size + 65535) / 65536)
+            #expect(stream.count == 160 + size + chunks * 68)
+            for block in [1000, 1 << 20] {
+                let sizes = (0..<50).map { _ in generator.int(1..<5000) }
+                let released = release(
+                    { try SignedStreamReader(PiecewiseSource(stream, sizes: sizes)) },
+                    blockSize: block)
+                #expect(
+                    released.error == nil && released.bytes == data, generator.comment)
+            }
+        }
+    }
+
+    @Test func oneByteReadsAreEnough() throws {
+        let data = Array(0...255) as [UInt8]
+        let stream = try sign(data)
+        let released = release(
+            { try SignedStreamReader(PiecewiseSource(stream, sizes: [1])) }, blockSize: 1)
+        #expect(released.error == nil && released.bytes == data)
+    }
+
+    @Test func everyTruncationIsRefusedAndReleasesNothing() throws {
+        let stream = try sign(Array("an hour to read this".utf8))
+        for count in 0..<stream.count {
+            let released = release { try SignedStreamReader(MemorySource(Array(stream[..<count]))) }
+            #expect(released.error is SignedStreamError, "\(count) bytes")
+            #expect(released.bytes.isEmpty)
+        }
+    }
+
+    @Test func everyFlippedBitIsRefusedAndReleasesNothing() throws {
+        let stream = try sign(Array("small".utf8))
+        for bit in 0..<(stream.count * 8) {
+            let released = release {
+                try SignedStreamReader(MemorySource(stream.flipping(bit: bit)))
+            }
+            #expect(released.error is SignedStreamError, "bit \(bit)")
+            #expect(released.bytes.isEmpty)
+        }
+    }
+
+    @Test func aFlippedBitInALongStreamReleasesOnlyTheChunksBeforeIt() throws {
+        try withGenerator { generator in
+            let data = generator.bytes(150_000)
+            let stream = try sign(data)
+            for _ in 0..<60 {
+                let bit = generator.int(0..<stream.count * 8)
+                let released = release {
+                    try SignedStreamReader(MemorySource(stream.flipping(bit: bit)))
+                }
+                let chunk = max(0, bit / 8 - 160) / (65536 + 68)
+                #expect(released.error is SignedStreamError, generator.comment)
+                #expect(released.bytes == Array(data[..<(chunk * 65536)]), generator.comment)
+            }
+        }
+    }
+
+    @Test func appendedBytesAreRefused() throws {
+        let stream = try sign(Array("all".utf8))
+        for tail in [[0], [10], stream, Array(repeating: 0, count: 68)] as [[UInt8]] {
+            let released = release { try SignedStreamReader(MemorySource(stream + tail)) }
+            #expect(released.error as? SignedStreamError == .trailing)
+            #expect(released.bytes.isEmpty)
+        }
+    }
+
+    @Test func anEmptyFinalChunkAfterAFullOneIsRefused() throws {
+        // The writer never makes it; another signer might, and two encodings of one content are one too many.
+        let full = try sign([UInt8](repeating: 7, count: 65536))
+        let header = Array(full[..<160])
+        let id = Array(sha512(header)[..<32])
+        func chunk(_ index: UInt64, _ data: [UInt8], isFinal: Bool) -> [UInt8] {
+            let message =
+                [UInt8](text: "signed-stream/1/chunk\0") + id + index.bigEndianBytes
+                + [isFinal ? 1 : 0] + sha256(data)
+            let word = UInt32(data.count) | (isFinal ? 1 << 31 : 0)
+            return word.bigEndianBytes + data + key.sign(message)
+        }
+        let data = [UInt8](repeating: 7, count: 65536)
+        let whole = header + chunk(0, data, isFinal: true)
+        #expect(release { try SignedStreamReader(MemorySource(whole)) }.error == nil)
+        let twice = header + chunk(0, data, isFinal: false) + chunk(1, [], isFinal: true)
+        #expect(
+            release { try SignedStreamReader(MemorySource(twice)) }.error as? SignedStreamError
+                == .chunk)
+        let short = header + chunk(0, [1], isFinal: false) + chunk(1, [2], isFinal: true)
+        #expect(
+            release { try SignedStreamReader(MemorySource(short)) }.error as? SignedStreamError
+                == .chunk)
+    }
+
+    @Test func anUnsignedBeginningIsNotAStream() {
+        for text in ["", "x", "signed-stream/1", "signed-stream/2\n", "age-encryption.org/v1\n"] {
+            #expect(throws: SignedStreamError.notSigned) {
+                try SignedStreamReader(MemorySource(Array(text.utf8)))
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Glibc
+
+/// How a program ended and what it said.
+package struct Run: Sendable {
+    /// The exit status, or 128 and the number of the signal that killed it, as a shell says.
+    package let status: Int32
+    package let stdout: [UInt8]
+    package let stderr: String
+
+    package var wasKilled: Int32? { status > 128 ? status - 128 : nil }
+    package var text: String { String(decoding: stdout, as: UTF8.self) }
+    package var lines: [String] { text.split(separator: "\n").map(String.init) }
+}
+
+/// What goes into a program's stdin.
+package struct Feed: Sendable {
+    let bytes: [UInt8]
+    let pieceSize: @Sendable (Int) -> Int
+
+    /// All bytes, in as few writes as the pipe allows.
+    package static func whole(_ bytes: [UInt8]) -> Feed { Feed(bytes: bytes) { _ in 64 << 10 } }
+
+    /// One byte in each write; of more than 128 KiB only the first and the last 64 KiB, and between them
+    /// pieces of 4093 bytes.
+    package static func singly(_ bytes: [UInt8]) -> Feed {
+        let count = bytes.count
+        return Feed(bytes: bytes) { offset in
+            let edge = 64 << 10
+            return offset < edge || offset >= count - edge
+                ? 1 : min(4093, count - edge - offset)
+        }
+    }
+
+    /// Pieces of these sizes, by turns.
+    package static func pieces(_ bytes: [UInt8], of size: Int) -> Feed {
+        Feed(bytes: bytes) { _ in size }
+    }
+}
+
+/// Programs that run, connected by pipes: stdin is fed, stdout and each stderr are collected.
+package final class Pipeline {
+    private var children: [pid_t] = []
+    private var stdin: Int32
+    private var stdout: Int32
+    private var errors: [Int32] = []
+    private var collected: [UInt8] = []
+    private var said: [[UInt8]]
+    private let deadline = now() + 180
+
+    /// Starts the programs.
+    package init(_ commands: [Command]) throws {
+        let first = try makePipe()
+        stdin = first.write
+        var input = first.read
+        stdout = -1
+        said = commands.map { _ in [] }
+        for command in commands {
+            let output = try makePipe()
+            let error = try makePipe()
+            children.append(
+                try command.spawn([
+                    (0, .descriptor(input)), (1, .descriptor(output.write)),
+                    (2, .descriptor(error.write)),
+                ]))
+            for descriptor in [input, output.write, error.write] { close(descriptor) }
+            errors.append(error.read)
+            input = output.read
+        }
+        stdout = input
+        for descriptor in [stdin] {
+            _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        }
+    }
+
+    deinit {
+        for child in children {
+            kill(child, SIGKILL)
+            waitpid(child, nil, 0)
+        }
+        for descriptor in [stdin, stdout] + errors where descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Feeds bytes, and returns when the programs have taken them into their pipe.
+    package func feed(_ feed: Feed) throws {
+        try pump(feed) { false }
+    }
+
+    /// Ends stdin.
+    package func endInput() {
+        if stdin >= 0 { close(stdin) }
+        stdin = -1
+    }
+
+    /// Closes our end of stdout, as a reader does that has seen enough.
+    package func closeOutput() {
+        if stdout >= 0 { close(stdout) }
+        stdout = -1
+    }
+
+    /// Sends a signal to the first program.
+    package func signal(_ number: Int32) { kill(children[0], number) }
+
+    /// Collects output until `isEnough` says so of all that was collected, or it ends.
+    package func collect(until isEnough: ([UInt8]) -> Bool = { _ in false }) throws {
+        try pump(nil) { isEnough(self.collected) }
+    }
+
+    /// Ends stdin, collects the rest and waits; one result for each program, stdout in the last.
+    package func finish() throws -> [Run] {
+        endInput()
+        try pump(nil) { false }
+        let results = children.enumerated().map { index, child in
+            var status: Int32 = 0
+            while waitpid(child, &status, 0) < 0, errno == EINTR {}
+            let signal = status & 0x7F
+            return Run(
+                status: signal == 0 ? status >> 8 & 0xFF : 128 + signal,
+                stdout: index == children.count - 1 ? collected : [],
+                stderr: String(decoding: said[index], as: UTF8.self))
+        }
+        children = []
+        return results
+    }
+
+    /// Moves bytes until the feed is in the pipe, or, without one, until every output has ended.
+    private func pump(_ feed: Feed?, isEnough: () -> Bool) throws {
+        var offset = 0
+        var block = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            if let feed, offset == feed.bytes.count || stdin < 0 { return }
+            if isEnough() { return }
+            var polls: [pollfd] = []
+            if feed != nil { polls.append(pollfd(fd: stdin, events: Int16(POLLOUT), revents: 0)) }
+            for descriptor in [stdout] + errors where descriptor >= 0 {
+                polls.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+            }
+            if polls.isEmpty { return }
+            guard now() < deadline else { throw Timeout() }
+            poll(&polls, nfds_t(polls.count), 1000)
+            for item in polls where item.revents != 0 {
+                if item.fd == stdin, let feed {
+                    try put(feed, &offset)
+                } else if item.fd == stdout {
+                    if let count = get(item.fd, &block) {
+                        collected += block[..<count]
+                    } else {
+                        closeOutput()
+                    }
+                } else if let index = errors.firstIndex(of: item.fd) {
+                    if let count = get(item.fd, &block) {
+                        said[index] += block[..<count]
+                    } else {
+                        close(item.fd)
+                        errors[index] = -1
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes until the pipe is full; a program that reads no more has all it wants.
+    private func put(_ feed: Feed, _ offset: inout Int) throws {
+        while offset < feed.bytes.count {
+            let size = min(feed.pieceSize(offset), feed.bytes.count - offset)
+            let count = feed.bytes.withUnsafeBytes {
+                write(stdin, $0.baseAddress! + offset, size)
+            }
+            if count < 0 {
+                if errno == EAGAIN { return }
+                if errno == EPIPE {
+                    endInput()
+                    return
+                }
+                throw SystemError("write")
+            }
+            offset += count
+        }
+    }
+
+    private func get(_ descriptor: Int32, _ block: inout [UInt8]) -> Int? {
+        let count = read(descriptor, &block, block.count)
+        return count > 0 ? count : nil
+    }
+
+    package struct Timeout: Error {}
+}
+
+private func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+extension Command {
+    /// Runs the program to its end.
+    package func run(stdin: Feed = .whole([])) throws -> Run {
+        try Command.pipeline([self], stdin: stdin)[0]
+    }
+
+    /// Runs programs as a pipeline to their end; one result for each, stdout in the last.
+    package static func pipeline(_ commands: [Command], stdin: Feed = .whole([])) throws -> [Run] {
+        let pipeline = try Pipeline(commands)
+        try pipeline.feed(stdin)
+        return try pipeline.finish()
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+package import Glibc
+
+/// A directory of its own for one test, removed with all that is in it when the value goes.
+package final class TemporaryDirectory: Sendable {
+    package let path: String
+
+    package init() throws {
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array((base + "/sotto-test.XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError("mkdtemp in \(base)") }
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of `name` in the directory.
+    package func callAsFunction(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file of mode 0600 and returns its path.
+    @discardableResult
+    package func write(_ name: String, _ bytes: some Sequence<UInt8>, mode: mode_t = 0o600) throws
+        -> String
+    {
+        let path = self(name)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        guard chmod(path, mode) == 0 else { throw SystemError("chmod \(name)") }
+        return path
+    }
+
+    package func read(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: self(name))))
+    }
+
+    package func exists(_ name: String) -> Bool { access(self(name), F_OK) == 0 }
+
+    /// The names of all files, sorted.
+    package func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+}
+
+/// A system call that failed in the test itself.
+package struct SystemError: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ what: String, code: Int32 = errno) {
+        description = "\(what): \(String(cString: strerror(code)))"
+    }
+}

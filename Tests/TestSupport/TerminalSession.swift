@@ -1,0 +1,104 @@
+import CTestSupport
+import Glibc
+
+/// A program on a pseudo-terminal: it may ask there, and what the terminal shows is kept.
+///
+/// A stream that is not the terminal is a file, so that nothing has to be fed beside the conversation.
+package final class TerminalSession {
+    private let child: pid_t
+    private let terminal: Int32
+    private var shown: [UInt8] = []
+    private var isWaitedFor = false
+
+    /// Starts `command`. `stdin` and `stdout` are paths of files in their place, `nil` for the terminal;
+    /// stderr is the terminal.
+    package init(_ command: Command, stdin: String? = nil, stdout: String? = nil) throws {
+        terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard terminal >= 0, grantpt(terminal) == 0, unlockpt(terminal) == 0 else {
+            throw SystemError("a pseudo-terminal")
+        }
+        var name = [CChar](repeating: 0, count: 128)
+        guard ptsname_r(terminal, &name, UInt(name.count)) == 0 else {
+            throw SystemError("ptsname_r")
+        }
+        let path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        // Open here until the child has it open: a terminal without users would read as ended.
+        let user = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(user) }
+        child = try command.spawn(
+            [
+                (2, .file(path, O_RDWR)),
+                (0, .file(stdin ?? path, stdin == nil ? O_RDWR : O_RDONLY)),
+                (1, .file(stdout ?? path, stdout == nil ? O_RDWR : O_WRONLY | O_CREAT | O_TRUNC)),
+            ], newSession: true)
+    }
+
+    deinit {
+        if !isWaitedFor {
+            kill(child, SIGKILL)
+            waitpid(child, nil, 0)
+        }
+        close(terminal)
+    }
+
+    /// Waits until the terminal shows `text` after what was waited for before.
+    package func expect(_ text: String) throws {
+        let wanted = Array(text.utf8)
+        while true {
+            if let place = Self.find(wanted, in: shown[waitedFor...]) {
+                waitedFor = place + wanted.count
+                return
+            }
+            guard try readMore() else {
+                throw NotShown(
+                    expected: text, shown: String(decoding: shown, as: UTF8.self))
+            }
+        }
+    }
+    private var waitedFor = 0
+
+    /// Types `text`.
+    package func type(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        guard write(terminal, bytes, bytes.count) == bytes.count else { throw SystemError("type") }
+    }
+
+    /// Waits for the end; stdout in the result is all that the terminal showed, line ends as LF.
+    package func finish() throws -> Run {
+        while try readMore() {}
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        isWaitedFor = true
+        let signal = status & 0x7F
+        var text: [UInt8] = []
+        for (index, byte) in shown.enumerated() {
+            if byte == 0x0D, index + 1 < shown.count, shown[index + 1] == 0x0A { continue }
+            text.append(byte)
+        }
+        return Run(
+            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, stdout: text,
+            stderr: String(decoding: text, as: UTF8.self))
+    }
+
+    private func readMore() throws -> Bool {
+        var item = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+        guard poll(&item, 1, 120_000) == 1 else { throw Pipeline.Timeout() }
+        var block = [UInt8](repeating: 0, count: 4096)
+        let count = read(terminal, &block, block.count)
+        guard count > 0 else { return false }
+        shown += block[..<count]
+        return true
+    }
+
+    private static func find(_ wanted: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
+        guard text.count >= wanted.count else { return nil }
+        return (text.startIndex...(text.endIndex - wanted.count)).first {
+            text[$0..<($0 + wanted.count)].elementsEqual(wanted)
+        }
+    }
+
+    package struct NotShown: Error {
+        let expected: String
+        let shown: String
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Sotto
+package import Testing
+
+/// Known answers: those in the repository, and those of others that are read where they lie.
+package enum Vectors {
+    /// The folder Tests/Vectors of this checkout.
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Vectors")
+
+    /// Decodes Tests/Vectors/`name`.json.
+    package static func load<T: Decodable>(_ name: String, as type: T.Type = T.self) -> T {
+        decode(folder.appendingPathComponent(name + ".json"))
+    }
+
+    /// The folder with `third_party`, from the environment variable EXTERNAL_VECTORS.
+    private static let external = environment("EXTERNAL_VECTORS").map {
+        URL(fileURLWithPath: $0).appendingPathComponent("third_party")
+    }
+
+    /// Whether the vectors of others are there; tests that read them are skipped where they are not.
+    package static let hasExternal =
+        external.map {
+            FileManager.default.fileExists(atPath: $0.path)
+        } ?? false
+
+    /// Why such a test is skipped.
+    package static let hint: Comment =
+        "EXTERNAL_VECTORS does not name a folder with third_party: see CONTRIBUTING.md"
+
+    package static func externalBytes(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: external!.appendingPathComponent(path)))
+    }
+
+    package static func loadExternal<T: Decodable>(_ path: String, as type: T.Type = T.self) -> T {
+        decode(external!.appendingPathComponent(path))
+    }
+
+    private static func decode<T: Decodable>(_ url: URL) -> T {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        do {
+            return try decoder.decode(T.self, from: Data(contentsOf: url))
+        } catch {
+            preconditionFailure("the vectors in \(url.path) cannot be read: \(error)")
+        }
+    }
+}
+
+/// Bytes that a vector file gives in hexadecimal.
+package struct Hex: Decodable, Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let bytes = Sotto.bytes(hex: text) else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(
+                    codingPath: decoder.codingPath, debugDescription: "not hexadecimal"))
+        }
+        self.bytes = bytes
+    }
+}
+
+/// The bytes that a rule such as `SHAKE256('…')[:n]` stands for.
+package func bytes(ofRule rule: String) -> [UInt8] {
+    let parts = rule.split(separator: "'")
+    let count = Int(parts[2].filter(\.isNumber))!
+    return shake256(String(parts[1]), count: count)
+}

@@ -1,0 +1,168 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// What happens on a terminal: questions, refusals and escapes.
+struct TerminalTests {
+    let home: Home
+    init() throws { home = try Home(people: "alice", "bob") }
+
+    @Test func binaryIsRefusedOnATerminalUnlessForced() throws {
+        try home.files.write("plain", Array("x".utf8))
+        let refused = try TerminalSession(
+            home.command("encrypt", ["-r", "bob.card"]), stdin: home.files("plain")
+        ).finish()
+        #expect(refused.status == 64 && refused.text.contains("refusing to write binary data"))
+        #expect(!refused.text.contains("age-encryption.org"))
+        let forced = try TerminalSession(
+            home.command("encrypt", ["-r", "bob.card", "-o", "-"]), stdin: home.files("plain")
+        ).finish()
+        #expect(forced.status == 0 && forced.text.contains("age-encryption.org/v1\n"))
+        let armored = try TerminalSession(
+            home.command("encrypt", ["-r", "bob.card", "-a"]), stdin: home.files("plain")
+        ).finish()
+        #expect(armored.status == 0 && armored.text.contains("-----BEGIN AGE"))
+        let padded = try TerminalSession(
+            home.command("pad", []), stdin: home.files("plain")
+        ).finish()
+        #expect(padded.status == 64)
+    }
+
+    @Test func aPassphraseIsAskedForWithoutEchoAndTwice() throws {
+        try home.files.write("plain", Array("x".utf8))
+        let session = try TerminalSession(
+            home.command("encrypt", ["-p"]), stdin: home.files("plain"), stdout: home.files("file"))
+        try session.expect("Passphrase: ")
+        try session.type("correct horse\n")
+        try session.expect("again: ")
+        try session.type("correct horse\n")
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.text.contains("correct horse"))
+        let opening = try TerminalSession(
+            home.command("decrypt", []), stdin: home.files("file"), stdout: home.files("out"))
+        try opening.expect("Passphrase: ")
+        try opening.type("correct horse\n")
+        #expect(try opening.finish().status == 0)
+        #expect(try home.files.read("out") == Array("x".utf8))
+        let wrong = try TerminalSession(
+            home.command("decrypt", []), stdin: home.files("file"), stdout: home.files("out"))
+        try wrong.expect("Passphrase: ")
+        try wrong.type("wrong\n")
+        #expect(try wrong.finish().status == 10)
+        #expect(try home.files.read("out") == [])
+    }
+
+    @Test func twoDifferentPassphrasesMakeNothing() throws {
+        let session = try TerminalSession(
+            home.command("keygen", ["--protect", "-o", "new.key"]))
+        try session.expect("New passphrase: ")
+        try session.type("one\n")
+        try session.expect("again: ")
+        try session.type("two\n")
+        #expect(try session.finish().status == 64)
+        #expect(!home.files.exists("new.key"))
+    }
+
+    @Test func aProtectedIdentityIsOpenedWithAQuestion() throws {
+        let made = try home.run(
+            "keygen", ["--protect", "--passphrase", "@ENV:P", "-o", "p.key"],
+            environment: ["P": "correct horse"])
+        #expect(made.status == 0)
+        let session = try TerminalSession(
+            home.command("keygen", ["public", "p.key"]), stdout: home.files("card"))
+        try session.expect("Passphrase for p.key: ")
+        try session.type("correct horse\n")
+        #expect(try session.finish().status == 0)
+        #expect(try home.files.read("card").first == UInt8(ascii: "{"))
+    }
+
+    @Test func anInterruptedQuestionGivesTheEchoBackAndDies() throws {
+        let session = try TerminalSession(
+            home.command("keygen", ["--protect", "-o", "new.key"]))
+        try session.expect("New passphrase: ")
+        try session.type("\u{3}")
+        let run = try session.finish()
+        #expect(run.wasKilled == 2)
+        #expect(!home.files.exists("new.key"))
+    }
+
+    @Test func keygenOnATerminalMakesTheDefaultIdentity() throws {
+        let run = try TerminalSession(home.command("keygen", ["--name", "me"])).finish()
+        #expect(run.status == 0)
+        #expect(home.files.exists("config/sotto/identity"))
+        #expect(!run.text.contains("AGE-SECRET-KEY"))
+        #expect(try TerminalSession(home.command("keygen", [])).finish().status == 73)
+    }
+
+    /// A text with what a terminal would obey, and what it would show in another order.
+    static let evil = "a\u{1B}[2Jb\u{7}c\u{9B}31md\u{202E}e\u{7F}f\rg\u{90}h\u{2066}i"
+    static let dangerous: [Unicode.Scalar] = [
+        "\u{1B}", "\u{7}", "\u{9B}", "\u{202E}", "\u{7F}", "\u{90}", "\u{2066}",
+    ]
+
+    func seal(_ input: [UInt8]) throws -> String {
+        let envelope = try home.output(
+            "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: input)
+        return try home.files.write("envelope", envelope)
+    }
+
+    func expectHarmless(_ run: Run, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(run.status == 0, "\(run.text)", sourceLocation: sourceLocation)
+        for scalar in Self.dangerous where run.text.unicodeScalars.contains(scalar) {
+            Issue.record(
+                "U+\(String(scalar.value, radix: 16)) reached the terminal",
+                sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func controlCharactersInATextAreEscapedOnATerminalAlone() throws {
+        let path = try seal(Array(Self.evil.utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
+        let shown = try TerminalSession(command, stdin: path).finish()
+        expectHarmless(shown)
+        #expect(shown.text.contains("\\u{1b}[2J"))
+        #expect(
+            try command.run(stdin: .whole(home.files.read("envelope"))).text == Self.evil + "\n")
+    }
+
+    @Test func controlCharactersInARecordAreEscapedOnATerminal() throws {
+        let path = try seal(Array(Self.evil.utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--stateless"])
+        let shown = try TerminalSession(command, stdin: path).finish()
+        expectHarmless(shown)
+        // What is shown is still the same JSON.
+        let record = try JSON.object(parsing: Array(shown.stdout.dropLast()))
+        #expect(record["body"]?.object?["text"] == .string(Self.evil))
+    }
+
+    @Test func bytesThatAreNotTextDoNotReachATerminal() throws {
+        let path = try seal([0xFF] + Array("\u{1B}[2J".utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
+        let shown = try TerminalSession(command, stdin: path).finish()
+        #expect(!shown.stdout.contains(0x1B) && !shown.stdout.contains(0xFF))
+    }
+
+    @Test func controlCharactersInAnErrorAreEscaped() throws {
+        let run = try home.run("decrypt", ["a\u{1B}[2Jb"])
+        #expect(run.status == 66 && !run.stderr.contains("\u{1B}"))
+    }
+
+    @Test func aNameWithControlCharactersDoesNotReachATerminal() throws {
+        // A card can be signed with any name; keygen would refuse to make it.
+        #expect(try home.run("keygen", ["--name", "a\u{1B}b", "-o", "x"]).status == 64)
+        let identity = Identity(
+            mnemonic: Mnemonic(randomWordCount: 12), name: Self.evil)
+        try home.files.write("evil.key", identity.record.serialized())
+        let card = try #require(identity.card().record).serialized()
+        try home.files.write("evil.card", card)
+        for arguments in [["public", "evil.key"], ["public", "--uri", "evil.key"]] {
+            let shown = try TerminalSession(home.command("keygen", arguments)).finish()
+            expectHarmless(shown)
+        }
+        let signed = try home.output(
+            "encrypt", ["-r", "bob.card", "-s", "-i", "evil.key"], stdin: Array("x".utf8))
+        let run = try home.run(
+            "decrypt", ["-i", "bob.key", "--from", "evil.card"], stdin: .whole(signed))
+        #expect(run.status == 0 && !run.stderr.contains("\u{1B}") && !run.stderr.contains("\u{9B}"))
+    }
+}

@@ -1,0 +1,33 @@
+# A help dump to a completion for fish.
+include "dump";
+
+def quoted: "'" + gsub("(?<c>['\\\\])"; "\\\(.c)") + "'";
+
+def line($tool; $condition):
+  "complete -c sotto-\($tool) -c \($tool)"
+  + (if $condition == "" then "" else " -n '\($condition)'" end)
+  + (if .short then " -s \(.short)" else "" end)
+  + (if .long then " -l \(.long)" else "" end)
+  + (if .value == null then ""
+     elif .values != [] then " -x -a '\(.values | join(" "))'"
+     elif .takesFile then " -r -F"
+     else " -x" end)
+  + " -d \(.abstract | quoted)";
+
+(.command.commandName) as $tool
+| "# fish completion of \($tool). Made by completions/generate.",
+  (if isPlain then
+     plainForm
+     | (if .files then empty else "complete -c sotto-\($tool) -c \($tool) -f" end),
+       (.options[] | line($tool; ""))
+   else
+     ([forms[].name] | join(" ")) as $names
+     | forms as $forms
+     | ($forms[]
+        | "complete -c sotto-\($tool) -c \($tool) -n '__fish_is_first_token' -a \(.name)"
+          + " -d \(.abstract | quoted)"),
+       ($forms[0] | .options[]
+        | line($tool; "not __fish_seen_subcommand_from \($forms[1:] | map(.name) | join(" "))")),
+       ($forms[1:][] | .name as $name | .options[]
+        | line($tool; "__fish_seen_subcommand_from \($name)"))
+   end)

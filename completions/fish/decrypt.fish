@@ -1,0 +1,1 @@
+sotto-decrypt.fish

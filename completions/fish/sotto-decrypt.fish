@@ -1,0 +1,13 @@
+# fish completion of decrypt. Made by completions/generate.
+complete -c sotto-decrypt -c decrypt -s i -l identity -r -F -d 'Identity file; decrypt takes several. Default: $SOTTO_IDENTITY, else the default identity file'
+complete -c sotto-decrypt -c decrypt -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
+complete -c sotto-decrypt -c decrypt -l from -r -F -d 'Demand that this card\'s owner signed; may be repeated, then one of them'
+complete -c sotto-decrypt -c decrypt -l passphrase -x -d 'Passphrase of the file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
+complete -c sotto-decrypt -c decrypt -s o -l output -r -F -d 'Write to this file, whole or not at all; `-` is stdout'
+complete -c sotto-decrypt -c decrypt -l text -d 'Print the text of messages alone, each with a line feed'
+complete -c sotto-decrypt -c decrypt -l hold -d 'Print nothing of a file of any length before its end is verified'
+complete -c sotto-decrypt -c decrypt -l stateless -d 'Keep no record of opened envelopes: repeats are not noticed'
+complete -c sotto-decrypt -c decrypt -l lock-timeout -x -d 'Wait so long for another process that uses the state'
+complete -c sotto-decrypt -c decrypt -s q -l quiet -d 'No progress and no notes on stderr'
+complete -c sotto-decrypt -c decrypt -l version -d 'Show the version'
+complete -c sotto-decrypt -c decrypt -s h -l help -d 'Show help information'

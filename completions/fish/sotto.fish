@@ -1,0 +1,20 @@
+# fish completion of sotto. Made by completions/generate.
+function __sotto_complete_as_tool
+    set -l words (commandline -opc)
+    set -e words[1]
+    complete -C "sotto-"(string join ' ' -- $words)" "(commandline -ct)
+end
+complete -c sotto -f
+complete -c sotto -n __fish_is_first_token -s h -l help -d 'Show help information'
+complete -c sotto -n __fish_is_first_token -l version -d 'Show the version'
+complete -c sotto -n __fish_is_first_token -a help -d 'list the tools, or explain one'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a keygen -d 'make an identity, restore it from words, show its public card'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a fingerprint -d 'show keys for people, and check them: safety numbers'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a qr -d 'bytes to a QR code, and a picture back to exactly those bytes'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a encrypt -d 'encrypt a file or pipe, or messages'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a decrypt -d 'decrypt a file, or messages; print only what is authentic'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a pad -d 'hide a length, and undo it'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a send -d 'send envelopes through a relay, or keep them until it can be reached'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a recv -d 'receive envelopes from a relay'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a relay -d 'run a relay: store and forward, knowing no contents'
+complete -c sotto -n '__fish_seen_subcommand_from keygen fingerprint qr encrypt decrypt pad send recv relay; and not __fish_is_first_token; and not __fish_seen_subcommand_from help' -a '(__sotto_complete_as_tool)'

@@ -1,0 +1,43 @@
+# A help dump to a completion for zsh.
+include "dump";
+
+# Within the single quotes of an _arguments specification.
+def explained: gsub("(?<c>[\\[\\]:\\\\])"; "\\\(.c)") | gsub("'"; "'\\''");
+
+def action: if .values != [] then "(\(.values | join(" ")))" elif .takesFile then "_files" else " " end;
+
+def spec:
+  (if .value == null then "" else ":\(.value):\(action)" end) as $value
+  | "[\(.abstract | explained)]\($value)" as $rest
+  | (if .value == null then "" else "=" end) as $equals
+  | (if .value == null then "" else "+" end) as $plus
+  | (if .short and .long then
+       (if .repeats then "'*'" else "'(-\(.short) --\(.long))'" end)
+       + "{-\(.short)\($plus),--\(.long)\($equals)}'\($rest)'"
+     else "'" + (if .repeats then "*" else "" end) + "--\(.long)\($equals)\($rest)'" end);
+
+def arguments($indent):
+  ($indent + "_arguments -s -S \\",
+   ([.options[] | spec] + (if .files then ["'::file:_files'"] else [] end)
+    | map($indent + "    " + .) | join(" \\\n")));
+
+(.command.commandName) as $tool
+| "#compdef sotto-\($tool) \($tool)",
+  "# zsh completion of \($tool). Made by completions/generate.",
+  (if isPlain then plainForm | arguments("")
+   else
+     "local form=\(forms[0].name)",
+     "local -a forms=(\([forms[] | "'\(.name):\(.abstract | explained)'"] | join(" ")))",
+     "if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then",
+     "    _describe -t commands command forms",
+     "    return",
+     "fi",
+     "if [[ $words[2] == (\([forms[].name] | join("|"))) ]]; then",
+     "    form=$words[2]",
+     "    shift words",
+     "    (( CURRENT-- ))",
+     "fi",
+     "case $form in",
+     (forms[] | "\(.name))", arguments("    "), "    ;;"),
+     "esac"
+   end)
