@@ -14,6 +14,8 @@ PROGRAM_PREFIX ?= sotto-
 # Completions of the short names only where these are installed: other programs have some of them too.
 COMPLETIONS = $(if $(PROGRAM_PREFIX),sotto*,*)
 
+ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
+
 TOOLS := keygen encrypt decrypt fingerprint qr pad send recv relay
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 RELEASE := .build-release/release
@@ -28,7 +30,8 @@ deps:
 
 ## build: release programs in .build-release/release
 build: deps
-	$(SWIFT) build $(RELEASE_FLAGS)
+	@# One by one: a release build of everything would take in what only the tests use.
+	for p in $(TOOLS) sotto relay-load; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
 
 ## demo: play a whole conversation over a loopback relay
 demo: build
@@ -77,7 +80,8 @@ endif
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
 	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/$$name" || exit 1; done
 	install -m 644 completions/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
-	install -m 644 completions/zsh/_sotto* "$(DESTDIR)$(zshcompdir)/"
+	for file in completions/zsh/_sotto*; do \
+	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done
 	install -m 644 completions/fish/$(COMPLETIONS) "$(DESTDIR)$(fishcompdir)/"
 
 uninstall:

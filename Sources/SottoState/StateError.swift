@@ -1,3 +1,4 @@
+import Glibc
 public import Sotto
 
 /// Why local state cannot be read or written.
@@ -33,7 +34,7 @@ extension StateError: ReportableError {
         case .locked(let what): "\(what) is in use by another process"
         case .noHome: "there is no directory for the state"
         case .notPrivate(let path): "the state directory \(path) is open to others"
-        case .cannotOpen(let path, _): "cannot open \(path)"
+        case .cannotOpen(let path, let code): "cannot open \(path): \(Self.text(of: code))"
         case .newerVersion(let path): "\(path) was written by a newer sotto"
         case .notDurable(let path): "the database \(path) does not synchronise its commits"
         case .full(let path): "no space is left for \(path)"
@@ -42,6 +43,12 @@ extension StateError: ReportableError {
         case .unsealable(let path): "a record in \(path) does not open under this identity"
         case .unexpected(let path, let code): "unexpected SQLite error \(code) on \(path)"
         }
+    }
+
+    /// The system's text for an error number, beginning in lower case.
+    private static func text(of code: Int32) -> String {
+        let text = String(cString: strerror(code))
+        return text.prefix(1).lowercased() + text.dropFirst()
     }
 
     /// What to do about it.
@@ -63,7 +70,7 @@ extension StateError: ReportableError {
         case .locked: 75
         case .noHome, .newerVersion, .notDurable: 78
         case .notPrivate: 77
-        case .cannotOpen(_, let code): code == 13 || code == 1 ? 77 : 73
+        case .cannotOpen(_, let code): code == EACCES || code == EPERM ? 77 : 73
         case .full, .inputOutput, .damaged, .unsealable: 74
         case .unexpected: 70
         }

@@ -14,7 +14,7 @@ public enum ExitStatus: Int32, Sendable, CaseIterable {
     case replay = 13
     /// A comparison that does not match.
     case mismatch = 14
-    /// Some lines or recipients failed, and others did not.
+    /// Some lines or recipients failed; the records tell which.
     case partial = 15
     /// The command line is wrong.
     case usage = 64

@@ -7,7 +7,7 @@ public struct IdentityOptions: ParsableArguments {
     @Option(
         name: [.short, .customLong("identity")],
         help: ArgumentHelp(
-            "Identity file; may be repeated where several can serve. Default: $SOTTO_IDENTITY, else the default identity file.",
+            "Identity file; decrypt takes several. Default: $SOTTO_IDENTITY, else the default identity file.",
             valueName: "file"))
     var identities: [String] = []
 

@@ -1,5 +1,16 @@
 public import Sotto
 
+extension Failure {
+    /// The failure that an error record of an earlier stage tells of; `nil` for any other record.
+    public init?(errorRecord record: JSONObject) {
+        guard record["type"]?.string == "error" else { return nil }
+        let status = record["status"]?.integer.flatMap { Int32(exactly: $0) }
+        self.init(
+            status.flatMap { ExitStatus(rawValue: $0) } ?? .malformed,
+            record["message"]?.string ?? "an earlier stage failed")
+    }
+}
+
 /// What became of lines of which each stands for itself: one bad line is one error record, the others go on,
 /// and the exit status tells.
 public struct LineOutcome {

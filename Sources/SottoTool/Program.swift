@@ -66,7 +66,7 @@ enum ProgramRuntime {
                 return error.status.rawValue
             }
             return 0
-        default:
+        case ExitStatus.usage.rawValue:
             var lines = message.split(separator: "\n", omittingEmptySubsequences: false)[...]
             if let first = lines.first, first.hasPrefix("Error: ") {
                 let text = first.dropFirst("Error: ".count)
@@ -75,6 +75,13 @@ enum ProgramRuntime {
             }
             Terminal.say("\(tool): hint: \(tool) --help explains the options")
             return ExitStatus.usage.rawValue
+        default:
+            report(
+                Failure(
+                    .bug, "unexpected: \(type(of: error))",
+                    hint: "this is a bug; please report it with the command that you ran"),
+                tool: tool)
+            return ExitStatus.bug.rawValue
         }
     }
 

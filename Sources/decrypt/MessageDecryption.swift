@@ -37,7 +37,7 @@ struct MessageDecryption {
     /// What a line became: a record to print, perhaps to be kept first, or a failure.
     private enum Result {
         case opened(Message, id: String, digest: [UInt8])
-        case seen([UInt8])
+        case seen(Message)
         case failed(Failure, id: String?)
     }
 
@@ -68,6 +68,7 @@ struct MessageDecryption {
         do {
             let record = try JSON.object(parsing: bytes)
             id = record["id"]?.string
+            if let failure = Failure(errorRecord: record) { return .failed(failure, id: id) }
             return try open(record)
         } catch {
             // A line's own failure; one of the state or the disk ends the whole work.
@@ -82,25 +83,23 @@ struct MessageDecryption {
         let digest = sha256(JSON.object(record).canonical())
         let earlier = try store?.opened(id: envelope.id, digest: digest) ?? .new
         if case .same(let record) = earlier {
-            try signers.check(try Self.sender(of: record))
-            return .seen(record)
+            let message = try Self.message(kept: record)
+            try signers.check(message.from)
+            return .seen(message)
         }
-        var message = try Sealed.open(envelope, with: identity)
+        let message = try Sealed.open(envelope, with: identity)
         try signers.check(message.from)
         if case .different = earlier {
             throw Failure(.replay, "an envelope of this id was opened before, with other content")
         }
-        if let card = signers.card(of: message.from) {
-            message.name = card.name.isEmpty ? nil : card.name
-            message.trust = .trusted
-        }
         return .opened(message, id: envelope.id, digest: digest)
     }
 
-    private static func sender(of record: [UInt8]) throws -> SessionID {
-        guard let id = try JSON.object(parsing: record)["from"]?.string.flatMap({ SessionID($0) })
-        else { throw Failure(.ioError, "a record in the state is damaged") }
-        return id
+    private static func message(kept record: [UInt8]) throws -> Message {
+        guard let message = Message(record: try JSON.object(parsing: record)) else {
+            throw Failure(.ioError, "a record in the state is damaged")
+        }
+        return message
     }
 
     private func put(_ batch: [(line: Int, result: Result)], _ outcome: inout LineOutcome) throws {
@@ -114,12 +113,13 @@ struct MessageDecryption {
             case .failed(let failure, let id):
                 let record = outcome.failed(failure, line: line, id: id)
                 if !printsText { try output.writeRecord(record) }
-            case .seen(let record): try put(seen: record, &outcome)
+            case .seen(let message): try put(message, seen: true, &outcome)
             case .opened(let message, let id, _):
                 switch kept?.popFirst() ?? .new {
-                case .new: try put(message.record, &outcome)
+                case .new: try put(message, seen: false, &outcome)
                 // Another process, or an earlier line, was first.
-                case .same(let record): try put(seen: record, &outcome)
+                case .same(let record):
+                    try put(Self.message(kept: record), seen: true, &outcome)
                 case .different:
                     let failure = Failure(
                         .replay, "an envelope of this id was opened before, with other content")
@@ -131,19 +131,23 @@ struct MessageDecryption {
         if !printsWhole { try output.flush() }
     }
 
-    private func put(seen record: [UInt8], _ outcome: inout LineOutcome) throws {
-        var record = try JSON.object(parsing: record)
-        record["seen"] = .bool(true)
-        try put(record, &outcome)
-    }
-
-    private func put(_ record: JSONObject, _ outcome: inout LineOutcome) throws {
+    /// Prints a message. What is said of its sender is what the cards say now, also of one seen before.
+    private func put(
+        _ message: Message, seen: Bool, _ outcome: inout LineOutcome
+    ) throws {
         outcome.succeeded()
+        var message = message
+        if let card = signers.card(of: message.from) {
+            message.name = card.name.isEmpty ? nil : card.name
+            message.trust = .trusted
+        }
+        var record = message.record
+        if seen { record["seen"] = .bool(true) }
         guard printsText else {
             try output.writeRecord(record)
             return
         }
-        guard let body = record["body"]?.object else { return }
+        let body = message.body
         if let text = body["text"]?.string {
             try output.writeText(text + "\n")
         } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {

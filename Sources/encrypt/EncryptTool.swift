@@ -89,6 +89,12 @@ struct EncryptTool: Program {
         guard isFile || isPassphrase || !to.isEmpty else {
             throw ValidationError("say for whom: -r CARD, -R FILE, -p, or --to CARD")
         }
+        guard !(isPassphrase && classic) else {
+            throw ValidationError("--classic is for cards, and a passphrase has none")
+        }
+        guard !identity.isGiven || sign || !to.isEmpty else {
+            throw ValidationError("-i goes with -s or --to; without them nothing is signed")
+        }
         guard to.isEmpty || !(sign || armor) else {
             throw ValidationError("-s and -a are for files; a message is always signed")
         }

@@ -70,11 +70,9 @@ struct SavingOptions: ParsableArguments {
     /// Opens the output before anything is made, so that an existing file is found first.
     func open() throws -> Output {
         var path = output
-        if path == nil, Terminal.isTerminal(1) {
-            let standard = try IdentityFile.defaultPath()
-            try makeDirectory(of: standard)
-            path = standard
-        }
+        let standard = try? IdentityFile.defaultPath()
+        if path == nil, Terminal.isTerminal(1) { path = try IdentityFile.defaultPath() }
+        if let path, path == standard { try makeDirectory(of: path) }
         return try Output(path: path, content: .text, replacing: false)
     }
 

@@ -13,38 +13,54 @@ struct RelayTool: Program {
     static let configuration = CommandConfiguration(
         commandName: "relay",
         abstract: "Keep encrypted messages until their recipients take them.",
+        usage: "relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
         discussion: """
-            Examples:
+            A message that the relay calls stored is on disk, and is delivered at least once. The relay knows \
+            addresses and sizes, never contents. It ends cleanly on SIGTERM.
+
+            EXAMPLES
               relay --listen 127.0.0.1:7667 --store relay.db
-              relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store /var/lib/sotto/relay.db
+              relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
             """,
         version: sottoVersion)
 
-    @Option(help: "Listen on this address; port 0 takes any free port.")
+    @Option(
+        help: ArgumentHelp(
+            "Listen on this address; port 0 takes any free port.", valueName: "host:port"))
     var listen = "127.0.0.1:7667"
 
-    @Option(help: "Keep everything in this SQLite file.")
+    @Option(help: ArgumentHelp("Keep everything in this SQLite file.", valueName: "file"))
     var store: String
 
-    @Option(help: "A host:port under which clients dial this relay; may be repeated.")
+    @Option(
+        help: ArgumentHelp(
+            "A host:port under which clients dial this relay; may be repeated.",
+            valueName: "host:port"))
     var name: [String] = []
 
-    @Option(help: "Days until a message that nobody takes is let go.")
+    @Option(
+        help: ArgumentHelp("Days until a message that nobody takes is let go.", valueName: "days"))
     var ttl = 30
 
-    @Option(help: "The most messages in one mailbox.")
+    @Option(help: ArgumentHelp("The most messages in one mailbox.", valueName: "n"))
     var mailboxMessages = 5_000
 
-    @Option(help: "The most bytes in one mailbox: 100MB, 1GB, or a plain number.")
+    @Option(
+        help: ArgumentHelp(
+            "The most bytes in one mailbox: 100MB, 1GB, or a plain number.", valueName: "size"))
     var mailboxBytes = "100MB"
 
-    @Option(help: "The most connections at once.")
+    @Option(help: ArgumentHelp("The most connections at once.", valueName: "n"))
     var maxConnections = 10_000
 
-    @Option(help: "Write host:port to this file once clients can connect.")
+    @Option(
+        help: ArgumentHelp(
+            "Write host:port to this file once clients can connect.", valueName: "file"))
     var readyFile: String?
 
-    @Option(name: .customLong("ready-fd"), help: "Write host:port to this descriptor instead.")
+    @Option(
+        name: .customLong("ready-fd"),
+        help: ArgumentHelp("Write host:port to this descriptor instead.", valueName: "fd"))
     var readyDescriptor: Int32?
 
     @Flag(name: .shortAndLong, help: "Say nothing but errors.")

@@ -46,6 +46,7 @@ final class EnvelopeLines: Sendable {
         var items: [Outbox.Item] = []
         var bytes = 0
         while let line = try reader.next() {
+            if case .line(let bytes) = line, bytes.allSatisfy({ $0 <= 0x20 }) { continue }
             switch Self.item(line) {
             case .success(let item):
                 items.append(item)
@@ -72,6 +73,7 @@ final class EnvelopeLines: Sendable {
         } catch {
             return .failure(Failure(core: error) ?? Failure(.malformed, "not JSON"))
         }
+        if let failure = Failure(errorRecord: record) { return .failure(failure) }
         do throws(Reason) {
             let envelope = try AddressedEnvelope(record)
             return .success(

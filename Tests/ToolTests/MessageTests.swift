@@ -42,6 +42,27 @@ struct MessageTests {
         #expect(wrong.status == 12 && !wrong.text.contains("\"body\""))
     }
 
+    @Test func whatIsSaidOfTheSenderOfASeenEnvelopeIsWhatTheCardsSayNow() throws {
+        let envelope = try seal("twice")
+        #expect(try records(open(envelope).stdout)[0]["trust"] == .string("unverified"))
+        let again = try records(open(envelope, "bob", "--from", "alice.card").stdout)[0]
+        #expect(again["seen"] == .bool(true))
+        #expect(again["trust"] == .string("trusted") && again["name"] == .string("alice"))
+        let later = try records(open(envelope).stdout)[0]
+        #expect(later["trust"] == .string("unverified") && later["name"] == nil)
+    }
+
+    @Test func anErrorRecordOfAnEarlierStageIsCountedAndNotMisread() throws {
+        let input = Array("{\"text\":\"one\"}\n{bad\n".utf8)
+        let sealed = try home.run(
+            "encrypt", ["--to", "bob.card", "--jsonl", "-i", "alice.key"], stdin: .whole(input))
+        let opened = try open(sealed.stdout)
+        #expect(opened.status == 15)
+        let lines = try records(opened.stdout)
+        #expect(lines.map { $0["type"]?.string } == ["message", "error"])
+        #expect(lines[1]["message"]?.string?.contains("not JSON") == true)
+    }
+
     @Test func eachOfSeveralGetsAnEnvelopeOfTheirOwn() throws {
         let envelopes = try seal("all", to: ["bob", "carol"])
         let lines = envelopes.split(separator: 10)

@@ -6,7 +6,7 @@ complete -c sotto-fingerprint -c fingerprint -l key -x -d 'A raw key in hexadeci
 complete -c sotto-fingerprint -c fingerprint -l user -x -d 'The user id that goes with --key'
 complete -c sotto-fingerprint -c fingerprint -l with-key -x -d 'A raw key in place of --with'
 complete -c sotto-fingerprint -c fingerprint -l with-user -x -d 'The user id that goes with --with-key'
-complete -c sotto-fingerprint -c fingerprint -s i -l identity -r -F -d 'Identity file; may be repeated where several can serve. Default: $SOTTO_IDENTITY, else the default identity file'
+complete -c sotto-fingerprint -c fingerprint -s i -l identity -r -F -d 'Identity file; decrypt takes several. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-fingerprint -c fingerprint -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-fingerprint -c fingerprint -l json -d 'Print a JSON record'
 complete -c sotto-fingerprint -c fingerprint -s q -l quiet -d 'With --check, say nothing: the exit status tells'

@@ -66,6 +66,22 @@ public struct Message: Sendable, Hashable {
         extra = Self.extra(of: members)
     }
 
+    /// Reads a message record; `nil` for one that is not of its form.
+    public init?(record: JSONObject) {
+        guard record["type"]?.string == "message", let id = record["id"]?.string,
+            let from = record["from"]?.string.flatMap({ SessionID($0) }),
+            let to = record["to"]?.string.flatMap({ SessionID($0) }),
+            let time = record["time"]?.string.flatMap({ Timestamp($0) }),
+            let suite = record["suite"]?.string.flatMap({ Suite(rawValue: $0) }),
+            let authenticated = record["authenticated"]?.bool,
+            let trust = record["trust"]?.string.flatMap({ Trust(rawValue: $0) }),
+            let body = record["body"]?.object
+        else { return nil }
+        self.init(
+            id: id, from: from, to: to, name: record["name"]?.string, time: time, suite: suite,
+            authenticated: authenticated, trust: trust, body: body, members: record)
+    }
+
     /// The members of a record that pass through every stage.
     public static func extra(of members: JSONObject) -> [(name: String, value: JSON)] {
         members.members.filter { member in

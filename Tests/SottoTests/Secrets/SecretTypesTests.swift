@@ -31,15 +31,14 @@ struct SecretTypesTests {
             AgeAccess.passphrase(passphrase),
         ]
         let seed = identity.signingKey.withSeed { Array($0) }
+        let words = mnemonic.sentenceText().split(separator: " ")
         let secrets =
             [
                 identity.ageKey.text(), identity.hybridKey.text(), "correct horse", hex(seed),
                 Base64.standard.encode(seed), "\(seed)",
             ]
-            + mnemonic.sentenceText().split(separator: " ").map(String.init).filter {
-                // Words of the list that also name our types.
-                $0.count > 5
-            }
+            // One word alone may also name a type of ours; two in a row do not.
+            + zip(words, words.dropFirst()).map { "\($0) \($1)" }
         for value in values {
             var dumped = ""
             dump(value, to: &dumped)
