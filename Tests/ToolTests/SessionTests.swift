@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
-import Sotto
 import TestSupport
 import Testing
+
+@testable import Sotto
 
 /// What a user types, without a relay.
 struct SessionTests {
@@ -259,7 +260,6 @@ struct SignedFileTests {
     @Test func aFilePassedOnIsFound() throws {
         let stream = try stream(try sign("bob"), "bob")
         for recipients in [["carol"], ["bob", "carol"], ["carol", "bob"]] {
-            // Plain, and with a signature of the passer's own run, which would name the new recipients.
             let file = try home.output(
                 "encrypt", recipients.flatMap { ["-r", "\($0).card"] }, stdin: stream)
             let run = try decrypt(file, "carol", "--from", "alice.card")
@@ -280,6 +280,31 @@ struct SignedFileTests {
             let run = try decrypt(file, who)
             #expect(run.status == 11 && run.stdout.isEmpty, "\(recipients)")
         }
+    }
+
+    /// What bob, who knows the file key that he makes, can put into a header for carol: the true audience,
+    /// sealed as it must be, but without her; or with her, and then not the true one.
+    @Test(arguments: [["bob"], ["alice", "bob"], ["bob", "carol"], ["carol"]])
+    func aForgedListOfRecipientsDoesNotHelpToPassAFileOn(_ named: [String]) throws {
+        let original = named.contains("alice") ? try sign("alice", "bob") : try sign("bob")
+        let stream = try stream(original, "bob")
+        func recipient(_ who: String) throws -> AgeRecipient {
+            try Card(record: JSON.object(parsing: home.files.read("\(who).card"))).recipient()
+        }
+        guard case .hybrid(let carol) = try recipient("carol") else {
+            Issue.record("carol's card has no post-quantum key")
+            return
+        }
+        let key = SecretBytes(randomCount: 16)
+        let stanza = AgeHybrid.wrap(key, to: carol)!
+        let audience = AgeAudience.stanza(try named.map(recipient), fileKey: key)
+        let sink = MemorySink()
+        try sink.write(AgeHeader.encode([stanza, audience], fileKey: key))
+        let payload = try AgePayloadWriter(fileKey: key, to: sink)
+        try payload.write(stream)
+        try payload.finish()
+        let run = try decrypt(sink.bytes, "carol", "--from", "alice.card")
+        #expect(run.status == 11 && run.stdout.isEmpty && run.stderr.contains("passed on"))
     }
 
     @Test func aSignatureForAnyoneIsSaidToBe() throws {

@@ -9,6 +9,23 @@ public enum JSON: Sendable, Hashable {
     case array([JSON])
     case object(JSONObject)
 
+    /// Whether two values are the same; strings as bytes, where Swift's `==` also takes canonically equivalent
+    /// ones for equal.
+    public static func == (a: JSON, b: JSON) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.integer(let a), .integer(let b)): a == b
+        case (.number(let a), .number(let b)): a == b
+        case (.string(let a), .string(let b)): a.isSameBytes(as: b)
+        case (.array(let a), .array(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        case (.null, _), (.bool, _), (.integer, _), (.number, _), (.string, _), (.array, _),
+            (.object, _):
+            false
+        }
+    }
+
     /// The string of a `.string`.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
     /// The integer of an `.integer`.

@@ -3,6 +3,12 @@ import TestSupport
 import Testing
 
 struct JSONParserTests {
+    @Test func stringsThatAreMerelyCanonicallyEquivalentDiffer() {
+        #expect(JSON.string("\u{E9}") != JSON.string("e\u{301}"))
+        #expect(JSON.array([.string("K")]) != JSON.array([.string("\u{212A}")]))
+        #expect(JSON.string("\u{E9}") == JSON.string("\u{E9}"))
+    }
+
     func parse(_ text: String) throws(JSONError) -> JSON { try JSON(parsing: Array(text.utf8)) }
 
     /// The error of `bytes`, or `nil` where they are read.
