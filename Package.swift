@@ -150,7 +150,10 @@ let package = Package(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
-            name: "SottoTests", dependencies: ["Sotto", "TestSupport"], swiftSettings: strict),
+            name: "SottoTests",
+            dependencies: [
+                "Sotto", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ], swiftSettings: strict),
         .testTarget(
             name: "ToolTests",
             dependencies: [

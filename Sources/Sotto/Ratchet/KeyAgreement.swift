@@ -35,6 +35,11 @@ struct KeyAgreement: Sendable {
         associatedData = initiator + responder
     }
 
+    init(secret: RatchetSecret, associatedData: [UInt8]) {
+        self.secret = secret
+        self.associatedData = associatedData
+    }
+
     /// What the initiator sends along with the first messages.
     struct Opening: Sendable, Equatable {
         /// The initiator's Ed25519 identity key.
@@ -58,7 +63,14 @@ struct KeyAgreement: Sendable {
     static func initiate(
         _ identity: Identity, _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair = RatchetKeyPair()
     ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
-        let own = identity.agreementPair()
+        try initiate(
+            own: identity.agreementPair(), publicKey: identity.signingKey.publicKey, bundle,
+            ephemeral: ephemeral)
+    }
+
+    static func initiate(
+        own: RatchetKeyPair, publicKey: [UInt8], _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair
+    ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
         guard let theirs = x25519PublicKey(fromEd25519: bundle.identityKey) else {
             throw .lowOrderKey
         }
@@ -84,18 +96,18 @@ struct KeyAgreement: Sendable {
             }
         }
         let agreement = KeyAgreement(
-            exchanges: valid, sharedSecret: sharedSecret,
-            initiator: identity.signingKey.publicKey, responder: bundle.identityKey)
+            exchanges: valid, sharedSecret: sharedSecret, initiator: publicKey,
+            responder: bundle.identityKey)
         return (
             agreement,
             Opening(
-                identityKey: identity.signingKey.publicKey, ephemeralKey: ephemeral.publicKey,
+                identityKey: publicKey, ephemeralKey: ephemeral.publicKey,
                 signedPreKeyID: bundle.signedPreKey.id, oneTimePreKeyID: bundle.oneTimePreKey?.id,
                 kem: kem)
         )
     }
 
-    /// The responder's side (X3DH §3.4, PQXDH §3.4). `oneTime` and `kemSeed` are those that the opening names.
+    /// The responder's side (X3DH §3.4, PQXDH §3.4). `oneTime` and `kemKey` are those that the opening names.
     static func respond(
         _ identity: Identity, _ opening: Opening, signed: RatchetKeyPair, oneTime: RatchetKeyPair?,
         kemKey: MLKEM1024.PrivateKey?
@@ -132,6 +144,16 @@ struct KeyAgreement: Sendable {
             exchanges: valid, sharedSecret: sharedSecret, initiator: opening.identityKey,
             responder: publicKey)
     }
+}
+
+/// An ML-KEM-1024 pair (FIPS 203), kept as its 64-byte seed.
+struct KEMKeyPair: Sendable {
+    let key: MLKEM1024.PrivateKey
+
+    init() throws { key = try MLKEM1024.PrivateKey() }
+
+    /// The public key, 1568 bytes.
+    var publicKey: [UInt8] { Array(key.publicKey.rawRepresentation) }
 }
 
 extension Identity {

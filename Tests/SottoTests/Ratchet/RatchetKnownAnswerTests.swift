@@ -1,0 +1,218 @@
+import Crypto
+import TestSupport
+import Testing
+
+@testable import Sotto
+
+/// Tests/Vectors/ratchet.json and pqxdh.json: made by other implementations.
+struct RatchetKnownAnswerTests {
+    struct Vectors: Decodable {
+        let transcripts: [Transcript]
+        let firstMessageSkipLimit: [SkipLimit]
+    }
+    struct Transcript: Decodable, Sendable, CustomTestStringConvertible {
+        let name: String
+        let x3dh: X3DH
+        let steps: [Step]
+        var testDescription: String { name }
+    }
+    struct X3DH: Decodable, Sendable {
+        let aliceIkSeed: Hex
+        let bobIkSeed: Hex
+        let bobIk: Hex
+        let bobSpkSecret: Hex
+        let bobSpk: Hex
+        let bobSpkSig: Hex
+        let bobOpkSecret: Hex?
+        let bobOpk: Hex?
+        let aliceEkSecret: Hex
+        let aliceEk: Hex
+        let sharedSecret: Hex
+        let associatedData: Hex
+    }
+    struct Step: Decodable, Sendable {
+        let op: String
+        let id: String
+        let who: String
+        let expect: String?
+        let plaintext: Hex?
+        let padded: Hex?
+        let dhPub: Hex?
+        let n: UInt32?
+        let pn: UInt32?
+        let combined: Hex?
+        let messageKey: Hex?
+        let aad: Hex?
+        let newRatchetSecret: Hex?
+    }
+    struct SkipLimit: Decodable, Sendable {
+        let sharedSecret: Hex
+        let associatedData: Hex
+        let bobSpkSecret: Hex
+        let dhPub: Hex
+        let n: UInt32
+        let pn: UInt32
+        let combined: Hex
+        let plaintext: Hex
+        let expect: String
+    }
+
+    static let vectors = TestSupport.Vectors.load("ratchet", as: Vectors.self)
+
+    static func pair(_ secret: Hex) -> RatchetKeyPair {
+        RatchetKeyPair(secret: RatchetSecret(secret.bytes))
+    }
+
+    static func identityPair(_ seed: Hex) -> RatchetKeyPair {
+        let secret = x25519Secret(fromEd25519Seed: SecretBytes(copying: seed.bytes))
+        return RatchetKeyPair(secret: secret.withBytes { RatchetSecret($0) })
+    }
+
+    static func agreement(_ known: X3DH) throws -> KeyAgreement {
+        let alice = SigningKey(seed: SecretBytes(copying: known.aliceIkSeed.bytes))
+        return try KeyAgreement.respond(
+            own: identityPair(known.bobIkSeed), publicKey: known.bobIk.bytes,
+            KeyAgreement.Opening(
+                identityKey: alice.publicKey, ephemeralKey: known.aliceEk.bytes,
+                signedPreKeyID: 1, oneTimePreKeyID: known.bobOpk.map { _ in 1 }, kem: nil),
+            signed: pair(known.bobSpkSecret), oneTime: known.bobOpkSecret.map(pair), kemKey: nil)
+    }
+
+    @Test(arguments: vectors.transcripts)
+    func bothSidesAgreeOnTheKnownSecret(_ transcript: Transcript) throws {
+        let known = transcript.x3dh
+        let responder = try Self.agreement(known)
+        #expect(responder.secret.copyBytes() == known.sharedSecret.bytes)
+        #expect(responder.associatedData == known.associatedData.bytes)
+
+        let bundle = try PreKeyBundle(
+            identityKey: known.bobIk.bytes,
+            signedPreKey: .init(id: 1, key: known.bobSpk.bytes, signature: known.bobSpkSig.bytes),
+            pqSignedPreKey: nil,
+            oneTimePreKey: known.bobOpk.map { .init(id: 1, key: $0.bytes) })
+        let initiator = try KeyAgreement.initiate(
+            own: Self.identityPair(known.aliceIkSeed),
+            publicKey: SigningKey(seed: SecretBytes(copying: known.aliceIkSeed.bytes)).publicKey,
+            bundle, ephemeral: Self.pair(known.aliceEkSecret))
+        #expect(initiator.agreement.secret.copyBytes() == known.sharedSecret.bytes)
+        #expect(initiator.opening.ephemeralKey == known.aliceEk.bytes)
+    }
+
+    /// Bob's half of the transcript: what Alice sent is decrypted, refused or sent as known.
+    @Test(arguments: vectors.transcripts)
+    func bobFollowsTheTranscript(_ transcript: Transcript) throws {
+        let known = transcript.x3dh
+        var bob = Session(
+            responderWith: try Self.agreement(known), signedPreKey: Self.pair(known.bobSpkSecret))
+        var sent: [String: Step] = [:]
+        for step in transcript.steps {
+            if step.op == "send" { sent[step.id] = step }
+            guard step.who == "bob" else { continue }
+            if step.op == "send" {
+                let combined = try #require(step.combined).bytes
+                let message = try bob.encrypt(
+                    try #require(step.padded).bytes, nonce: AES.GCM.Nonce(data: combined[..<12]))
+                #expect(message.combined == combined, "\(step.id)")
+                #expect(message.header.number == step.n && message.header.previousLength == step.pn)
+                #expect(message.header.publicKey == step.dhPub?.bytes)
+                #expect(message.header.authenticatedData(bob.associatedData) == step.aad?.bytes)
+                continue
+            }
+            let source = step.combined == nil ? try #require(sent[step.id]) : step
+            let message = RatchetMessage(
+                header: RatchetHeader(
+                    publicKey: try #require(source.dhPub).bytes, number: try #require(source.n),
+                    previousLength: try #require(source.pn)),
+                combined: try #require(source.combined).bytes)
+            if step.expect == "ok" {
+                let plaintext = try bob.decrypt(message) {
+                    step.newRatchetSecret.map(Self.pair) ?? RatchetKeyPair()
+                }
+                #expect(plaintext == step.padded?.bytes, "\(step.id)")
+            } else {
+                let before = bob.fingerprint
+                #expect(throws: RatchetError.self, "\(step.id)") { try bob.decrypt(message) }
+                #expect(bob.fingerprint == before, "\(step.id)")
+            }
+        }
+    }
+
+    @Test(arguments: vectors.firstMessageSkipLimit)
+    func aFirstMessageSkips256AndNoMore(_ known: SkipLimit) throws {
+        let agreement = KeyAgreement(
+            secret: RatchetSecret(known.sharedSecret.bytes),
+            associatedData: known.associatedData.bytes)
+        var bob = Session(
+            responderWith: agreement, signedPreKey: Self.pair(known.bobSpkSecret))
+        let message = RatchetMessage(
+            header: RatchetHeader(
+                publicKey: known.dhPub.bytes, number: known.n, previousLength: known.pn),
+            combined: known.combined.bytes)
+        if known.expect == "ok" {
+            let plaintext = try Padding.unframe(try bob.decrypt(message))
+            #expect(plaintext == known.plaintext.bytes)
+        } else {
+            #expect(throws: RatchetError.tooManySkipped) { try bob.decrypt(message) }
+        }
+    }
+
+    // MARK: PQXDH
+
+    struct PQVectors: Decodable {
+        let cases: [PQ]
+    }
+    struct PQ: Decodable, Sendable {
+        let aliceIkSeed: Hex
+        let bobIkSeed: Hex
+        let bobSpkSecret: Hex
+        let bobOpkSecret: Hex?
+        let aliceEkSecret: Hex
+        let bobPqspkSeed: Hex
+        let bobPqspk: Hex
+        let bobPqspkSig: Hex
+        let kemCiphertext: Hex
+        let sharedSecret: Hex
+        let associatedData: Hex
+    }
+
+    @Test(arguments: TestSupport.Vectors.load("pqxdh", as: PQVectors.self).cases)
+    func theResponderOfPQXDHGetsTheKnownSecret(_ known: PQ) throws {
+        let alice = SigningKey(seed: SecretBytes(copying: known.aliceIkSeed.bytes))
+        let bob = SigningKey(seed: SecretBytes(copying: known.bobIkSeed.bytes))
+        let kemKey = try MLKEM1024.PrivateKey(
+            seedRepresentation: known.bobPqspkSeed.bytes, publicKey: nil)
+        #expect(Array(kemKey.publicKey.rawRepresentation) == known.bobPqspk.bytes)
+        #expect(
+            verifySignature(
+                known.bobPqspkSig.bytes, of: PreKeyBundle.pqLabel + known.bobPqspk.bytes,
+                by: bob.publicKey))
+        let agreement = try KeyAgreement.respond(
+            own: Self.identityPair(known.bobIkSeed), publicKey: bob.publicKey,
+            KeyAgreement.Opening(
+                identityKey: alice.publicKey,
+                ephemeralKey: Self.pair(known.aliceEkSecret).publicKey, signedPreKeyID: 1,
+                oneTimePreKeyID: known.bobOpkSecret.map { _ in 1 },
+                kem: .init(ciphertext: known.kemCiphertext.bytes, preKeyID: 1)),
+            signed: Self.pair(known.bobSpkSecret), oneTime: known.bobOpkSecret.map(Self.pair),
+            kemKey: kemKey)
+        #expect(agreement.secret.copyBytes() == known.sharedSecret.bytes)
+        #expect(agreement.associatedData == known.associatedData.bytes)
+    }
+}
+
+extension Session {
+    /// Everything in the session, to see that a refusal changed nothing.
+    var fingerprint: [UInt8] {
+        var all = associatedData + root.secret.copyBytes() + pair.secret.copyBytes()
+        all += sending.map { $0.key.secret.copyBytes() + $0.number.bigEndianBytes } ?? []
+        all +=
+            receiving.map {
+                $0.publicKey + $0.key.secret.copyBytes() + $0.number.bigEndianBytes
+            } ?? []
+        all += previousLength.bigEndianBytes
+        for key in skipped {
+            all += key.publicKey + key.number.bigEndianBytes + key.key.secret.copyBytes()
+        }
+        return all
+    }
+}

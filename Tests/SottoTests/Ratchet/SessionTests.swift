@@ -1,0 +1,184 @@
+import TestSupport
+import Testing
+
+@testable import Sotto
+
+/// What must hold of two sessions, whatever the network does.
+struct RatchetSessionTests {
+    let alice: Identity
+    let bob: Identity
+
+    init() {
+        alice = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "alice")
+        bob = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob")
+    }
+
+    /// Two sessions after PQXDH with all keys.
+    func sessions() throws -> (alice: Session, bob: Session) {
+        let (signed, oneTime) = (RatchetKeyPair(), RatchetKeyPair())
+        let kem = try KEMKeyPair()
+        let bundle = try PreKeyBundle(
+            identityKey: bob.id.publicKey,
+            signedPreKey: .init(
+                id: 1, key: signed.publicKey, signature: bob.signingKey.sign(signed.publicKey)),
+            pqSignedPreKey: .init(
+                id: 1, key: kem.publicKey,
+                signature: bob.signingKey.sign(PreKeyBundle.pqLabel + kem.publicKey)),
+            oneTimePreKey: .init(id: 7, key: oneTime.publicKey))
+        let (agreement, opening) = try KeyAgreement.initiate(alice, bundle)
+        let theirs = try KeyAgreement.respond(
+            bob, opening, signed: signed, oneTime: oneTime, kemKey: kem.key)
+        #expect(agreement.secret.copyBytes() == theirs.secret.copyBytes())
+        return (
+            try Session(initiatorWith: agreement, theirSignedPreKey: signed.publicKey),
+            Session(responderWith: theirs, signedPreKey: signed)
+        )
+    }
+
+    @Test func theResponderCannotSendFirst() throws {
+        var (_, bob) = try sessions()
+        #expect(throws: RatchetError.cannotSendYet) { try bob.encrypt([1]) }
+    }
+
+    @Test func messagesArriveThroughLossDuplicationReorderingAndTampering() throws {
+        try withGenerator { random in try exchange(&random) }
+    }
+
+    private func exchange(_ random: inout Generator) throws {
+        var (alice, bob) = try sessions()
+        var toBob: [(message: RatchetMessage, text: [UInt8])] = []
+        var toAlice: [(message: RatchetMessage, text: [UInt8])] = []
+        var lost = 0
+        for step in 0..<1000 {
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0, 1, 2:
+                let text = Array("alice \(step)".utf8)
+                toBob.append((try alice.encrypt(text), text))
+            case 3, 4:
+                guard bob.hasReceived else { continue }
+                let text = Array("bob \(step)".utf8)
+                toAlice.append((try bob.encrypt(text), text))
+            case 5:
+                guard let (message, text) = Self.take(&toBob, &random) else { continue }
+                if Int.random(in: 0..<20, using: &random) == 0 {
+                    lost += 1
+                    continue
+                }
+                try Self.deliver(message, text, to: &bob, &random)
+            case 6:
+                guard let (message, text) = Self.take(&toAlice, &random) else { continue }
+                try Self.deliver(message, text, to: &alice, &random)
+            default:
+                // In order, and all: the queues do not grow beyond what may be skipped.
+                for (message, text) in toBob { try Self.deliver(message, text, to: &bob, &random) }
+                for (message, text) in toAlice {
+                    try Self.deliver(message, text, to: &alice, &random)
+                }
+                (toBob, toAlice) = ([], [])
+            }
+        }
+        #expect(lost > 0)
+    }
+
+    private static func take(
+        _ queue: inout [(message: RatchetMessage, text: [UInt8])], _ random: inout Generator
+    ) -> (RatchetMessage, [UInt8])? {
+        guard !queue.isEmpty else { return nil }
+        return queue.remove(at: Int.random(in: 0..<queue.count, using: &random))
+    }
+
+    /// Delivers a message after forgeries of it, and once more; the session changes once.
+    private static func deliver(
+        _ message: RatchetMessage, _ text: [UInt8], to session: inout Session,
+        _ random: inout Generator
+    ) throws {
+        var before = session.fingerprint
+        for forged in forgeries(of: message, &random) {
+            #expect(throws: RatchetError.self) { try session.decrypt(forged) }
+            #expect(session.fingerprint == before)
+        }
+        #expect(try session.decrypt(message) == text)
+        before = session.fingerprint
+        #expect(throws: RatchetError.self) { try session.decrypt(message) }
+        #expect(session.fingerprint == before)
+    }
+
+    private static func forgeries(
+        of message: RatchetMessage, _ random: inout Generator
+    ) -> [RatchetMessage] {
+        let header = message.header
+        var combined = message.combined
+        combined[Int.random(in: 0..<combined.count, using: &random)] ^= 1
+        func with(
+            key: [UInt8]? = nil, number: UInt32? = nil, previous: UInt32? = nil
+        ) -> RatchetMessage {
+            RatchetMessage(
+                header: RatchetHeader(
+                    publicKey: key ?? header.publicKey, number: number ?? header.number,
+                    previousLength: previous ?? header.previousLength),
+                combined: message.combined)
+        }
+        return [
+            RatchetMessage(header: header, combined: combined),
+            with(number: header.number + 1), with(number: 1 << 30),
+            with(previous: header.previousLength + 1), with(previous: 1 << 30),
+            with(key: RatchetKeyPair().publicKey), with(key: [UInt8](repeating: 0, count: 32)),
+        ]
+    }
+
+    @Test func atMost256KeysAreKeptAndTheOldestGo() throws {
+        var (alice, bob) = try sessions()
+        #expect(try bob.decrypt(try alice.encrypt([0])) == [0])
+        let first = try (0..<256).map { _ in try alice.encrypt([1]) }
+        #expect(try bob.decrypt(try alice.encrypt([2])) == [2])
+        #expect(bob.skipped.count == 256)
+        #expect(try bob.decrypt(first[1]) == [1])
+        _ = try alice.encrypt([3])
+        _ = try alice.encrypt([3])
+        #expect(try bob.decrypt(try alice.encrypt([4])) == [4])
+        #expect(bob.skipped.count == 256)
+        #expect(throws: RatchetError.noKey) { try bob.decrypt(first[0]) }
+        #expect(try bob.decrypt(first[2]) == [1])
+    }
+
+    @Test func keysOfFiveOldChainsAreKept() throws {
+        var (alice, bob) = try sessions()
+        var late: [RatchetMessage] = []
+        for turn in 0..<7 {
+            late.append(try alice.encrypt([UInt8(turn)]))
+            #expect(try bob.decrypt(try alice.encrypt([100])) == [100])
+            #expect(try alice.decrypt(try bob.encrypt([200])) == [200])
+        }
+        for (turn, message) in late.enumerated() {
+            // The last chain is the current one, five before it are old, and the first is gone.
+            if turn < 1 {
+                #expect(throws: RatchetError.self) { try bob.decrypt(message) }
+            } else {
+                #expect(try bob.decrypt(message) == [UInt8(turn)])
+            }
+        }
+    }
+
+    @Test func aMessageOfAnotherConversationIsRefused() throws {
+        var (alice, _) = try sessions()
+        var (_, other) = try sessions()
+        let before = other.fingerprint
+        #expect(throws: RatchetError.authentication) { try other.decrypt(try alice.encrypt([1])) }
+        #expect(other.fingerprint == before)
+    }
+
+    @Test func payloadsAreStrict() throws {
+        var (alice, _) = try sessions()
+        let message = try alice.encrypt([1, 2, 3])
+        #expect(try RatchetMessage(payload: message.payload) == message)
+        for (name, value) in [
+            ("chainLength", JSON.integer(0)), ("chainLength", .integer(1 << 31 + 1)),
+            ("previousChainLength", .integer(-1)), ("ratchetPublicKey", .string("AAAA")),
+            ("ciphertext", .string("AAAA")), ("ciphertext", .null),
+        ] {
+            var payload = message.payload
+            payload[name] = value
+            #expect(throws: RatchetError.payload) { try RatchetMessage(payload: payload) }
+        }
+    }
+}
