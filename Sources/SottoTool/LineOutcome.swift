@@ -6,7 +6,8 @@ extension Failure {
         guard record["type"]?.string == "error" else { return nil }
         let status = record["status"]?.integer.flatMap { Int32(exactly: $0) }
         self.init(
-            status.flatMap { ExitStatus(rawValue: $0) } ?? .malformed,
+            status.flatMap { ExitStatus(rawValue: $0) }.flatMap { $0 == .done ? nil : $0 }
+                ?? .malformed,
             record["message"]?.string ?? "an earlier stage failed")
     }
 }

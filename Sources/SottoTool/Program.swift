@@ -36,6 +36,12 @@ extension Program {
 /// What each program does before and after its work.
 enum ProgramRuntime {
     static func prepare() {
+        // A standard descriptor that was closed would be given to the next file that is opened, and output
+        // would go into a key or a lock. What takes its place refuses the reads or writes meant for it.
+        for (descriptor, mode) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) == -1 {
+            _ = open("/dev/null", mode)
+        }
         // A closed pipe is met as EPIPE at the write, and ends a tool quietly.
         signal(SIGPIPE, SIG_IGN)
         umask(0o077)
