@@ -234,6 +234,18 @@ struct BadInputTests {
         }
     }
 
+    @Test func aClosedDescriptorIsNotTakenForAFile() throws {
+        let shell = home.other(
+            "/bin/sh",
+            ["-c", "exec \"$@\" 2>&-", "sh", Programs.path("keygen"), "-o", "closed.key"])
+        _ = try shell.run(stdin: .whole([]))
+        #expect(try home.run("keygen", ["public", "closed.key"]).status == 0)
+        let silent = home.other(
+            "/bin/sh",
+            ["-c", "exec \"$@\" >&-", "sh", Programs.path("keygen"), "public", "bob.key"])
+        #expect(try silent.run(stdin: .whole([])).status == 74)
+    }
+
     /// A file system of 256 KiB can be made by root alone.
     static let canMount: Bool = {
         guard let directory = try? TemporaryDirectory() else { return false }
