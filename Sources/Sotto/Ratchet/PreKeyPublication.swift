@@ -1,0 +1,70 @@
+/// What an owner gives a relay, so that others can claim bundles: the current signed prekeys and fresh one-time
+/// prekeys, all of it under one signature.
+///
+/// Numbers only grow. A relay that has seen a number takes nothing at or below it, so that an upload which
+/// is repeated, or replayed by somebody else, changes nothing.
+public struct PreKeyPublication: Sendable, Equatable {
+    /// The most one-time prekeys in one publication.
+    public static let oneTimeLimit = 100
+
+    /// Whose prekeys they are.
+    public let owner: SessionID
+    /// The signed prekey.
+    public let signedPreKey: PreKeyBundle.SignedPreKey
+    /// The post-quantum one.
+    public let pqSignedPreKey: PreKeyBundle.SignedPreKey?
+    /// One-time prekeys in the order of their numbers; may be empty.
+    public let oneTimePreKeys: [PreKeyBundle.PreKey]
+    /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimePreKeys","sig"}`.
+    public let record: JSONObject
+
+    /// Signs a publication.
+    public init(
+        by identity: Identity, signedPreKey: PreKeyBundle.SignedPreKey,
+        pqSignedPreKey: PreKeyBundle.SignedPreKey?, oneTimePreKeys: [PreKeyBundle.PreKey]
+    ) {
+        owner = identity.id
+        self.signedPreKey = signedPreKey
+        self.pqSignedPreKey = pqSignedPreKey
+        self.oneTimePreKeys = oneTimePreKeys
+        var record = JSONObject([
+            ("v", .integer(1)), ("type", .string("prekeys")), ("id", .string(owner.description)),
+            ("signedPreKey", .object(signedPreKey.object)),
+            ("pqSignedPreKey", (pqSignedPreKey?.object).map { .object($0) }),
+            ("oneTimePreKeys", .array(oneTimePreKeys.map { .object($0.object) })),
+        ])
+        SignedRecord.sign(&record, with: identity.signingKey)
+        self.record = record
+    }
+
+    /// Reads a publication and verifies all of its signatures.
+    public init(record: JSONObject) throws(PreKeyBundleError) {
+        guard record["type"]?.string == "prekeys" else { throw .member("type") }
+        guard let version = record["v"]?.integer else { throw .member("v") }
+        guard version == 1 else { throw .version(version) }
+        guard let owner = record["id"]?.string.flatMap({ SessionID($0) }) else {
+            throw .member("id")
+        }
+        guard SignedRecord.verify(record, by: owner.publicKey) else { throw .signature }
+        guard let list = record["oneTimePreKeys"]?.array, list.count <= Self.oneTimeLimit else {
+            throw .member("oneTimePreKeys")
+        }
+        let keys = list.compactMap { $0.object.flatMap { PreKeyBundle.PreKey($0, count: 32) } }
+        guard keys.count == list.count, zip(keys, keys.dropFirst()).allSatisfy({ $0.id < $1.id })
+        else { throw .member("oneTimePreKeys") }
+        self.owner = owner
+        signedPreKey = try PreKeyBundle.signedPreKey(record)
+        pqSignedPreKey = try PreKeyBundle.pqSignedPreKey(record)
+        oneTimePreKeys = keys
+        self.record = record
+        _ = try bundle(oneTime: nil)
+    }
+
+    /// The bundle that a claimant gets; `oneTime` is `nil` when there are none left. Throws
+    /// ``PreKeyBundleError/signature``, which a publication that was read has passed.
+    public func bundle(oneTime: PreKeyBundle.PreKey?) throws(PreKeyBundleError) -> PreKeyBundle {
+        try PreKeyBundle(
+            identityKey: owner.publicKey, signedPreKey: signedPreKey,
+            pqSignedPreKey: pqSignedPreKey, oneTimePreKey: oneTime)
+    }
+}
