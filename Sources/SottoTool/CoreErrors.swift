@@ -13,6 +13,8 @@ extension Failure {
         case let error as AgeError: self.init(error)
         case let error as SignedStreamError: self.init(error)
         case let error as SealedError: self.init(error)
+        case let error as RatchetError: self.init(error)
+        case let error as PreKeyBundleError: self.init(error)
         case let error as PaddingError: self.init(error)
         case let error as any ReportableError:
             self.init(
@@ -158,6 +160,52 @@ extension Failure {
                 .malformed, "the message is longer than an envelope carries (\(limit) bytes)",
                 hint: "encrypt it as a file: encrypt -r CARD")
         case .recipient: self.init(.malformed, "the recipient's key is not valid")
+        }
+    }
+
+    init(_ error: RatchetError) {
+        switch error {
+        case .authentication:
+            self.init(
+                .authentication, "the session refuses the message: its authentication failed",
+                hint: "it was changed, or one side's state is from a backup")
+        case .noKey:
+            self.init(
+                .replay, "the message's key was used before, or is older than what is kept",
+                hint:
+                    "a repeat, or the sender's state is from a backup: let them begin a new session"
+            )
+        case .tooManySkipped:
+            self.init(
+                .authentication,
+                "the message claims that more than \(Session.maximumSkip) before it are missing")
+        case .counterOverflow:
+            self.init(
+                .authentication, "the session's counter is at its end",
+                hint: "begin a new session: recv --bundle NAME, then encrypt --new-session")
+        case .lowOrderKey: self.init(.authentication, "a key in it is of low order")
+        case .payload: self.init(.malformed, "the envelope's payload is malformed")
+        case .tooLong(let limit):
+            self.init(
+                .malformed, "the message is longer than an envelope carries (\(limit) bytes)",
+                hint: "encrypt it as a file: encrypt -r CARD")
+        case .cannotSendYet:
+            self.init(.noKey, "the session cannot send before its first message has come")
+        }
+    }
+
+    init(_ error: PreKeyBundleError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not prekeys: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "prekeys of version \(version)",
+                hint: "they were made by a newer sotto; this one reads version 1")
+        case .signature:
+            self.init(
+                .authentication, "a signature over the prekeys is not by their owner",
+                hint: "do not use them: somebody exchanged them on their way")
         }
     }
 

@@ -40,23 +40,6 @@ struct KeyAgreement: Sendable {
         self.associatedData = associatedData
     }
 
-    /// What the initiator sends along with the first messages.
-    struct Opening: Sendable, Equatable {
-        /// The initiator's Ed25519 identity key.
-        let identityKey: [UInt8]
-        /// The initiator's ephemeral X25519 key.
-        let ephemeralKey: [UInt8]
-        let signedPreKeyID: UInt32
-        let oneTimePreKeyID: UInt32?
-        /// ML-KEM-1024 ciphertext, 1568 bytes, and the key that it is for; `nil` for plain X3DH.
-        let kem: KEM?
-
-        struct KEM: Sendable, Equatable {
-            let ciphertext: [UInt8]
-            let preKeyID: UInt32
-        }
-    }
-
     /// The initiator's side (X3DH §3.3, PQXDH §3.3): the agreement, and what to send along.
     ///
     /// The bundle's signatures have been verified. Throws ``RatchetError/lowOrderKey``.
@@ -144,16 +127,6 @@ struct KeyAgreement: Sendable {
             exchanges: valid, sharedSecret: sharedSecret, initiator: opening.identityKey,
             responder: publicKey)
     }
-}
-
-/// An ML-KEM-1024 pair (FIPS 203), kept as its 64-byte seed.
-struct KEMKeyPair: Sendable {
-    let key: MLKEM1024.PrivateKey
-
-    init() throws { key = try MLKEM1024.PrivateKey() }
-
-    /// The public key, 1568 bytes.
-    var publicKey: [UInt8] { Array(key.publicKey.rawRepresentation) }
 }
 
 extension Identity {

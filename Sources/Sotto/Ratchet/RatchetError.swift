@@ -12,6 +12,8 @@ public enum RatchetError: Error, Sendable, Equatable {
     case lowOrderKey
     /// The payload is not of the ratchet's form.
     case payload
+    /// The message is longer than an envelope may carry.
+    case tooLong(limit: Int)
     /// Nothing can be sent before the peer's first message.
     case cannotSendYet
 }

@@ -87,6 +87,12 @@ struct RatchetKeyPair: Sendable {
         self.publicKey = publicKey
     }
 
+    /// A pair whose halves are known to belong together.
+    init(secret: RatchetSecret, publicKey: [UInt8]) {
+        self.secret = secret
+        self.publicKey = publicKey
+    }
+
     init() {
         var bytes = randomBytes(32)
         defer { wipe(&bytes) }

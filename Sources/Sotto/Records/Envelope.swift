@@ -12,6 +12,17 @@ public enum EnvelopeError: Error, Sendable, Equatable {
 public enum Suite: String, Sendable, CaseIterable {
     /// An age file to the recipient's key with a signed stream inside, bound to its audience.
     case sealed
+    /// A Double Ratchet session, begun by PQXDH or X3DH.
+    case ratchet
+
+    /// The members of a payload that the suite gives a meaning.
+    var payloadMembers: [String] {
+        switch self {
+        case .sealed: ["age"]
+        case .ratchet:
+            ["ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength", "preKey"]
+        }
+    }
 }
 
 /// An encrypted message on its way, one line of JSON. Everything in it but `payload` is for the carrier,
@@ -23,7 +34,8 @@ public struct Envelope: Sendable, Hashable {
     public let suite: Suite
     /// Whose mailbox it is for.
     public let to: SessionID
-    /// Who says to have sent it. Absent with `sealed`, so that the relay does not learn it.
+    /// Who says to have sent it. Absent with `sealed`, so that the relay does not learn it; with `ratchet` it
+    /// finds the session.
     public let from: SessionID?
     /// When it was made.
     public let time: Timestamp
@@ -51,6 +63,15 @@ public struct Envelope: Sendable, Hashable {
             ("from", from.map { .string($0.description) }), ("time", .string(time.description)),
             ("payload", .object(payload)),
         ])
+    }
+
+    /// SHA-256 over what is authenticated or has a meaning: the envelope without members that this version
+    /// does not know, which anybody on the way may have added.
+    public var digest: [UInt8] {
+        var known = record
+        known["payload"] = .object(
+            JSONObject(suite.payloadMembers.map { ($0, payload[$0]) }))
+        return sha256(JSON.object(known).canonical())
     }
 
     /// Reads an envelope record.

@@ -4,8 +4,10 @@ public struct Message: Sendable, Hashable {
     public enum Trust: String, Sendable {
         /// The signature is the key's; whose key it is has not been said.
         case unverified
-        /// The key is that of a card that was given.
+        /// The key is that of a contact, or of a card that was given.
         case trusted
+        /// The key was compared with its owner, by safety number or scan.
+        case verified
     }
 
     /// The members that this version gives a meaning; all others are passed through.

@@ -20,22 +20,16 @@ public enum SealedError: Error, Sendable, Equatable {
 /// one), in it a signed stream whose audience is that one recipient string, in it a bucket-padded frame, in it
 /// the message record. The envelope's `id`, `to` and `time` are repeated in the record and compared.
 public enum Sealed {
-    /// The longest message record: what fits a frame of 32,768 bytes, so that the envelope stays below the
-    /// 64 KiB that a relay takes.
-    public static let recordLimit = 32768 - Padding.overhead
+    /// The longest message record, in bytes.
+    public static let recordLimit = MessageContent.limit
 
     /// Seals `body`, and members that pass through, from `identity` to the owner of `card`.
     public static func seal(
         body: JSONObject, extra: [(name: String, value: JSON)] = [], from identity: Identity,
         to card: Card, classic: Bool = false, time: Timestamp, id: String = Envelope.newID()
     ) throws(SealedError) -> Envelope {
-        var record = JSONObject([
-            ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
-            ("to", .string(card.id.description)), ("time", .string(time.description)),
-            ("body", .object(body)),
-        ])
-        for (name, value) in extra { record[name] = value }
-        let bytes = record.serialized()
+        let bytes = MessageContent.encode(
+            body: body, extra: extra, id: id, to: card.id, time: time)
         guard bytes.count <= recordLimit else { throw .tooLong(limit: recordLimit) }
         let recipient = card.recipient(classic: classic)
         let file = MemorySink()
@@ -62,17 +56,13 @@ public enum Sealed {
         else { throw .payload }
         guard envelope.to == identity.id else { throw .notForUs }
         let (signer, bytes) = try openFile(file, with: identity)
-        guard let record = try? JSON.object(parsing: bytes),
-            record["id"]?.string == envelope.id,
-            record["to"]?.string == envelope.to.description,
-            record["time"]?.string == envelope.time.description,
-            record["type"]?.string == "message", let body = record["body"]?.object
-        else { throw .authentication }
+        guard let content = MessageContent(bytes, of: envelope) else { throw .authentication }
         let from = SessionID(publicKey: signer)
         guard envelope.from == nil || envelope.from == from else { throw .authentication }
         return Message(
             id: envelope.id, from: from, to: envelope.to, time: envelope.time, suite: .sealed,
-            authenticated: true, trust: .unverified, body: body, members: record)
+            authenticated: true, trust: .unverified, body: content.body,
+            members: content.members)
     }
 
     private static func openFile(

@@ -72,7 +72,7 @@ struct RatchetKnownAnswerTests {
         let alice = SigningKey(seed: SecretBytes(copying: known.aliceIkSeed.bytes))
         return try KeyAgreement.respond(
             own: identityPair(known.bobIkSeed), publicKey: known.bobIk.bytes,
-            KeyAgreement.Opening(
+            Opening(
                 identityKey: alice.publicKey, ephemeralKey: known.aliceEk.bytes,
                 signedPreKeyID: 1, oneTimePreKeyID: known.bobOpk.map { _ in 1 }, kem: nil),
             signed: pair(known.bobSpkSecret), oneTime: known.bobOpkSecret.map(pair), kemKey: nil)
@@ -188,7 +188,7 @@ struct RatchetKnownAnswerTests {
                 by: bob.publicKey))
         let agreement = try KeyAgreement.respond(
             own: Self.identityPair(known.bobIkSeed), publicKey: bob.publicKey,
-            KeyAgreement.Opening(
+            Opening(
                 identityKey: alice.publicKey,
                 ephemeralKey: Self.pair(known.aliceEkSecret).publicKey, signedPreKeyID: 1,
                 oneTimePreKeyID: known.bobOpkSecret.map { _ in 1 },

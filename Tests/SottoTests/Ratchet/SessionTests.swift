@@ -16,18 +16,16 @@ struct RatchetSessionTests {
     /// Two sessions after PQXDH with all keys.
     func sessions() throws -> (alice: Session, bob: Session) {
         let (signed, oneTime) = (RatchetKeyPair(), RatchetKeyPair())
-        let kem = try KEMKeyPair()
+        let kem = SecretPreKey(.postQuantum, id: 1)
         let bundle = try PreKeyBundle(
             identityKey: bob.id.publicKey,
             signedPreKey: .init(
                 id: 1, key: signed.publicKey, signature: bob.signingKey.sign(signed.publicKey)),
-            pqSignedPreKey: .init(
-                id: 1, key: kem.publicKey,
-                signature: bob.signingKey.sign(PreKeyBundle.pqLabel + kem.publicKey)),
+            pqSignedPreKey: kem.signed(by: bob, at: Timestamp.now()),
             oneTimePreKey: .init(id: 7, key: oneTime.publicKey))
         let (agreement, opening) = try KeyAgreement.initiate(alice, bundle)
         let theirs = try KeyAgreement.respond(
-            bob, opening, signed: signed, oneTime: oneTime, kemKey: kem.key)
+            bob, opening, signed: signed, oneTime: oneTime, kemKey: kem.kemKey)
         #expect(agreement.secret.copyBytes() == theirs.secret.copyBytes())
         return (
             try Session(initiatorWith: agreement, theirSignedPreKey: signed.publicKey),

@@ -1,0 +1,154 @@
+/// A session with one peer and all that belongs to it: a value, which its keeper stores after each step.
+public struct PeerSession: Sendable {
+    /// Whom it is with.
+    public let peer: SessionID
+    /// Names the session on both sides: ``Opening/tag``.
+    public let tag: [UInt8]
+    /// How it began.
+    public let origin: Origin
+    /// What to send along until the peer has answered.
+    private(set) var opening: Opening?
+    private(set) var session: Session
+
+    /// How a session began.
+    public struct Origin: Sendable, Equatable {
+        /// With ML-KEM-1024 (PQXDH), not X3DH alone.
+        public let isPostQuantum: Bool
+        /// With a one-time prekey, so that its first message cannot be replayed.
+        public let hasOneTimePreKey: Bool
+
+        fileprivate init(_ opening: Opening) {
+            isPostQuantum = opening.kem != nil
+            hasOneTimePreKey = opening.oneTimePreKeyID != nil
+        }
+
+        fileprivate init(isPostQuantum: Bool, hasOneTimePreKey: Bool) {
+            self.isPostQuantum = isPostQuantum
+            self.hasOneTimePreKey = hasOneTimePreKey
+        }
+    }
+
+    /// The secret prekeys that an opening names.
+    public struct PreKeys: Sendable {
+        let signed: SecretPreKey
+        let postQuantum: SecretPreKey?
+        let oneTime: SecretPreKey?
+
+        /// Each is of the kind that its label says.
+        public init(signed: SecretPreKey, postQuantum: SecretPreKey?, oneTime: SecretPreKey?) {
+            self.signed = signed
+            self.postQuantum = postQuantum
+            self.oneTime = oneTime
+        }
+    }
+
+    /// Begins a session from a bundle, whose signatures are verified. It can send at once.
+    public init(by identity: Identity, with bundle: PreKeyBundle) throws(RatchetError) {
+        let (agreement, opening) = try KeyAgreement.initiate(identity, bundle)
+        session = try Session(
+            initiatorWith: agreement, theirSignedPreKey: bundle.signedPreKey.key)
+        peer = bundle.owner
+        tag = opening.tag
+        origin = Origin(opening)
+        self.opening = opening
+    }
+
+    /// The session that a peer's opening begins; it is theirs only once a message of it has opened.
+    public init(by identity: Identity, accepting opening: Opening, with preKeys: PreKeys)
+        throws(RatchetError)
+    {
+        guard let signed = preKeys.signed.pair else { throw .noKey }
+        let agreement = try KeyAgreement.respond(
+            identity, opening, signed: signed, oneTime: preKeys.oneTime?.pair,
+            kemKey: preKeys.postQuantum?.kemKey)
+        session = Session(responderWith: agreement, signedPreKey: signed)
+        peer = SessionID(publicKey: opening.identityKey)
+        tag = opening.tag
+        origin = Origin(opening)
+    }
+
+    // MARK: Messages
+
+    /// Encrypts a message: ``Session/encrypt(_:)``'s rule holds.
+    ///
+    /// Throws ``RatchetError/tooLong(limit:)``, ``RatchetError/cannotSendYet`` or
+    /// ``RatchetError/counterOverflow``.
+    public mutating func seal(
+        body: JSONObject, extra: [(name: String, value: JSON)] = [], from identity: Identity,
+        time: Timestamp, id: String = Envelope.newID()
+    ) throws(RatchetError) -> Envelope {
+        let content = MessageContent.encode(body: body, extra: extra, id: id, to: peer, time: time)
+        guard content.count <= MessageContent.limit, let frame = try? Padding.frame(content) else {
+            throw .tooLong(limit: MessageContent.limit)
+        }
+        var payload = try session.encrypt(frame).payload
+        if let opening { payload["preKey"] = .object(opening.object) }
+        return Envelope(
+            id: id, suite: .ratchet, to: peer, from: identity.id, time: time, payload: payload)
+    }
+
+    /// Decrypts a message. When it throws, the session is exactly as it was.
+    ///
+    /// The message's trust is ``Message/Trust/unverified``: whose key the sender's is, the caller knows.
+    public mutating func open(_ envelope: Envelope) throws(RatchetError) -> Message {
+        var copy = session
+        let frame = try copy.decrypt(try RatchetMessage(payload: envelope.payload))
+        guard let bytes = try? Padding.unframe(frame),
+            let content = MessageContent(bytes, of: envelope)
+        else { throw .authentication }
+        session = copy
+        opening = nil
+        return Message(
+            id: envelope.id, from: peer, to: envelope.to, time: envelope.time, suite: .ratchet,
+            authenticated: true, trust: .unverified, body: content.body, members: content.members)
+    }
+
+    /// The opening in an envelope's payload, and `nil` when it has none. Throws ``RatchetError/payload``.
+    public static func opening(in envelope: Envelope) throws(RatchetError) -> Opening? {
+        switch envelope.payload["preKey"] {
+        case nil, .null: return nil
+        case .object(let object): return try Opening(object)
+        default: throw .payload
+        }
+    }
+
+    // MARK: The form in which it is kept
+
+    private static let version: UInt8 = 1
+
+    /// The session's bytes, which hold keys; the caller wipes them.
+    public func encoded() -> [UInt8] {
+        var flags: UInt8 = 0
+        if origin.isPostQuantum { flags |= 1 }
+        if origin.hasOneTimePreKey { flags |= 2 }
+        if opening != nil { flags |= 4 }
+        var out = [Self.version, flags] + peer.publicKey + tag
+        if let opening {
+            let object = opening.object.serialized()
+            out += UInt16(object.count).bigEndianBytes + object
+        }
+        var session = session.encoded()
+        defer { wipe(&session) }
+        return out + session
+    }
+
+    /// Reads what ``encoded()`` made; `nil` for anything else.
+    public init?(encoded bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        guard reader.byte() == Self.version, let flags = reader.byte(), flags < 8,
+            let key = reader.bytes(32), let tag = reader.bytes(16)
+        else { return nil }
+        if flags & 4 != 0 {
+            guard let count = reader.integer(UInt16.self), let object = reader.bytes(Int(count)),
+                let record = try? JSON.object(parsing: Array(object)),
+                let opening = try? Opening(record)
+            else { return nil }
+            self.opening = opening
+        }
+        guard let session = Session(encoded: reader.remaining) else { return nil }
+        self.session = session
+        peer = SessionID(publicKey: Array(key))
+        self.tag = Array(tag)
+        origin = Origin(isPostQuantum: flags & 1 != 0, hasOneTimePreKey: flags & 2 != 0)
+    }
+}

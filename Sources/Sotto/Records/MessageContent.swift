@@ -1,0 +1,38 @@
+/// The record inside an envelope, before it is padded and encrypted: what is said, and the envelope's own
+/// `id`, `to` and `time` again. Outside they are for the carrier; a difference between the two is a forgery.
+struct MessageContent {
+    /// What is said.
+    let body: JSONObject
+    /// All members of the record.
+    let members: JSONObject
+
+    /// The longest record: what fits a frame of 32,768 bytes, so that the envelope stays below the 64 KiB
+    /// that a relay takes.
+    static let limit = 32768 - Padding.overhead
+
+    /// The bytes of the record.
+    static func encode(
+        body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: SessionID,
+        time: Timestamp
+    ) -> [UInt8] {
+        var record = JSONObject([
+            ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
+            ("to", .string(to.description)), ("time", .string(time.description)),
+            ("body", .object(body)),
+        ])
+        for (name, value) in extra { record[name] = value }
+        return record.serialized()
+    }
+
+    /// Reads the record that was inside `envelope`; `nil` when it is none, or another envelope's.
+    init?(_ bytes: [UInt8], of envelope: Envelope) {
+        guard let record = try? JSON.object(parsing: bytes),
+            record["id"]?.string == envelope.id,
+            record["to"]?.string == envelope.to.description,
+            record["time"]?.string == envelope.time.description,
+            record["type"]?.string == "message", let body = record["body"]?.object
+        else { return nil }
+        self.body = body
+        members = record
+    }
+}
