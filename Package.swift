@@ -9,6 +9,7 @@ import PackageDescription
 //   1  Sotto                                  the core: values in, values out
 //   2  SottoTool SottoWire SottoQR SottoState
 //   3  SottoClient SottoServer                the only importers of NIO
+//      SottoContacts                          the address book on the command line
 //   4  the programs
 
 let strict: [SwiftSetting] = [
@@ -112,6 +113,9 @@ let package = Package(
             name: "SottoState", dependencies: ["Sotto", grdb, sqlite], swiftSettings: strict),
 
         .target(
+            name: "SottoContacts", dependencies: ["Sotto", "SottoTool", "SottoState"],
+            swiftSettings: strict),
+        .target(
             name: "SottoClient", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             swiftSettings: strict),
         .target(
@@ -119,8 +123,9 @@ let package = Package(
             swiftSettings: strict),
 
         program("keygen", [], link: fullyStatic),
-        program("encrypt", [], link: fullyStatic),
-        program("decrypt", ["SottoState"], link: fullyStatic),
+        program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("decrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("contact", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("fingerprint", [], link: fullyStatic),
         program("pad", [], link: fullyStatic),
         program("qr", ["SottoQR"], link: nearlyStatic),

@@ -84,6 +84,13 @@ extension Reception {
             self.handling = handling
         }
 
+        private var handing: IdentityStore.Handing {
+            switch handling {
+            case .print: .print
+            case .run: .command
+            }
+        }
+
         private var isFull: Bool {
             plan.maximum.map { ending.received + ending.failed >= $0 } ?? false
         }
@@ -138,9 +145,10 @@ extension Reception {
             try store.forgetOld()
             var number: Int64 = 0
             while !isFull {
-                let rows = try store.waiting(after: number, limit: min(left, 256))
+                let rows = try store.kept(.waiting, after: number, limit: min(left, 256))
                 guard let last = rows.last else { return }
                 number = last.number
+                try store.hand(on: rows.map(\.id), handing)
                 try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: false)
             }
         }
@@ -190,7 +198,7 @@ extension Reception {
                 // Those known already do not count, so several rounds may be needed.
                 let some = Array(rest.prefix(left))
                 rest = rest.dropFirst(some.count)
-                let known = try store.receive(some)
+                let known = try store.receive(some, to: handing)
                 var fresh: [(id: String, envelope: [UInt8])] = []
                 var done: [String] = []
                 var dead: [String] = []
@@ -222,7 +230,7 @@ extension Reception {
                 try body(envelopes.map(\.envelope))
                 ending.received += envelopes.count
                 if let store = plan.store {
-                    try store.markHandled(envelopes.map(\.id))
+                    try store.markPrinted(envelopes.map(\.id))
                 } else {
                     acknowledge(envelopes.map(\.id), .delivered)
                 }

@@ -92,6 +92,29 @@ package final class DurableDatabase: Sendable {
         }
     }
 
+    /// As ``transaction(_:)``, for work that has errors of its own.
+    package func work<T>(_ body: (Connection) throws -> T) throws -> T {
+        let result: Result<T, any Error> = queue.inDatabase { database in
+            Result {
+                try Connection(database: database, path: path).transaction(anyError: body)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Runs `body` on one unchanging view of the file, and takes back whatever it wrote.
+    package func view<T>(_ body: (Connection) throws -> T) throws -> T {
+        let result: Result<T, any Error> = queue.inDatabase { database in
+            Result {
+                let connection = Connection(database: database, path: path)
+                try connection.run("BEGIN")
+                defer { connection.rollBack() }
+                return try body(connection)
+            }
+        }
+        return try result.get()
+    }
+
     /// Closes the file; the last to do so folds the log into it.
     package func close() throws(StateError) {
         do {
@@ -152,9 +175,25 @@ package struct Connection {
             try run("COMMIT")
             return value
         } catch {
-            // A failed COMMIT may have ended the transaction by itself.
-            if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? run("ROLLBACK") }
+            rollBack()
             throw error
         }
+    }
+
+    fileprivate func transaction<T>(anyError body: (Connection) throws -> T) throws -> T {
+        try run("BEGIN IMMEDIATE")
+        do {
+            let value = try body(self)
+            try run("COMMIT")
+            return value
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    fileprivate func rollBack() {
+        // A failed COMMIT may have ended the transaction by itself.
+        if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? run("ROLLBACK") }
     }
 }

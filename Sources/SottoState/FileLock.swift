@@ -51,3 +51,6 @@ public enum Monotonic {
         return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
     }
 }
+
+/// Whether something has this name.
+func fileExists(_ path: String) -> Bool { access(path, F_OK) == 0 }

@@ -1,21 +1,42 @@
 public import Sotto
 
-/// What one identity keeps on this machine, in the file `ID.db`: its inbox, and what it opened.
+/// What one identity keeps on this machine, in the file `ID.db`: its inbox, contacts, sessions and prekeys, and
+/// what it opened.
 ///
-/// Plaintext in it is sealed under a key of the identity. Any number of processes may use it at once.
+/// Secrets, plaintext and who is known are sealed under keys of the identity. Any number of processes may use it
+/// at once.
 public final class IdentityStore {
     let database: DurableDatabase
-    private let key: SecretBytes
+    let key: SecretBytes
+    let lookupKey: SecretBytes
+    /// Whose it is.
+    public let owner: Identity
 
     /// Opens or makes the identity's file in `directory`. Other processes that write are waited for,
     /// `lockTimeout` seconds at most, here and in every other call.
     public init(directory: StateDirectory, identity: Identity, lockTimeout: Double)
         throws(StateError)
     {
+        owner = identity
         key = identity.derivedKey(info: "state/v1")
+        lookupKey = identity.derivedKey(info: "state/lookup/v1")
         database = try DurableDatabase(
-            path: directory.file(identity.id.description + ".db"), migrations: Self.migrations,
+            path: Self.path(in: directory, identity), migrations: Self.migrations,
             lockTimeout: lockTimeout)
+    }
+
+    /// As ``init(directory:identity:lockTimeout:)``, but `nil` where there is no file yet: nothing is known, and
+    /// nothing need be made to say so.
+    public static func existing(
+        in directory: StateDirectory, identity: Identity, lockTimeout: Double
+    ) throws(StateError) -> IdentityStore? {
+        guard fileExists(path(in: directory, identity)) else { return nil }
+        return try IdentityStore(
+            directory: directory, identity: identity, lockTimeout: lockTimeout)
+    }
+
+    private static func path(in directory: StateDirectory, _ identity: Identity) -> String {
+        directory.file(identity.id.description + ".db")
     }
 
     /// The schema, by version. A later version adds a script; one that was released never changes.
@@ -29,7 +50,38 @@ public final class IdentityStore {
             failures INTEGER NOT NULL, envelope BLOB
         );
         CREATE INDEX inbox_waiting ON inbox(number) WHERE envelope IS NOT NULL;
+        """,
         """
+        ALTER TABLE inbox ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
+        UPDATE inbox SET state = CASE WHEN failures >= 5 THEN 4 ELSE 3 END WHERE envelope IS NULL;
+        DROP INDEX inbox_waiting;
+        CREATE INDEX inbox_kept ON inbox(state, number) WHERE envelope IS NOT NULL;
+        CREATE TABLE contact (
+            number INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, name BLOB UNIQUE,
+            sealed BLOB NOT NULL
+        );
+        CREATE TABLE session (
+            number INTEGER PRIMARY KEY, peer BLOB NOT NULL, tag BLOB NOT NULL UNIQUE,
+            used INTEGER NOT NULL, sealed BLOB NOT NULL
+        );
+        CREATE INDEX session_peer ON session(peer, used);
+        CREATE TABLE begun (
+            tag BLOB PRIMARY KEY, prekey INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE prekey (
+            kind INTEGER NOT NULL, id INTEGER NOT NULL, made INTEGER NOT NULL,
+            replaced INTEGER, sealed BLOB NOT NULL, PRIMARY KEY (kind, id)
+        ) WITHOUT ROWID;
+        CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE bundle (
+            peer BLOB PRIMARY KEY, claim TEXT NOT NULL, sealed BLOB
+        ) WITHOUT ROWID;
+        CREATE TABLE request (
+            number INTEGER PRIMARY KEY, peer BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
+            seen INTEGER NOT NULL, sealed BLOB NOT NULL, envelope BLOB NOT NULL
+        );
+        CREATE INDEX request_peer ON request(peer);
+        """,
     ]
 
     // MARK: What was opened
@@ -44,42 +96,7 @@ public final class IdentityStore {
         case different
     }
 
-    /// What was printed before for an envelope id. `digest` is the SHA-256 of the envelope's canonical form.
-    public func opened(id: String, digest: [UInt8]) throws(StateError) -> Opened {
-        try database.use { connection throws(StateError) in
-            try opened(connection, id, digest)
-        }
-    }
-
-    /// Records opened envelopes in one transaction, durable when this returns.
-    ///
-    /// Returns, in order, ``Opened/new`` for each that was recorded now, and for each other what was there
-    /// before: another process, or an earlier entry, was first, and its record stands.
-    public func recordOpened(
-        _ entries: [(id: String, digest: [UInt8], record: [UInt8])]
-    ) throws(StateError) -> [Opened] {
-        guard !entries.isEmpty else { return [] }
-        return try database.transaction { connection throws(StateError) in
-            var results: [Opened] = []
-            for entry in entries {
-                let insert = try connection.statement(
-                    """
-                    INSERT INTO opened (id, digest, record) VALUES (?, ?, ?)
-                    ON CONFLICT (id) DO NOTHING
-                    """)
-                insert.bind(1, entry.id)
-                insert.bind(2, entry.digest)
-                insert.bind(3, seal(entry.record, for: entry.digest))
-                try insert.run()
-                results.append(
-                    connection.changes == 1
-                        ? .new : try opened(connection, entry.id, entry.digest))
-            }
-            return results
-        }
-    }
-
-    private func opened(_ connection: Connection, _ id: String, _ digest: [UInt8])
+    func opened(_ connection: Connection, _ id: String, _ digest: [UInt8])
         throws(StateError) -> Opened
     {
         let select = try connection.statement("SELECT digest, record FROM opened WHERE id = ?")
@@ -87,24 +104,6 @@ public final class IdentityStore {
         select.bind(1, id)
         guard try select.step() else { return .new }
         guard select.bytes(0) == digest else { return .different }
-        return .same(record: try unseal(select.bytes(1), for: digest))
-    }
-
-    // MARK: Sealing
-
-    // nonce (24) ‖ secretbox of digest ‖ record. The digest ties a record to its row.
-
-    private func seal(_ record: [UInt8], for digest: [UInt8]) -> [UInt8] {
-        let nonce = randomBytes(24)
-        return nonce + NaClBox.seal(digest + record, nonce: nonce, key: key)
-    }
-
-    private func unseal(_ sealed: [UInt8], for digest: [UInt8]) throws(StateError) -> [UInt8] {
-        guard sealed.count >= 24,
-            let message = NaClBox.open(
-                Array(sealed[24...]), nonce: Array(sealed[..<24]), key: key),
-            message.starts(with: digest)
-        else { throw .unsealable(path: database.path) }
-        return Array(message[digest.count...])
+        return .same(record: try unseal(select.bytes(1), .opened(digest: digest)))
     }
 }

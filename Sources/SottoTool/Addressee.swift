@@ -28,6 +28,18 @@ public enum Addressee: Sendable {
         return first
     }
 
+    /// Whether `argument` holds a recipient itself: a `sotto:` URI or an `age1…` string.
+    public static func isWritten(_ argument: String) -> Bool {
+        argument.hasPrefix("sotto:")
+            || argument.lowercased().hasPrefix("age1") && !argument.contains("/")
+                && access(argument, F_OK) != 0
+    }
+
+    /// Whether a file has this name.
+    public static func isFile(_ argument: String) -> Bool {
+        argument != "-" && access(argument, F_OK) == 0
+    }
+
     /// All recipients in a file, one on a line: cards, URIs, `age1…` strings; `#` begins a comment.
     public static func list(in path: String) throws -> [Addressee] {
         let text = try Input(path: path).readAll(limit: limit)
@@ -79,7 +91,7 @@ public enum Addressee: Sendable {
 
     private static func parse(_ text: String) throws -> Addressee? {
         if text.hasPrefix("sotto:") { return .card(Card(uri: try ContactURI(text))) }
-        if text.lowercased().hasPrefix("age1"), !text.contains("/"), access(text, F_OK) != 0 {
+        if isWritten(text) {
             guard let recipient = AgeRecipient(text) else {
                 throw Failure(.malformed, "not a valid age1… recipient: mistyped or cut")
             }

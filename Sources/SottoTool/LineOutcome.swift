@@ -24,6 +24,9 @@ public struct LineOutcome {
     /// Whether no line was met.
     public var isEmpty: Bool { good == 0 && failures.isEmpty }
 
+    /// Whether a line went well.
+    public var hasSucceeded: Bool { good > 0 }
+
     /// Counts a line that went well.
     public mutating func succeeded() { good += 1 }
 

@@ -26,9 +26,16 @@ struct DecryptTool: Program {
 
     @Option(
         help: ArgumentHelp(
-            "Demand that this card's owner signed; may be repeated, then one of them.",
+            "Demand that this card's owner, or this contact, signed; may be repeated, then one of them.",
             valueName: "card"))
     var from: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose messages to print: any, first-use (contacts) or verified (compared contacts). "
+                + "Default: first-use once there are contacts. Others wait as requests.",
+            valueName: "policy"))
+    var trust: TrustPolicy?
 
     @Option(
         help: ArgumentHelp(
@@ -47,6 +54,9 @@ struct DecryptTool: Program {
 
     @Flag(help: "Print nothing of a file of any length before its end is verified.")
     var hold = false
+
+    @Flag(help: "Print messages, and keep nothing: as if they had not been opened.")
+    var preview = false
 
     @Flag(help: "Keep no record of opened envelopes: repeats are not noticed.")
     var stateless = false
@@ -76,24 +86,6 @@ struct DecryptTool: Program {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",
                 hint: "encrypt makes both")
-        }
-    }
-}
-
-/// The signers that `--from` demands.
-struct DemandedSigners {
-    let cards: [Card]
-
-    init(_ arguments: [String]) throws { cards = try arguments.map { try Addressee.card($0) } }
-
-    func card(of signer: SessionID) -> Card? { cards.first { $0.id == signer } }
-
-    /// Throws unless `signer` is one of those demanded, or none are.
-    func check(_ signer: SessionID) throws(Failure) {
-        guard cards.isEmpty || card(of: signer) != nil else {
-            throw Failure(
-                .untrusted, "signed by \(signer), which is not the demanded signer",
-                hint: "compare the ids: fingerprint CARD")
         }
     }
 }

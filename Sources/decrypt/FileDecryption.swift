@@ -1,4 +1,5 @@
 import Sotto
+import SottoContacts
 import SottoTool
 
 /// An age file to its plaintext, with the signature inside checked if there is one.
@@ -13,7 +14,8 @@ struct FileDecryption {
         self.tool = tool
         self.input = input
         self.source = source
-        signers = try DemandedSigners(tool.from)
+        signers = try DemandedSigners(
+            tool.from, AddressBook(tool.identity, lockTimeout: tool.lockTimeout))
         identities = { try tool.identity.loadAll() }
     }
 
@@ -75,7 +77,7 @@ struct FileDecryption {
             try signers.check(signer)
             content = signed
             verified = (signer, signed.audience)
-        } else if !signers.cards.isEmpty {
+        } else if !signers.all.isEmpty {
             throw Failure(
                 .authentication, "the file is not signed, and --from demands a signer")
         }
@@ -98,7 +100,8 @@ struct FileDecryption {
     }
 
     private func say(_ signer: SessionID, _ audience: [UInt8]) {
-        let name = signers.card(of: signer).map { $0.name.isEmpty ? "" : " (\($0.name))" } ?? ""
+        let found = signers.find(signer).map { $0.name }
+        let name = found.map { $0 == signer.description ? "" : " (\($0))" } ?? ""
         let anyone = audience == SignedStream.anyone ? ", for anyone" : ""
         Terminal.say("decrypt: signed by \(signer)\(name)\(anyone)")
     }

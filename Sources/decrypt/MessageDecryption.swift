@@ -1,19 +1,21 @@
 import Sotto
+import SottoContacts
 import SottoState
 import SottoTool
 
 /// Envelopes to message records, one a line.
 ///
-/// What was opened is recorded, in one transaction for all lines that are at hand, before it is printed; an
-/// envelope that was opened before prints its record again, with `"seen":true`.
+/// All lines that are at hand are opened in one transaction: the steps of their sessions, what they say, and that
+/// their place in the inbox is done with. Only then are they printed. An envelope that was opened before prints
+/// its record again, with `"seen":true`.
 struct MessageDecryption {
     private let identity: Identity
     private let store: IdentityStore?
-    private let signers: DemandedSigners
-    private let printsText: Bool
+    private let isPreview: Bool
+    private let judge: SenderJudgement
     private let output: Output
+    private let printer: MessagePrinter
     private let source: any ByteSource
-    private let printsWhole: Bool
 
     /// The longest line that is read: an envelope that a relay takes, with room to spare.
     private static let lineLimit = 1 << 20
@@ -21,141 +23,210 @@ struct MessageDecryption {
     private static let batchSize = 512
 
     init(tool: DecryptTool, input: Input, source: any ByteSource) throws {
-        identity = try tool.identity.load()
-        signers = try DemandedSigners(tool.from)
-        printsText = tool.text
+        let book = AddressBook(tool.identity, lockTimeout: tool.lockTimeout)
+        identity = try book.identity()
+        judge = SenderJudgement(signers: try DemandedSigners(tool.from, book), policy: tool.trust)
         output = try Output(path: tool.output, content: .text, inputs: [input])
-        printsWhole = output.isFile
+        printer = MessagePrinter(output: output, printsText: tool.text, quiet: tool.quiet)
         self.source = source
-        store =
-            tool.stateless
-            ? nil
-            : try IdentityStore(
+        isPreview = tool.preview
+        if tool.stateless {
+            store = nil
+        } else if tool.preview {
+            store = try book.store()
+        } else {
+            store = try IdentityStore(
                 directory: .standard(), identity: identity, lockTimeout: tool.lockTimeout)
+        }
     }
 
-    /// What a line became: a record to print, perhaps to be kept first, or a failure.
+    /// What a line is before it is opened.
+    private enum Line {
+        case envelope(Envelope, bytes: [UInt8])
+        case failed(Failure, id: String?)
+    }
+
+    /// What became of a line.
     private enum Result {
-        case opened(Message, id: String, digest: [UInt8])
-        case seen(Message)
+        case message(Message, seen: Bool)
+        case request(Envelope, from: SessionID)
+        /// From somebody who is blocked.
+        case dropped
         case failed(Failure, id: String?)
     }
 
     func run() throws {
         var lines = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome()
-        var batch: [(line: Int, result: Result)] = []
+        var batch: [(number: Int, line: Line)] = []
+        var printed: [String] = []
         while let line = try lines.next() {
-            if let result = try read(line) { batch.append((lines.number, result)) }
+            if let read = try Self.read(line) { batch.append((lines.number, read)) }
             if batch.count == Self.batchSize || lines.mustWait {
-                try put(batch, &outcome)
+                try process(batch, &outcome, &printed)
                 batch.removeAll()
             }
         }
-        try put(batch, &outcome)
-        if printsWhole, let failure = outcome.failure { throw failure }
+        try process(batch, &outcome, &printed)
+        // A file in which there would be nothing but failures does not appear.
+        if output.isFile, !outcome.hasSucceeded, let failure = outcome.failure { throw failure }
         try output.finish()
+        try store?.finish(printed)
         try outcome.end(tool: DecryptTool.toolName)
     }
 
-    private func read(_ line: LineReader.Line) throws -> Result? {
+    private static func read(_ line: LineReader.Line) throws -> Line? {
         guard case .line(let bytes) = line else {
             return .failed(
-                Failure(.malformed, "the line is longer than \(Self.lineLimit) bytes"), id: nil)
+                Failure(.malformed, "the line is longer than \(lineLimit) bytes"), id: nil)
         }
-        if bytes.allSatisfy({ $0 <= 0x20 }) { return nil }
+        if bytes.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { return nil }
         var id: String?
         do {
             let record = try JSON.object(parsing: bytes)
             id = record["id"]?.string
             if let failure = Failure(errorRecord: record) { return .failed(failure, id: id) }
-            return try open(record)
+            return .envelope(try Envelope(record: record), bytes: bytes)
         } catch {
-            // A line's own failure; one of the state or the disk ends the whole work.
-            guard !(error is StateError), let failure = (error as? Failure) ?? Failure(core: error)
-            else { throw error }
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             return .failed(failure, id: id)
         }
     }
 
-    private func open(_ record: JSONObject) throws -> Result {
-        let envelope = try Envelope(record: record)
-        let digest = sha256(JSON.object(record).canonical())
-        let earlier = try store?.opened(id: envelope.id, digest: digest) ?? .new
-        if case .same(let record) = earlier {
-            let message = try Self.message(kept: record)
-            try signers.check(message.from)
-            return .seen(message)
+    /// Opens a batch, prints it, and lets the inbox go of what was printed.
+    private func process(
+        _ batch: [(number: Int, line: Line)], _ outcome: inout LineOutcome,
+        _ printed: inout [String]
+    ) throws {
+        guard !batch.isEmpty else { return }
+        let results: [Result]
+        if let store {
+            var done: [String] = []
+            let work: (StateTransaction) throws -> [Result] = { transaction in
+                try batch.map { try self.open($0.line, transaction, &done) }
+            }
+            results = try isPreview ? store.preview(work) : store.transaction(work)
+            printed += done
+        } else {
+            results = try batch.map { try openAlone($0.line) }
         }
-        let message = try Sealed.open(envelope, with: identity)
-        try signers.check(message.from)
+        for ((number, _), result) in zip(batch, results) {
+            switch result {
+            case .message(let message, let seen):
+                outcome.succeeded()
+                try printer.print(message, seen: seen)
+            case .request(let envelope, let sender):
+                outcome.succeeded()
+                try printer.print(requestOf: envelope, from: sender)
+            case .dropped: outcome.succeeded()
+            case .failed(let failure, let id):
+                try printer.print(error: outcome.failed(failure, line: number, id: id))
+            }
+        }
+        if !output.isFile {
+            try output.flush()
+            try store?.finish(printed)
+            printed.removeAll()
+        }
+    }
+
+    // MARK: Opening
+
+    private func openAlone(_ line: Line) throws -> Result {
+        guard case .envelope(let envelope, _) = line else { return try Self.unopened(line) }
+        return try Self.caught(envelope.id) {
+            guard envelope.suite == .sealed else {
+                throw Failure(
+                    .usage, "a message of a session needs the state",
+                    hint: "leave out --stateless")
+            }
+            var message = try Sealed.open(envelope, with: identity)
+            guard case .welcome = try judge.judge(&message, contact: nil, hasContacts: false)
+            else { return .dropped }
+            return .message(message, seen: false)
+        }
+    }
+
+    private static func unopened(_ line: Line) throws -> Result {
+        guard case .failed(let failure, let id) = line else {
+            throw Failure(.bug, "an envelope was not opened")
+        }
+        return .failed(failure, id: id)
+    }
+
+    /// A line's own failure is its result; one of the state ends the whole work.
+    private static func caught(_ id: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as StateError {
+            throw error
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            return .failed(failure, id: id)
+        }
+    }
+
+    private func open(
+        _ line: Line, _ transaction: StateTransaction, _ printed: inout [String]
+    ) throws -> Result {
+        guard case .envelope(let envelope, let bytes) = line else { return try Self.unopened(line) }
+        let result = try Self.caught(envelope.id) {
+            try open(envelope, bytes, transaction)
+        }
+        guard !isPreview, Self.isFinal(result),
+            try transaction.markOpened(id: envelope.id, envelope: bytes)
+        else { return result }
+        printed.append(envelope.id)
+        return result
+    }
+
+    private func open(
+        _ envelope: Envelope, _ bytes: [UInt8], _ transaction: StateTransaction
+    ) throws -> Result {
+        let digest = envelope.digest
+        let earlier = try transaction.opened(id: envelope.id, digest: digest)
+        if case .same(let record) = earlier {
+            guard var message = Message(record: try JSON.object(parsing: record)) else {
+                throw StateError.damaged(path: "the record of an opened message")
+            }
+            let contact = try transaction.contact(id: message.from)
+            return try judge.judge(&message, contact: contact, hasContacts: false) == .blocked
+                ? .dropped : .message(message, seen: true)
+        }
+        let step = try transaction.open(envelope)
+        var message = step.message
+        let sender = message.from
+        let verdict = try judge.judge(
+            &message, contact: try transaction.contact(id: sender),
+            hasContacts: try transaction.hasContacts())
         if case .different = earlier {
             throw Failure(.replay, "an envelope of this id was opened before, with other content")
         }
-        return .opened(message, id: envelope.id, digest: digest)
-    }
-
-    private static func message(kept record: [UInt8]) throws -> Message {
-        guard let message = Message(record: try JSON.object(parsing: record)) else {
-            throw Failure(.ioError, "a record in the state is damaged")
-        }
-        return message
-    }
-
-    private func put(_ batch: [(line: Int, result: Result)], _ outcome: inout LineOutcome) throws {
-        let fresh = batch.compactMap { entry -> (id: String, digest: [UInt8], record: [UInt8])? in
-            guard case .opened(let message, let id, let digest) = entry.result else { return nil }
-            return (id, digest, message.record.serialized())
-        }
-        var kept = try store?.recordOpened(fresh)[...]
-        for (line, result) in batch {
-            switch result {
-            case .failed(let failure, let id):
-                let record = outcome.failed(failure, line: line, id: id)
-                if !printsText { try output.writeRecord(record) }
-            case .seen(let message): try put(message, seen: true, &outcome)
-            case .opened(let message, let id, _):
-                switch kept?.popFirst() ?? .new {
-                case .new: try put(message, seen: false, &outcome)
-                // Another process, or an earlier line, was first.
-                case .same(let record):
-                    try put(Self.message(kept: record), seen: true, &outcome)
-                case .different:
-                    let failure = Failure(
-                        .replay, "an envelope of this id was opened before, with other content")
-                    let record = outcome.failed(failure, line: line, id: id)
-                    if !printsText { try output.writeRecord(record) }
-                }
+        if isPreview { return verdict == .blocked ? .dropped : .message(message, seen: false) }
+        switch verdict {
+        case .blocked: return .dropped
+        case .stranger:
+            guard try transaction.request(bytes, id: envelope.id, from: sender) else {
+                throw Failure(
+                    .untrusted, "from somebody who is no contact, and too many such wait already",
+                    hint: "contact requests lists them; contact block or accept empties the list")
             }
+            return .request(envelope, from: sender)
+        case .welcome:
+            try transaction.keep(step)
+            try transaction.recordOpened(
+                id: envelope.id, digest: digest, record: message.record.serialized())
+            try transaction.forgetRequest(id: envelope.id)
+            return .message(message, seen: false)
         }
-        if !printsWhole { try output.flush() }
     }
 
-    /// Prints a message. What is said of its sender is what the cards say now, also of one seen before.
-    private func put(
-        _ message: Message, seen: Bool, _ outcome: inout LineOutcome
-    ) throws {
-        outcome.succeeded()
-        var message = message
-        if let card = signers.card(of: message.from) {
-            message.name = card.name.isEmpty ? nil : card.name
-            message.trust = .trusted
-        }
-        var record = message.record
-        if seen { record["seen"] = .bool(true) }
-        guard printsText else {
-            try output.writeRecord(record)
-            return
-        }
-        let body = message.body
-        if let text = body["text"]?.string {
-            try output.writeText(text + "\n")
-        } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {
-            if output.isTerminal {
-                try output.writeText("[\(data.count) bytes that are not text]\n")
-            } else {
-                try output.write(data)
-            }
+    /// Whether decrypting the same envelope again could not come to anything else.
+    private static func isFinal(_ result: Result) -> Bool {
+        switch result {
+        case .message, .request, .dropped: true
+        case .failed(let failure, _):
+            [.malformed, .authentication, .replay].contains(failure.status)
         }
     }
 }

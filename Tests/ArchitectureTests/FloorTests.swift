@@ -8,7 +8,7 @@ struct FloorTests {
         "CSodium": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0, "CPostgres": 0,
         "Sotto": 1,
         "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
-        "SottoClient": 3, "SottoServer": 3,
+        "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3,
     ]
 
     /// Who alone may import a module that is somebody's implementation.

@@ -15,22 +15,29 @@ public struct PreKeyPublication: Sendable, Equatable {
     public let pqSignedPreKey: PreKeyBundle.SignedPreKey?
     /// One-time prekeys in the order of their numbers; may be empty.
     public let oneTimePreKeys: [PreKeyBundle.PreKey]
-    /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimePreKeys","sig"}`.
+    /// The lowest number of a one-time prekey whose secret the owner still has: what a relay keeps below it is
+    /// of no use. An owner who lost their state begins above all earlier numbers.
+    public let oneTimeFrom: UInt32
+    /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimeFrom",
+    /// "oneTimePreKeys","sig"}`.
     public let record: JSONObject
 
     /// Signs a publication.
     public init(
         by identity: Identity, signedPreKey: PreKeyBundle.SignedPreKey,
-        pqSignedPreKey: PreKeyBundle.SignedPreKey?, oneTimePreKeys: [PreKeyBundle.PreKey]
+        pqSignedPreKey: PreKeyBundle.SignedPreKey?, oneTimePreKeys: [PreKeyBundle.PreKey],
+        oneTimeFrom: UInt32 = 0
     ) {
         owner = identity.id
         self.signedPreKey = signedPreKey
         self.pqSignedPreKey = pqSignedPreKey
         self.oneTimePreKeys = oneTimePreKeys
+        self.oneTimeFrom = oneTimeFrom
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("prekeys")), ("id", .string(owner.description)),
             ("signedPreKey", .object(signedPreKey.object)),
             ("pqSignedPreKey", (pqSignedPreKey?.object).map { .object($0) }),
+            ("oneTimeFrom", .integer(Int64(oneTimeFrom))),
             ("oneTimePreKeys", .array(oneTimePreKeys.map { .object($0.object) })),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
@@ -52,7 +59,12 @@ public struct PreKeyPublication: Sendable, Equatable {
         let keys = list.compactMap { $0.object.flatMap { PreKeyBundle.PreKey($0, count: 32) } }
         guard keys.count == list.count, zip(keys, keys.dropFirst()).allSatisfy({ $0.id < $1.id })
         else { throw .member("oneTimePreKeys") }
+        guard
+            let from = record["oneTimeFrom"]?.integer.flatMap({ UInt32(exactly: $0) }),
+            keys.first.map({ $0.id >= from }) ?? true
+        else { throw .member("oneTimeFrom") }
         self.owner = owner
+        oneTimeFrom = from
         signedPreKey = try PreKeyBundle.signedPreKey(record)
         pqSignedPreKey = try PreKeyBundle.pqSignedPreKey(record)
         oneTimePreKeys = keys

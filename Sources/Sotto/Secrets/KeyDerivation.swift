@@ -41,3 +41,13 @@ extension SecretBytes {
         }
     }
 }
+
+/// BLAKE2b-128 under a key of 32 bytes: 16 bytes that stand for `bytes` and tell nothing of them.
+public func keyedHash(_ bytes: [UInt8], key: borrowing SecretBytes) -> [UInt8] {
+    Sodium.start()
+    var hash = [UInt8](repeating: 0, count: 16)
+    _ = key.withPointer {
+        crypto_generichash(&hash, hash.count, bytes, UInt64(bytes.count), $0, key.count)
+    }
+    return hash
+}

@@ -1,0 +1,135 @@
+public import Sotto
+public import SottoState
+public import SottoTool
+
+/// Somebody whom an argument names, and what is known of them.
+public struct Correspondent: Sendable {
+    /// Whose key it is.
+    public let id: SessionID
+    /// The card to encrypt to: that of the argument, or the contact's. `nil` for a contact without one.
+    public let card: Card?
+    /// The contact of that id.
+    public let contact: Contact?
+
+    /// What to call them: the contact's name, the card's, or the id.
+    public var name: String {
+        if let contact, !contact.name.isEmpty { return contact.name }
+        if let card, !card.name.isEmpty { return card.name }
+        return id.description
+    }
+
+    /// How far their key is trusted; `isGiven` says whether the card came with the command line, which trusts it.
+    public var trust: Message.Trust { contact?.trust ?? .unverified }
+
+    /// Somebody of these parts.
+    public init(id: SessionID, card: Card?, contact: Contact?) {
+        self.id = id
+        self.card = card
+        self.contact = contact
+    }
+}
+
+/// The address book, as the tools use it: names stand wherever a card does.
+///
+/// It is opened when a name is first looked up: a card file needs no identity.
+public final class AddressBook {
+    private let options: IdentityOptions
+    private let lockTimeout: Double
+    private let loaded: Lazily<Identity>
+    private let opened: Lazily<IdentityStore?>
+
+    /// The address book of the identity that the options name.
+    public init(_ options: IdentityOptions, lockTimeout: Double) {
+        self.options = options
+        self.lockTimeout = lockTimeout
+        let loaded = Lazily { try options.load() }
+        self.loaded = loaded
+        opened = Lazily {
+            try IdentityStore.existing(
+                in: .standard(), identity: loaded.get(), lockTimeout: lockTimeout)
+        }
+    }
+
+    /// The identity, read once.
+    public func identity() throws -> Identity { try loaded.get() }
+
+    /// The identity's state; `nil` where there is none yet.
+    public func store() throws -> IdentityStore? { try opened.get() }
+
+    /// Whom `argument` names: a `sotto:` URI, a card file, or a contact.
+    ///
+    /// A file that is there is taken, unless a contact has that very name too. Throws a failure for a bare age
+    /// recipient, for a beginning that fits several contacts, and where nothing fits.
+    public func find(_ argument: String) throws -> Correspondent {
+        if Addressee.isWritten(argument) { return try known(Addressee.card(argument)) }
+        let isFile = Addressee.isFile(argument)
+        if !argument.contains("/"), argument != "-", !isFile || loaded.isReady {
+            let found = try lookUp(argument)
+            if isFile, let found, found.name.lowercased() == argument.lowercased() {
+                throw Failure(
+                    .usage, "\(argument) is a contact and a file",
+                    hint: "say ./\(argument) or the id")
+            }
+            if !isFile, let found {
+                return Correspondent(id: found.id, card: found.card, contact: found)
+            }
+        }
+        if !isFile, argument != "-", !argument.contains("/") {
+            throw Failure(
+                .noInput, "\(argument) is no file and no contact",
+                hint: "contact list shows the contacts; a card is a file or a sotto: URI")
+        }
+        return try known(Addressee.card(argument))
+    }
+
+    /// Whom `argument` names, as the recipient of a file: also a bare `age1…`.
+    public func addressee(_ argument: String) throws -> Addressee {
+        if Addressee.isWritten(argument) || Addressee.isFile(argument) || argument == "-"
+            || argument.contains("/")
+        {
+            return try Addressee.find(argument)
+        }
+        let found = try find(argument)
+        guard let card = found.card else {
+            throw Failure(
+                .noKey, "there is no card of \(found.name)", hint: "add it: contact add CARD")
+        }
+        return .card(card)
+    }
+
+    /// The contact that a name, an id or the beginning of one means.
+    public func lookUp(_ text: String) throws -> Contact? {
+        guard let store = try store() else { return nil }
+        switch try store.resolve(text) {
+        case .found(let contact): return contact
+        case .unknown: return nil
+        case .ambiguous(let names):
+            let shown = names.prefix(8).joined(separator: ", ") + (names.count > 8 ? ", …" : "")
+            throw Failure(
+                .usage, "\(text) fits several contacts: \(shown)", hint: "write more of it")
+        }
+    }
+
+    /// A card, and the contact of its id if the identity has been read already.
+    private func known(_ card: Card) throws -> Correspondent {
+        let contact = loaded.isReady ? try store()?.contact(id: card.id) : nil
+        return Correspondent(id: card.id, card: card, contact: contact)
+    }
+}
+
+/// A value that is made when it is first needed.
+private final class Lazily<Value> {
+    private let make: () throws -> Value
+    private var value: Value?
+
+    init(_ make: @escaping () throws -> Value) { self.make = make }
+
+    var isReady: Bool { value != nil }
+
+    func get() throws -> Value {
+        if let value { return value }
+        let made = try make()
+        value = made
+        return made
+    }
+}

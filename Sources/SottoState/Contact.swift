@@ -1,0 +1,96 @@
+public import Sotto
+
+/// Somebody in the address book, under a name of ours.
+public struct Contact: Sendable, Equatable {
+    /// What we call them; empty for one who was only blocked. Unique without regard to case.
+    public var name: String
+    /// Whose key it is.
+    public var id: SessionID
+    /// Their card; `nil` while only messages of theirs are known.
+    public var card: Card?
+    /// ``Message/Trust/trusted`` since their key was first taken, ``Message/Trust/verified`` since it was compared.
+    public var trust: Message.Trust
+    /// Whether what they send is dropped.
+    public var isBlocked = false
+    /// The suite that was asked for; `nil` leaves it to what there is.
+    public var suite: Suite?
+    /// Another key that came under this name and was not accepted. Nothing is sent while it is here.
+    public var changed: Card?
+    /// When they were added.
+    public let added: Timestamp
+
+    /// The longest name, in bytes.
+    public static let nameLimit = 128
+
+    /// A contact, as it is when it is added.
+    public init(
+        name: String, id: SessionID, card: Card?, trust: Message.Trust = .trusted,
+        added: Timestamp = .now()
+    ) {
+        self.name = name
+        self.id = id
+        self.card = card
+        self.trust = trust
+        self.added = added
+    }
+
+    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","card","changed"}`.
+    /// A card that came as a URI is a string in it.
+    public var record: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
+            ("id", .string(id.description)), ("trust", .string(trust.rawValue)),
+            ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
+            ("added", .string(added.description)), ("card", card.map(Self.json)),
+            ("changed", changed.map(Self.json)),
+        ])
+    }
+
+    /// Reads a record; `nil` for one that is not of its form, or whose card's signature is wrong.
+    public init?(record: JSONObject) {
+        guard record["type"]?.string == "contact-entry", record["v"] == .integer(1),
+            let name = record["name"]?.string, name.utf8.count <= Self.nameLimit,
+            let id = record["id"]?.string.flatMap({ SessionID($0) }),
+            let trust = record["trust"]?.string.flatMap({ Message.Trust(rawValue: $0) }),
+            let added = record["added"]?.string.flatMap({ Timestamp($0) })
+        else { return nil }
+        self.init(name: name, id: id, card: nil, trust: trust, added: added)
+        isBlocked = record["blocked"]?.bool ?? false
+        if let text = record["suite"] {
+            guard let suite = text.string.flatMap({ Suite(rawValue: $0) }) else { return nil }
+            self.suite = suite
+        }
+        if let value = record["card"] {
+            guard let card = Self.card(value), card.id == id else { return nil }
+            self.card = card
+        }
+        if let value = record["changed"] {
+            guard let card = Self.card(value) else { return nil }
+            changed = card
+        }
+    }
+
+    private static func json(_ card: Card) -> JSON {
+        card.record.map { .object($0) } ?? .string(card.uri.text)
+    }
+
+    private static func card(_ value: JSON) -> Card? {
+        switch value {
+        case .object(let record): try? Card(record: record)
+        case .string(let text): (try? ContactURI(text)).map { Card(uri: $0) }
+        default: nil
+        }
+    }
+
+    /// Whether another card of the same id says the same of its keys. The signature on a card vouches for what
+    /// is in it; what vouched for a URI was how it came.
+    public func agrees(with card: Card) -> Bool {
+        guard card.id == id else { return false }
+        guard let own = self.card else { return true }
+        return own.age == card.age
+            && (own.hybrid == nil || card.hybrid == nil || own.hybrid == card.hybrid)
+    }
+
+    /// Whether two contacts are the same in all that is kept.
+    public static func == (a: Contact, b: Contact) -> Bool { a.record == b.record }
+}

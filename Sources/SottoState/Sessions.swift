@@ -1,0 +1,292 @@
+public import Sotto
+
+/// A session as it is kept.
+struct SessionSlot {
+    /// The row; `nil` for one that is not written yet.
+    var number: Int64?
+    var session: PeerSession
+    /// Grows with each message received: the session with the highest sends.
+    var used: Int64
+    var isChanged = false
+}
+
+/// Why there is no session to work with.
+public enum SessionError: Error, Sendable, Equatable {
+    /// We have no session with the peer, nor a bundle to begin one.
+    case nothingToSendWith(SessionID)
+    /// A message of a session that is not known here.
+    case unknownSession
+    /// A message that begins a session with prekeys that are not here, or no longer.
+    case preKeyGone
+    /// A message that begins a session which began before, and is forgotten.
+    case begunBefore
+    /// The envelope does not say who sent it.
+    case noSender
+    /// The bundle has no post-quantum prekey, and its owner's card has such a key.
+    case notPostQuantum
+    /// The bundle has no one-time prekey, and one was asked for.
+    case noOneTimePreKey
+    /// The bundle is not of the one it was given for.
+    case otherOwner
+}
+
+/// Sessions: what the ratchet needs to be kept, and nothing used twice.
+extension StateTransaction {
+    /// The most sessions with one peer; the least recently used beyond are let go.
+    private static let sessionsPerPeer = 8
+
+    // MARK: Sending
+
+    /// How a message to a peer can be sent by the suite `ratchet`.
+    public enum Sending: Sendable, Equatable {
+        /// A session is there.
+        case session
+        /// One begins, with this bundle of theirs.
+        case begins(PreKeyBundle)
+    }
+
+    /// Whether there is a session with a peer.
+    public func hasSession(with peer: SessionID) throws(StateError) -> Bool {
+        try !slots(peer).isEmpty
+    }
+
+    /// Begins a session from a bundle and lets go of the bundle that was kept, so that it begins no second one.
+    public func begin(with bundle: PreKeyBundle) throws -> PeerSession.Origin {
+        let session = try PeerSession(by: owner, with: bundle)
+        try add(session)
+        try forgetBundle(of: bundle.owner)
+        return session.origin
+    }
+
+    /// Encrypts a message to a peer with whom there is a session. Nobody sees the envelope before the
+    /// transaction has ended.
+    public func seal(
+        body: JSONObject, extra: [(name: String, value: JSON)], to peer: SessionID,
+        time: Timestamp
+    ) throws -> Envelope {
+        var slots = try slots(peer)
+        // One that cannot send yet is only the responder's before its first message; it is never kept.
+        guard let place = slots.indices.first else {
+            throw SessionError.nothingToSendWith(peer)
+        }
+        let envelope = try slots[place].session.seal(
+            body: body, extra: extra, from: owner, time: time)
+        slots[place].isChanged = true
+        sessions[peer] = slots
+        return envelope
+    }
+
+    // MARK: Receiving
+
+    /// A message that was opened, and what its opening changes.
+    public struct Step {
+        /// The message; what is known of its sender, the contacts tell.
+        public let message: Message
+        fileprivate var slot: SessionSlot?
+        fileprivate var begun: Opening?
+    }
+
+    /// Opens an envelope and changes nothing; ``keep(_:)`` does.
+    public func open(_ envelope: Envelope) throws -> Step {
+        guard envelope.to == owner.id else { throw SealedError.notForUs }
+        switch envelope.suite {
+        case .sealed:
+            return Step(message: try Sealed.open(envelope, with: owner))
+        case .ratchet:
+            guard let peer = envelope.from else { throw SessionError.noSender }
+            let opening = try PeerSession.opening(in: envelope)
+            if let opening {
+                guard opening.identityKey == peer.publicKey else {
+                    throw RatchetError.authentication
+                }
+                if let slot = try slots(peer).first(where: { $0.session.tag == opening.tag }) {
+                    return try step(slot, envelope)
+                }
+                return try accept(opening, envelope)
+            }
+            return try openInAny(of: try slots(peer), envelope)
+        }
+    }
+
+    private func step(_ slot: SessionSlot, _ envelope: Envelope) throws -> Step {
+        var slot = slot
+        let message = try slot.session.open(envelope)
+        slot.isChanged = true
+        return Step(message: message, slot: slot)
+    }
+
+    private func openInAny(of slots: [SessionSlot], _ envelope: Envelope) throws -> Step {
+        guard !slots.isEmpty else { throw SessionError.unknownSession }
+        var failure: (any Error)?
+        for slot in slots {
+            do {
+                return try step(slot, envelope)
+            } catch RatchetError.authentication {
+                failure = failure ?? RatchetError.authentication
+            } catch let error as RatchetError {
+                // A key that was used is told by the session that it was of.
+                failure = error
+            }
+        }
+        throw failure ?? RatchetError.authentication
+    }
+
+    private func accept(_ opening: Opening, _ envelope: Envelope) throws -> Step {
+        guard try !hasBegun(opening.tag) else { throw SessionError.begunBefore }
+        let session = try PeerSession(
+            by: owner, accepting: opening, with: try secrets(for: opening))
+        var step = try step(SessionSlot(session: session, used: 0), envelope)
+        step.begun = opening
+        return step
+    }
+
+    private func secrets(for opening: Opening) throws -> PeerSession.PreKeys {
+        func find(_ kind: SecretPreKey.Kind, _ id: UInt32?) throws -> SecretPreKey? {
+            guard let id else { return nil }
+            guard let key = try secretPreKey(kind, id) else { throw SessionError.preKeyGone }
+            return key
+        }
+        guard let signed = try find(.signed, opening.signedPreKeyID) else {
+            throw SessionError.preKeyGone
+        }
+        return PeerSession.PreKeys(
+            signed: signed, postQuantum: try find(.postQuantum, opening.kem?.preKeyID),
+            oneTime: try find(.oneTime, opening.oneTimePreKeyID))
+    }
+
+    /// Keeps what opening a message changed: the session's step, and for the first message of a session that its
+    /// one-time prekey is gone.
+    public func keep(_ step: Step) throws(StateError) {
+        guard var slot = step.slot else { return }
+        let peer = slot.session.peer
+        var all = try slots(peer)
+        slot.used = (all.map(\.used).max() ?? 0) + 1
+        if let opening = step.begun {
+            try markBegun(opening)
+            if let id = opening.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
+            all.insert(slot, at: 0)
+        } else if let place = all.firstIndex(where: { $0.session.tag == slot.session.tag }) {
+            all.remove(at: place)
+            all.insert(slot, at: 0)
+        }
+        sessions[peer] = all
+    }
+
+    // MARK: Storage
+
+    private func add(_ session: PeerSession) throws(StateError) {
+        var all = try slots(session.peer)
+        let used = (all.map(\.used).max() ?? 0) + 1
+        all.insert(SessionSlot(session: session, used: used, isChanged: true), at: 0)
+        sessions[session.peer] = all
+    }
+
+    /// The sessions with a peer, the one last used first.
+    private func slots(_ peer: SessionID) throws(StateError) -> [SessionSlot] {
+        if let known = sessions[peer] { return known }
+        let select = try connection.statement(
+            "SELECT number, tag, used, sealed FROM session WHERE peer = ? ORDER BY used DESC")
+        defer { select.reset() }
+        select.bind(1, store.mark(peer))
+        var found: [SessionSlot] = []
+        while try select.step() {
+            var bytes = try store.unseal(select.bytes(3), .session(tag: select.bytes(1)))
+            defer { wipe(&bytes) }
+            guard let session = PeerSession(encoded: bytes), session.peer == peer else {
+                throw .unsealable(path: store.database.path)
+            }
+            found.append(
+                SessionSlot(number: select.integer(0), session: session, used: select.integer(2)))
+        }
+        sessions[peer] = found
+        return found
+    }
+
+    /// Writes the sessions that changed; the transaction's last act.
+    func writeSessions() throws(StateError) {
+        for (peer, slots) in sessions {
+            for slot in slots.prefix(Self.sessionsPerPeer) where slot.isChanged {
+                var bytes = slot.session.encoded()
+                defer { wipe(&bytes) }
+                let sealed = store.seal(bytes, .session(tag: slot.session.tag))
+                let write = try connection.statement(
+                    """
+                    INSERT INTO session (number, peer, tag, used, sealed) VALUES (?, ?, ?, ?, ?)
+                    ON CONFLICT (number) DO UPDATE SET used = excluded.used, sealed = excluded.sealed
+                    """)
+                if let number = slot.number { write.bind(1, number) } else { write.bindNull(1) }
+                write.bind(2, store.mark(peer))
+                write.bind(3, slot.session.tag)
+                write.bind(4, slot.used)
+                write.bind(5, sealed)
+                try write.run()
+            }
+            for slot in slots.dropFirst(Self.sessionsPerPeer) {
+                guard let number = slot.number else { continue }
+                let delete = try connection.statement("DELETE FROM session WHERE number = ?")
+                delete.bind(1, number)
+                try delete.run()
+            }
+        }
+        sessions = [:]
+    }
+
+    private func hasBegun(_ tag: [UInt8]) throws(StateError) -> Bool {
+        let select = try connection.statement("SELECT 1 FROM begun WHERE tag = ?")
+        defer { select.reset() }
+        select.bind(1, tag)
+        return try select.step()
+    }
+
+    /// Remembers for as long as the signed prekey lives that a session began, so that its first message, which
+    /// without a one-time prekey could be opened again and again, is opened once.
+    private func markBegun(_ opening: Opening) throws(StateError) {
+        let insert = try connection.statement("INSERT INTO begun (tag, prekey) VALUES (?, ?)")
+        insert.bind(1, opening.tag)
+        insert.bind(2, Int64(opening.signedPreKeyID))
+        try insert.run()
+    }
+}
+
+extension SessionError: ReportableError {
+    /// What went wrong.
+    public var message: String {
+        switch self {
+        case .nothingToSendWith: "there is no session with the recipient, and no bundle of theirs"
+        case .unknownSession: "a message of a session that is not here"
+        case .preKeyGone: "a message that begins a session with a prekey that is not here"
+        case .begunBefore: "a message of a session that began before and was let go"
+        case .noSender: "the envelope does not say who sent it, as its suite needs"
+        case .notPostQuantum: "the bundle has no post-quantum prekey, and its owner's card has one"
+        case .noOneTimePreKey: "the bundle has no one-time prekey"
+        case .otherOwner: "the bundle is somebody else's"
+        }
+    }
+
+    /// What to do about it.
+    public var hint: String? {
+        switch self {
+        case .nothingToSendWith(let peer):
+            "get one: recv --bundle \(peer), or encrypt with --bundle FILE"
+        case .unknownSession:
+            "this state is new or from a backup; send them something, or ask them for a new session"
+        case .preKeyGone:
+            "a repeat, or this state is new or from a backup; publish anew: keygen prekeys | send"
+        case .begunBefore: nil
+        case .noSender: nil
+        case .notPostQuantum: "somebody may have taken it out; --classic goes on without"
+        case .noOneTimePreKey: "try later, or go on without --require-opk"
+        case .otherOwner: nil
+        }
+    }
+
+    /// The number of the exit status.
+    public var status: Int32 {
+        switch self {
+        case .nothingToSendWith, .unknownSession, .preKeyGone, .noOneTimePreKey: 10
+        case .begunBefore: 13
+        case .noSender: 65
+        case .notPostQuantum, .otherOwner: 12
+        }
+    }
+}

@@ -1,0 +1,58 @@
+public import Sotto
+
+/// Work on an identity's state: one transaction, durable when it ends, and without a trace when it throws.
+///
+/// Messages are opened and sealed as values first; what is to be kept of them is kept with a call of its own, so that a
+/// message that is refused changes nothing.
+public final class StateTransaction {
+    let store: IdentityStore
+    let connection: Connection
+    var sessions: [SessionID: [SessionSlot]] = [:]
+    var contacts: [SessionID: Contact?] = [:]
+
+    init(store: IdentityStore, connection: Connection) {
+        self.store = store
+        self.connection = connection
+    }
+
+    /// Whose state it is.
+    public var owner: Identity { store.owner }
+}
+
+extension IdentityStore {
+    /// Runs `body` in one transaction. Another process that writes is waited for first.
+    public func transaction<T>(_ body: (StateTransaction) throws -> T) throws -> T {
+        try database.work { connection in
+            let transaction = StateTransaction(store: self, connection: connection)
+            let value = try body(transaction)
+            try transaction.writeSessions()
+            return value
+        }
+    }
+
+    /// Runs `body` and keeps nothing of it.
+    public func preview<T>(_ body: (StateTransaction) throws -> T) throws -> T {
+        try database.view { connection in
+            try body(StateTransaction(store: self, connection: connection))
+        }
+    }
+}
+
+// MARK: What was opened
+
+extension StateTransaction {
+    /// What was printed before for an envelope id. `digest` is ``Envelope/digest``.
+    public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
+        try store.opened(connection, id, digest)
+    }
+
+    /// Records that an envelope was opened and what is printed for it. Nothing is recorded yet for its id.
+    public func recordOpened(id: String, digest: [UInt8], record: [UInt8]) throws(StateError) {
+        let insert = try connection.statement(
+            "INSERT INTO opened (id, digest, record) VALUES (?, ?, ?)")
+        insert.bind(1, id)
+        insert.bind(2, digest)
+        insert.bind(3, store.seal(record, .opened(digest: digest)))
+        try insert.run()
+    }
+}

@@ -1,0 +1,71 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// The signers that `--from` demands.
+struct DemandedSigners {
+    let all: [Correspondent]
+
+    init(_ arguments: [String], _ book: AddressBook) throws {
+        all = try arguments.map { try book.find($0) }
+    }
+
+    func find(_ signer: SessionID) -> Correspondent? { all.first { $0.id == signer } }
+
+    /// Throws unless `signer` is one of those demanded, or none are.
+    func check(_ signer: SessionID) throws(Failure) {
+        guard all.isEmpty || find(signer) != nil else {
+            throw Failure(
+                .untrusted, "signed by \(signer), which is not the demanded signer",
+                hint: "compare the ids: fingerprint CARD")
+        }
+    }
+}
+
+/// What is done with a message for its sender's sake.
+struct SenderJudgement {
+    let signers: DemandedSigners
+    /// What `--trust` says.
+    let policy: TrustPolicy?
+
+    enum Verdict {
+        /// It is shown.
+        case welcome
+        /// It waits until somebody decides about its sender.
+        case stranger
+        /// It is dropped.
+        case blocked
+    }
+
+    /// Judges a message and writes on it what is known of its sender.
+    ///
+    /// Without `--trust` and `--from`, strangers are told from others as soon as there are contacts to tell them
+    /// from. Throws a failure with status 12 for a sender who is known and not good enough.
+    func judge(
+        _ message: inout Message, contact: Contact?, hasContacts: Bool
+    ) throws(Failure) -> Verdict {
+        if contact?.isBlocked == true { return .blocked }
+        try signers.check(message.from)
+        message.name = nil
+        message.trust = contact?.trust ?? .unverified
+        if let contact, !contact.name.isEmpty { message.name = contact.name }
+        if let signer = signers.find(message.from) {
+            if message.name == nil, let name = signer.card?.name, !name.isEmpty {
+                message.name = name
+            }
+            if message.trust == .unverified { message.trust = .trusted }
+        }
+        let policy =
+            policy ?? (signers.all.isEmpty && hasContacts ? .firstUse : TrustPolicy.any)
+        switch (policy, message.trust) {
+        case (.any, _), (.firstUse, .trusted), (.firstUse, .verified), (.verified, .verified):
+            return .welcome
+        case (.firstUse, .unverified): return .stranger
+        case (.verified, .unverified), (.verified, .trusted):
+            throw Failure(
+                .untrusted, "the sender's key, \(message.from), has not been verified",
+                hint: "compare it with its owner: contact verify NAME")
+        }
+    }
+}
