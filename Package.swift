@@ -122,7 +122,7 @@ let package = Package(
             name: "SottoServer", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             swiftSettings: strict),
 
-        program("keygen", [], link: fullyStatic),
+        program("keygen", ["SottoState"], link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("decrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("contact", ["SottoState", "SottoContacts"], link: fullyStatic),

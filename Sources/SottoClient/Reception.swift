@@ -43,6 +43,13 @@ public struct Reception {
         public var error: ClientError?
     }
 
+    /// Hands on the envelopes that were put aside because their handling failed too often: those here, and those
+    /// that the relay has. Printed or handled, they are done with.
+    public func runDead(_ handling: Handling) throws -> Ending {
+        var state = Run(plan: self, handling: handling)
+        return try state.runDead()
+    }
+
     /// Receives until there is nothing left to wait for. What `handling` throws ends it at once.
     public func run(_ handling: Handling) throws -> Ending {
         var state = Run(plan: self, handling: handling)
@@ -64,9 +71,10 @@ extension Reception {
         /// A connection that is logged in and subscribed.
         struct Session {
             let link: RelayLink
+            let relay: RelayURL
             let events: EventQueue<RelayLink.Event>
-            /// Pushes that came in the same breath as the answer to `subscribe`.
-            var early: [RelayLink.Event]
+            /// Pushes that came in the same breath as the answer to a request.
+            var early: [RelayLink.Event] = []
             var waitingForAcks = 0
 
             /// The next events, waiting for them if need be.
@@ -107,8 +115,10 @@ extension Reception {
             while !isFull {
                 let before = ending.received + ending.failed
                 do throws(ClientError) {
-                    session = try Session.open(
+                    var opened = try Session.open(
                         plan.relay, identity: plan.identity, group: group, requests: &requests)
+                    try opened.subscribe(&requests)
+                    session = opened
                     backoff.reset()
                 } catch {
                     let delay = backoff.next()
@@ -133,6 +143,61 @@ extension Reception {
                 if !hasProgressed { sleep(seconds: backoff.next()) }
             }
             return ending
+        }
+
+        mutating func runDead() throws -> Ending {
+            let group = RelayLink.makeGroup()
+            do throws(ClientError) {
+                session = try Session.open(
+                    plan.relay, identity: plan.identity, group: group, requests: &requests)
+            } catch {
+                ending.error = error
+            }
+            if let store = plan.store {
+                var number: Int64 = 0
+                while !isFull {
+                    let rows = try store.kept(.dead, after: number, limit: min(left, 256))
+                    guard let last = rows.last else { break }
+                    number = last.number
+                    try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: true)
+                    // In printing, the relay is told before the envelope is printed; here it is kept anyway.
+                    if case .print = handling { acknowledge(rows.map(\.id), .delivered) }
+                }
+            }
+            if session != nil { try takeDeadFromRelay() }
+            finish()
+            return ending
+        }
+
+        /// Dead letters that only the relay has: those of another machine, or of `--stateless`.
+        private mutating func takeDeadFromRelay() throws {
+            var after: Int64 = 0
+            while !isFull {
+                let answer: Response?
+                do throws(ClientError) {
+                    let wanted = min(left, WireLimits.fetchCount)
+                    answer = try session?.ask(
+                        .fetch(max: wanted, after: after, dead: true), &requests)
+                } catch {
+                    ending.error = error
+                    return
+                }
+                guard case .messages(let messages, let more) = answer else { return }
+                var batch: [(id: String, envelope: [UInt8])] = []
+                for delivered in messages {
+                    after = delivered.sequence
+                    guard let record = try? JSON.object(parsing: delivered.envelope),
+                        let envelope = try? AddressedEnvelope(record),
+                        envelope.to == plan.identity.id
+                    else {
+                        ending.error = .notARelay(relay: plan.relay.description)
+                        return
+                    }
+                    batch.append((envelope.id, envelope.bytes))
+                }
+                try take(batch)
+                guard more else { return }
+            }
         }
 
         private func sleep(seconds: Double) {
@@ -301,46 +366,52 @@ extension Reception.Run.Session {
         let link = try result.get()
         var isOpen = false
         defer { if !isOpen { link.close() } }
-        var early: [RelayLink.Event] = []
-
-        func ask(_ request: Request) throws(ClientError) -> Response {
-            requests += 1
-            let requestID = "\(requests)"
-            link.write(request.line(requestID: requestID))
-            while true {
-                let batch = events.take(timeout: 20)
-                if batch.isEmpty { throw .lost(relay: relay.description) }
-                var answer: Response?
-                for event in batch {
-                    switch event {
-                    case .response(let response, requestID): answer = response
-                    case .response(.error(let refusal), nil)
-                    where refusal.reason == Reason.busy.rawValue:
-                        throw .busy(relay: relay.description)
-                    case .closed(let error): throw error
-                    case .response: early.append(event)
-                    }
-                }
-                if let answer { return answer }
-            }
-        }
-
-        guard case .challenge(let nonce, let names) = try ask(.challenge) else {
-            throw .notARelay(relay: relay.description)
-        }
+        var session = Self(link: link, relay: relay, events: events)
+        guard
+            case .challenge(let nonce, let names) = try session.ask(.challenge, &requests)
+        else { throw .notARelay(relay: relay.description) }
         guard names.contains(where: { $0.lowercased() == relay.name }) else {
             throw .otherName(relay: relay.description, names: names)
         }
         let login = Login(key: identity.signingKey, nonce: nonce, relay: relay.name)
-        switch try ask(.login(login)) {
+        switch try session.ask(.login(login), &requests) {
         case .session: break
         case .error: throw .loginRefused(relay: relay.description)
         default: throw .notARelay(relay: relay.description)
         }
-        guard case .subscribed = try ask(.subscribe) else {
+        isOpen = true
+        return session
+    }
+
+    /// Has envelopes pushed.
+    fileprivate mutating func subscribe(_ requests: inout Int) throws(ClientError) {
+        guard case .subscribed = try ask(.subscribe, &requests) else {
             throw .notARelay(relay: relay.description)
         }
-        isOpen = true
-        return Self(link: link, events: events, early: early)
+    }
+
+    /// Asks something and waits for the answer; what comes meanwhile is kept for later.
+    fileprivate mutating func ask(
+        _ request: Request, _ requests: inout Int
+    ) throws(ClientError) -> Response {
+        requests += 1
+        let requestID = "\(requests)"
+        link.write(request.line(requestID: requestID))
+        while true {
+            let batch = events.take(timeout: 20)
+            if batch.isEmpty { throw .lost(relay: relay.description) }
+            var answer: Response?
+            for event in batch {
+                switch event {
+                case .response(let response, requestID): answer = response
+                case .response(.error(let refusal), nil)
+                where refusal.reason == Reason.busy.rawValue:
+                    throw .busy(relay: relay.description)
+                case .closed(let error): throw error
+                case .response: early.append(event)
+                }
+            }
+            if let answer { return answer }
+        }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sotto
+import SottoContacts
 import SottoTool
 
 @main
@@ -67,6 +68,38 @@ struct EncryptTool: Program {
     @Flag(help: "Use every card's classic X25519 key, not the post-quantum one.")
     var classic = false
 
+    @Option(
+        help: ArgumentHelp(
+            "How to protect a message: sealed, or ratchet for a session with forward secrecy. Default: "
+                + "the session if there is one, else sealed.", valueName: "suite"))
+    var suite: MessageSuite?
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin the session with this bundle, as recv --bundle prints it; `-` is stdin. May be repeated.",
+            valueName: "file"))
+    var bundle: [String] = []
+
+    @Flag(help: "Begin a new session though there is one.")
+    var newSession = false
+
+    @Flag(name: .customLong("require-opk"), help: "Begin no session without a one-time prekey.")
+    var requireOneTime = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose keys to write to: any, first-use (contacts) or verified (compared contacts).",
+            valueName: "policy"))
+    var trust: TrustPolicy?
+
+    @Flag(help: "Use no state: neither sessions nor contacts.")
+    var stateless = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Wait so long for another process that uses the state.", valueName: "seconds"))
+    var lockTimeout = 10.0
+
     @OptionGroup var identity: IdentityOptions
 
     @Option(
@@ -99,6 +132,16 @@ struct EncryptTool: Program {
             throw ValidationError("-s and -a are for files; a message is always signed")
         }
         guard !jsonl || !to.isEmpty else { throw ValidationError("--jsonl goes with --to") }
+        let isSession = suite == .ratchet || !bundle.isEmpty || newSession || requireOneTime
+        guard !to.isEmpty || !isSession && suite == nil && trust == nil else {
+            throw ValidationError("--suite, --trust and what is for sessions go with --to")
+        }
+        guard suite != .sealed || bundle.isEmpty && !newSession && !requireOneTime else {
+            throw ValidationError("--suite sealed has no session to begin")
+        }
+        guard bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1 else {
+            throw ValidationError("stdin is one thing only: a bundle or the message")
+        }
     }
 
     func execute() throws {
@@ -132,7 +175,8 @@ struct EncryptTool: Program {
     private func fileAccess() throws -> AgeAccess {
         if let passphrase { return .passphrase(try passphrase.passphrase()) }
         if askPassphrase { return .passphrase(try askForPassphrase()) }
-        var addressees = try recipient.map { try Addressee.find($0) }
+        let book = AddressBook(identity, lockTimeout: lockTimeout)
+        var addressees = try recipient.map { try book.addressee($0) }
         for path in recipientsFile {
             let list = try Addressee.list(in: path)
             guard !list.isEmpty else { throw Failure(.malformed, "\(path) names no recipient") }
@@ -154,3 +198,5 @@ struct EncryptTool: Program {
         return first
     }
 }
+
+extension MessageSuite: ExpressibleByArgument {}

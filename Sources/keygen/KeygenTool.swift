@@ -13,6 +13,7 @@ struct KeygenTool: Program {
             keygen recover [--name NAME] [-o FILE] [--protect] < WORDS
             keygen public [--uri] [--relay URL] [FILE]
             keygen words [FILE]
+            keygen prekeys [--bundle] [FILE]
             """,
         discussion: """
             The words are the whole identity: write them down. They go to stderr, once; the identity goes to \
@@ -27,7 +28,8 @@ struct KeygenTool: Program {
             Options of the first form: keygen new --help
             """,
         version: sottoVersion,
-        subcommands: [New.self, Recover.self, Public.self, Words.self], defaultSubcommand: New.self)
+        subcommands: [New.self, Recover.self, Public.self, Words.self, PreKeysCommand.self],
+        defaultSubcommand: New.self)
 
     func execute() {}
 }
@@ -217,7 +219,7 @@ struct Words: Program {
 }
 
 /// The identity of the argument, or else of `-i` and its defaults.
-private func load(_ options: IdentityOptions, _ file: String?) throws -> Identity {
+func load(_ options: IdentityOptions, _ file: String?) throws -> Identity {
     guard let file else { return try options.load() }
     guard !options.isGiven else {
         throw Failure(.usage, "give the identity once: as an argument or with -i")

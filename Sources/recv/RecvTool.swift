@@ -45,6 +45,16 @@ struct RecvTool: Program {
                 + "exits 0. After five failures it is put aside.", valueName: "cmd"))
     var exec: String?
 
+    @Flag(
+        help:
+            "Print again what was printed before and decrypt has not finished with. Needs no relay."
+    )
+    var again = false
+
+    @Flag(
+        help: "Print, or give to --exec, what was put aside after five failures, and let go of it.")
+    var dead = false
+
     @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
     var stateless = false
 
@@ -57,6 +67,10 @@ struct RecvTool: Program {
     var quiet = false
 
     func validate() throws {
+        guard !again || !(dead || stateless || follow || exec != nil) else {
+            throw ValidationError("--again prints what the inbox has, and goes with --max only")
+        }
+        guard !(dead && follow) else { throw ValidationError("--dead ends by itself") }
         if let max, max < 1 { throw ValidationError("--max begins at 1") }
         guard wait >= 0, lockTimeout >= 0 else {
             throw ValidationError("a time in seconds begins at 0")
@@ -64,6 +78,10 @@ struct RecvTool: Program {
     }
 
     func execute() throws {
+        if again {
+            try printAgain()
+            return
+        }
         let relay = try RelayAddress.find(relay)
         let identity = try identity.load()
         var store: IdentityStore?
@@ -83,9 +101,45 @@ struct RecvTool: Program {
         reception.follow = follow
         reception.wait = wait
         reception.maximum = max
-        let ending = try reception.run(try handling())
+        if !dead, exec == nil, let store { try noteUnfinished(store) }
+        let handling = try handling()
+        let ending = try dead ? reception.runDead(handling) : reception.run(handling)
         lock?.unlock()
+        if !dead, let store { try noteDead(store) }
         try end(ending)
+    }
+
+    /// Prints what the inbox still has of what was printed before.
+    private func printAgain() throws {
+        let store = try IdentityStore(
+            directory: .standard(), identity: identity.load(), lockTimeout: lockTimeout)
+        let output = try Output(path: nil, content: .text)
+        var number: Int64 = 0
+        var count = 0
+        while count < max ?? .max {
+            let rows = try store.kept(
+                .unfinished, after: number, limit: Swift.min(256, (max ?? .max) - count))
+            guard let last = rows.last else { break }
+            number = last.number
+            count += rows.count
+            for row in rows { try output.write(row.envelope + [UInt8(ascii: "\n")]) }
+        }
+        try output.finish()
+        guard count > 0 else { throw Failure(.no, "") }
+    }
+
+    private func noteUnfinished(_ store: IdentityStore) throws {
+        let count = try store.count(.unfinished)
+        guard count > 0, !quiet else { return }
+        Terminal.say(
+            "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; recv --again prints \(count == 1 ? "it" : "them")"
+        )
+    }
+
+    private func noteDead(_ store: IdentityStore) throws {
+        let count = try store.count(.dead)
+        guard count > 0, !quiet else { return }
+        Terminal.say("recv: note: \(count) put aside after five failures; recv --dead prints them")
     }
 
     private func handling() throws -> Reception.Handling {
