@@ -118,7 +118,7 @@ let package = Package(
             name: "SottoServer", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             swiftSettings: strict),
 
-        program("keygen", [], link: fullyStatic),
+        program("keygen", ["SottoWire"], link: fullyStatic),
         program("encrypt", [], link: fullyStatic),
         program("decrypt", ["SottoState"], link: fullyStatic),
         program("fingerprint", [], link: fullyStatic),
@@ -135,7 +135,7 @@ let package = Package(
 
         .testTarget(
             name: "SottoQRTests",
-            dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG", "CPNG"],
+            dependencies: ["Sotto", "SottoQR", "SottoTool", "TestSupport", "qr", "CJPEG", "CPNG"],
             swiftSettings: strict),
         .testTarget(
             name: "RelayTests",

@@ -81,6 +81,11 @@ struct EncryptTool: Program {
     var file: String?
 
     func validate() throws {
+        try passphrase?.validate()
+    }
+
+    /// Checks how the options fit together; only now, so that one that does not exist is said first.
+    private func check() throws {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
         guard [isFile, isPassphrase, !to.isEmpty].count(where: { $0 }) <= 1 else {
@@ -102,6 +107,11 @@ struct EncryptTool: Program {
     }
 
     func execute() throws {
+        try check()
+        try Output.check(
+            output,
+            isNoneOf: identity.files + recipient + recipientsFile + to
+                + [passphrase?.path].compactMap(\.self))
         let input = try Input(path: file)
         if to.isEmpty {
             try encryptFile(input)
@@ -115,6 +125,12 @@ struct EncryptTool: Program {
         let signer = sign ? try identity.load() : nil
         let output = try Output(
             path: output, content: armor ? .text : .binary, inputs: [input])
+        let source = PeekingSource(input)
+        guard try sign || source.peek(SignedStream.magic.count) != SignedStream.magic else {
+            throw Failure(
+                .malformed, "the input begins as signed content does, and is not signed",
+                hint: "sign it with -s, so that it can be told apart")
+        }
         var sink = try AgeFile.writer(
             for: access, armored: armor, namesAudience: sign, to: output)
         if let signer {
@@ -124,7 +140,7 @@ struct EncryptTool: Program {
                 by: signer.signingKey, audience: SignedStream.audience(audience), to: sink)
         }
         try copy(
-            from: input, to: sink,
+            from: source, to: sink,
             progress: Progress(tool: Self.toolName, quiet: quiet || input.isTerminal))
         try sink.finish()
     }

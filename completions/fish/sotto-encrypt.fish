@@ -8,7 +8,7 @@ complete -c sotto-encrypt -c encrypt -s a -l armor -d 'Write the file as ASCII a
 complete -c sotto-encrypt -c encrypt -l to -r -F -d 'Encrypt the input as a message to this card; may be repeated, an envelope each'
 complete -c sotto-encrypt -c encrypt -l jsonl -d 'Each line is a message: a JSON record with a body or text, or, if it does not begin with {, plain text'
 complete -c sotto-encrypt -c encrypt -l classic -d 'Use every card\'s classic X25519 key, not the post-quantum one'
-complete -c sotto-encrypt -c encrypt -s i -l identity -r -F -d 'Identity file; decrypt takes several. Default: $SOTTO_IDENTITY, else the default identity file'
+complete -c sotto-encrypt -c encrypt -s i -l identity -r -F -d 'Identity file. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-encrypt -c encrypt -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-encrypt -c encrypt -s o -l output -r -F -d 'Write to this file; `-` is stdout'
 complete -c sotto-encrypt -c encrypt -s q -l quiet -d 'No progress and no notes on stderr'

@@ -1,6 +1,6 @@
 # fish completion of recv. Made by completions/generate.
 complete -c sotto-recv -c recv -f
-complete -c sotto-recv -c recv -s i -l identity -r -F -d 'Identity file; decrypt takes several. Default: $SOTTO_IDENTITY, else the default identity file'
+complete -c sotto-recv -c recv -s i -l identity -r -F -d 'Identity file. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-recv -c recv -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-recv -c recv -l relay -x -d 'The relay, tcp://host:port. Default: $SOTTO_RELAY'
 complete -c sotto-recv -c recv -s f -l follow -d 'Go on receiving, through lost connections, until stopped'
