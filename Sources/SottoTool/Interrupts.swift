@@ -8,7 +8,7 @@ enum Interrupts {
     nonisolated(unsafe) private static var temporaryPath: UnsafeMutablePointer<CChar>?
 
     private static let installed: Void = {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             handle(signal) { signal in
                 HiddenEcho.show()
                 if let path = Interrupts.temporaryPath { unlink(path) }

@@ -101,6 +101,18 @@ struct TerminalTests {
         #expect(home.files.exists("new.key"))
     }
 
+    @Test func aQuestionThatIsQuitGivesTheEchoBack() throws {
+        let keygen = Programs.path("keygen")
+        let script = "set -m; \(keygen) --protect -o new.key; echo ended $?; stty -a; echo stood"
+        let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
+        try session.expect("New passphrase: ")
+        try session.type("\u{1C}")
+        try session.expect("ended 131")
+        try session.expect("stood")
+        let run = try session.finish()
+        #expect(run.text.contains(" echo ") && !run.text.contains("-echo "), "\(run.text)")
+    }
+
     @Test func wordsAreNotShownWhenTheyAreTyped() throws {
         let words = Array(repeating: "abandon", count: 11).joined(separator: " ") + " about"
         let session = try TerminalSession(home.command("keygen", ["recover", "-o", "new.key"]))
