@@ -95,10 +95,7 @@ struct EncryptTool: Program {
     @Flag(help: "Use no state: neither sessions nor contacts.")
     var stateless = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Wait so long for another process that uses the state.", valueName: "seconds"))
-    var lockTimeout = 10.0
+    @OptionGroup var lock: LockOptions
 
     @OptionGroup var identity: IdentityOptions
 
@@ -114,6 +111,11 @@ struct EncryptTool: Program {
     var file: String?
 
     func validate() throws {
+        try passphrase?.validate()
+    }
+
+    /// Checks how the options fit together; only now, so that one that does not exist is said first.
+    private func check() throws {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
         guard [isFile, isPassphrase, !to.isEmpty].count(where: { $0 }) <= 1 else {
@@ -125,7 +127,8 @@ struct EncryptTool: Program {
         guard !(isPassphrase && classic) else {
             throw ValidationError("--classic is for cards, and a passphrase has none")
         }
-        guard !identity.isGiven || sign || !to.isEmpty else {
+        let isName = recipient.contains { !Addressee.isWritten($0) && !Addressee.isFile($0) }
+        guard !identity.isGiven || sign || !to.isEmpty || isName else {
             throw ValidationError("-i goes with -s or --to; without them nothing is signed")
         }
         guard to.isEmpty || !(sign || armor) else {
@@ -145,6 +148,11 @@ struct EncryptTool: Program {
     }
 
     func execute() throws {
+        try check()
+        try Output.check(
+            output,
+            isNoneOf: identity.files + recipient + recipientsFile + to + bundle
+                + [passphrase?.path].compactMap(\.self))
         let input = try Input(path: file)
         if to.isEmpty {
             try encryptFile(input)
@@ -158,6 +166,12 @@ struct EncryptTool: Program {
         let signer = sign ? try identity.load() : nil
         let output = try Output(
             path: output, content: armor ? .text : .binary, inputs: [input])
+        let source = PeekingSource(input)
+        guard try sign || source.peek(SignedStream.magic.count) != SignedStream.magic else {
+            throw Failure(
+                .malformed, "the input begins as signed content does, and is not signed",
+                hint: "sign it with -s, so that it can be told apart")
+        }
         var sink = try AgeFile.writer(
             for: access, armored: armor, namesAudience: sign, to: output)
         if let signer {
@@ -167,7 +181,7 @@ struct EncryptTool: Program {
                 by: signer.signingKey, audience: SignedStream.audience(audience), to: sink)
         }
         try copy(
-            from: input, to: sink,
+            from: source, to: sink,
             progress: Progress(tool: Self.toolName, quiet: quiet || input.isTerminal))
         try sink.finish()
     }
@@ -175,7 +189,7 @@ struct EncryptTool: Program {
     private func fileAccess() throws -> AgeAccess {
         if let passphrase { return .passphrase(try passphrase.passphrase()) }
         if askPassphrase { return .passphrase(try askForPassphrase()) }
-        let book = AddressBook(identity, lockTimeout: lockTimeout)
+        let book = AddressBook(identity.load, lockTimeout: lock.timeout)
         var addressees = try recipient.map { try book.addressee($0) }
         for path in recipientsFile {
             let list = try Addressee.list(in: path)

@@ -17,7 +17,7 @@ struct Recipients {
     private let classic: Bool
 
     init(tool: EncryptTool) throws {
-        let book = AddressBook(tool.identity, lockTimeout: tool.lockTimeout)
+        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
         identity = try book.identity()
         classic = tool.classic
         let bundles = try tool.bundle.map { try BundleFile.read($0) }
@@ -29,7 +29,7 @@ struct Recipients {
             store = nil
         } else if needsState {
             store = try IdentityStore(
-                directory: .standard(), identity: identity, lockTimeout: tool.lockTimeout)
+                directory: .standard(), identity: identity, lockTimeout: tool.lock.timeout)
         } else {
             store = try book.store()
         }

@@ -30,7 +30,7 @@ struct FingerprintTool: Program {
 
     @Option(
         help: ArgumentHelp(
-            "Compare with this number, or with stdin for `-`; white space is ignored. Exit 0 or 14.",
+            "Compare with this number, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14.",
             valueName: "number"))
     var check: String?
 
@@ -83,6 +83,11 @@ struct FingerprintTool: Program {
             ("style", .string(style.rawValue)), ("id", .string(mine.userID)),
         ])
         if let theirs = try others() {
+            guard theirs.key != mine.key else {
+                throw Failure(
+                    .usage, "this is one and the same card, compared with itself",
+                    hint: "name your own card and the other's")
+            }
             digits = Fingerprint.safetyNumber(mine, theirs, style: style)
             record["with"] = .string(theirs.userID)
             record["safety_number"] = .string(digits)
@@ -136,9 +141,23 @@ struct FingerprintTool: Program {
             let bytes = try Input(path: nil).readAll(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
-        let typed = text.filter { !$0.isWhitespace }
+        let typed = text.filter { !$0.isWhitespace && !Self.separators.contains($0) }
+        guard typed.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+            typed.utf8.count == digits.utf8.count
+        else {
+            throw Failure(
+                .malformed, "the number to compare with has not \(digits.utf8.count) digits",
+                hint: other == nil && withKey == nil
+                    ? "the number of one card has 30 digits; that of two, with --with, has 60"
+                    : "a safety number has 60 digits; compare the whole of it")
+        }
         return typed.isSameBytes(as: digits)
     }
+
+    /// What people write between groups of digits: hyphens, dashes and colons.
+    private static let separators: Set<Character> = [
+        "-", ":", "\u{2010}", "\u{2011}", "\u{2012}", "\u{2013}", "\u{2014}", "\u{2212}",
+    ]
 
     private func show(_ digits: String, _ record: JSONObject, _ matches: Bool?) throws {
         let output = try Output(path: "-", content: .text)

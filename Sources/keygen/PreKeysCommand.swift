@@ -25,10 +25,7 @@ struct PreKeysCommand: Program {
 
     @OptionGroup var identity: IdentityOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Wait so long for another process that uses the state.", valueName: "seconds"))
-    var lockTimeout = 10.0
+    @OptionGroup var lock: LockOptions
 
     @Argument(help: "Identity file. Default: as -i.")
     var file: String?
@@ -37,7 +34,7 @@ struct PreKeysCommand: Program {
         let identity = try load(identity, file)
         let output = try Output(path: "-", content: .text)
         let store = try IdentityStore(
-            directory: .standard(), identity: identity, lockTimeout: lockTimeout)
+            directory: .standard(), identity: identity, lockTimeout: lock.timeout)
         let count = bundle ? 1 : StateTransaction.batch
         let publication = try store.transaction { try $0.publication(oneTime: count) }
         if bundle {

@@ -33,6 +33,7 @@ struct RecvTool: Program {
     var follow = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Wait so long for the first or next envelope.", valueName: "seconds"))
     var wait = 0.0
 
@@ -58,10 +59,7 @@ struct RecvTool: Program {
     @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
     var stateless = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Wait so long for another process that uses the state.", valueName: "seconds"))
-    var lockTimeout = 10.0
+    @OptionGroup var lock: LockOptions
 
     @Flag(name: [.short, .long], help: "No notes on stderr.")
     var quiet = false
@@ -72,8 +70,8 @@ struct RecvTool: Program {
         }
         guard !(dead && follow) else { throw ValidationError("--dead ends by itself") }
         if let max, max < 1 { throw ValidationError("--max begins at 1") }
-        guard wait >= 0, lockTimeout >= 0 else {
-            throw ValidationError("a time in seconds begins at 0")
+        guard wait >= 0 else {
+            throw ValidationError("--wait begins at 0")
         }
     }
 
@@ -85,17 +83,17 @@ struct RecvTool: Program {
         let relay = try RelayAddress.find(relay)
         let identity = try identity.load()
         var store: IdentityStore?
-        var lock: FileLock?
+        var running: FileLock?
         if !stateless {
             let directory = try StateDirectory.standard()
-            lock = try FileLock(path: directory.file(identity.id.description + ".recv-lock"))
-            guard let lock, lock.lock(timeout: lockTimeout) else {
+            running = try FileLock(path: directory.file(identity.id.description + ".recv-lock"))
+            guard let running, running.lock(timeout: lock.timeout) else {
                 throw Failure(
                     .tryAgain, "another recv is running for this identity",
                     hint: "end it, or wait longer with --lock-timeout")
             }
             store = try IdentityStore(
-                directory: directory, identity: identity, lockTimeout: lockTimeout)
+                directory: directory, identity: identity, lockTimeout: lock.timeout)
         }
         var reception = Reception(identity: identity, relay: relay, store: store)
         reception.follow = follow
@@ -104,7 +102,7 @@ struct RecvTool: Program {
         if !dead, exec == nil, let store { try noteUnfinished(store) }
         let handling = try handling()
         let ending = try dead ? reception.runDead(handling) : reception.run(handling)
-        lock?.unlock()
+        running?.unlock()
         if !dead, let store { try noteDead(store) }
         try end(ending)
     }
@@ -112,7 +110,7 @@ struct RecvTool: Program {
     /// Prints what the inbox still has of what was printed before.
     private func printAgain() throws {
         let store = try IdentityStore(
-            directory: .standard(), identity: identity.load(), lockTimeout: lockTimeout)
+            directory: .standard(), identity: identity.load(), lockTimeout: lock.timeout)
         let output = try Output(path: nil, content: .text)
         var number: Int64 = 0
         var count = 0
