@@ -4,30 +4,6 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// What all connections of a relay share.
-struct Services: Sendable {
-    let store: any Store
-    let writer: Writer
-    let reader = DispatchQueue(label: "relay.reader")
-    let hub: Hub
-    let lockouts = Lockouts()
-    let counters: Counters
-    let clock: RelayClock
-    let names: RelayNames
-    let timeouts: Timeouts
-    let onFailure: @Sendable (StateError) -> Void
-}
-
-/// How long a connection may keep a relay waiting, in seconds.
-struct Timeouts: Sendable {
-    /// For a line to be complete, the first one from the beginning of the connection.
-    var line = 10.0
-    /// Without any line.
-    var idle = 300.0
-    /// Without taking what is sent to it.
-    var stalled = 60.0
-}
-
 /// One client: lines to requests, outcomes to lines.
 ///
 /// Everything in it belongs to its event loop, which is why it may call itself Sendable.
@@ -47,6 +23,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private static let pendingBytesLimit = 1 << 20
     /// The `bad_json` that closes the connection.
     private static let badLineLimit = 10
+    /// The failed login that closes the connection.
+    private static let failedLoginLimit = 5
 
     let loop: any EventLoop
     private let services: Services
@@ -58,6 +36,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var pending = 0
     private var pendingBytes = 0
     private var badLines = 0
+    private var failedLogins = 0
+    private var isPaused = false
     private var isClosing = false
     private var mayRead = true
 
@@ -126,7 +106,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private var canWork: Bool {
-        !isClosing && pending < Self.pendingLimit && pendingBytes < Self.pendingBytesLimit
+        !isClosing && !isPaused && pending < Self.pendingLimit
+            && pendingBytes < Self.pendingBytesLimit
             && stalledSince == nil
     }
 
@@ -229,6 +210,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             let isTooLarge = error == .tooLarge
             write(
                 isTooLarge ? .rejected(Refusal(error)) : .error(Refusal(error)), frame.requestID)
+            if error == .loginFailed { pauseAfterFailedLogin() }
         }
     }
 
@@ -255,7 +237,6 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             pump()
         case .ack(let ids, let handled):
             submit(.acknowledge(try owned(), ids: ids, handled), requestID)
-            if handled == .delivered { services.counters.add(.delivered, ids.count) }
             subscription?.noteAcknowledged(ids)
             pump()
         }
@@ -273,19 +254,29 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         let now = Monotonic.seconds()
         let nonce = nonce
         self.nonce = nil
-        let claim = Lockouts.Claim(
-            id: login.id, network: Lockouts.network(of: context?.channel.remoteAddress))
-        guard mailbox == nil, !services.lockouts.isLocked(claim, at: now) else {
-            throw .loginFailed
-        }
-        guard let nonce, nonce.until > now, constantTimeEqual(nonce.bytes, login.nonce),
+        guard mailbox == nil, let nonce, nonce.until > now,
+            constantTimeEqual(nonce.bytes, login.nonce),
             names.contains(login.relay.lowercased()), login.isSigned
-        else {
-            services.lockouts.failed(claim, at: now)
-            throw .loginFailed
-        }
-        services.lockouts.succeeded(claim)
+        else { throw .loginFailed }
         mailbox = login.id
+    }
+
+    /// After a failed login: reads nothing for a while, and closes when it has happened too often.
+    ///
+    /// A signature cannot be guessed, so this only bounds the work that somebody can make of verifying. It
+    /// is kept by connection, because whoever proves a key must get in whatever others did with it before.
+    private func pauseAfterFailedLogin() {
+        failedLogins += 1
+        guard failedLogins < Self.failedLoginLimit else { return close() }
+        isPaused = true
+        let seconds = services.timeouts.failedLogin * Double(1 << (failedLogins - 1))
+        loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) {
+            self.isPaused = false
+            guard !self.isClosing else { return }
+            self.process()
+            self.flush()
+            self.readOn()
+        }
     }
 
     private func submit(_ change: Change, _ requestID: String?) {

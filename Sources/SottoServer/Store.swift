@@ -7,9 +7,9 @@ import SottoWire
 /// One writer calls ``commit(_:at:)`` and ``sweep(at:)``, one reader ``messages(in:after:limit:dead:at:)``, at
 /// the same time. Times are minutes since 1970.
 protocol Store: Sendable {
-    /// Makes changes in one transaction, in order, and returns what came of each. What it returns is on
-    /// disk. When it throws, nothing happened, and the relay must end: a failed synchronisation is
-    /// never tried again.
+    /// Makes changes in order, in one transaction unless room is scarce, and returns what came of each. What
+    /// it returns is on disk. When it throws, nothing may be answered, and the relay must end: a failed
+    /// synchronisation is never tried again.
     func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome]
 
     /// The oldest envelopes of a mailbox after a sequence number, at most `limit` and, unless the first is
@@ -38,11 +38,29 @@ enum Change: Sendable {
         case .acknowledge(_, let ids, _): ids.count * 128
         }
     }
+
+    /// About how many bytes the store grows by; 0 for what only takes something out.
+    var growth: Int64 {
+        switch self {
+        case .store(let envelope): Int64(envelope.bytes.count) * 5 / 4 + 512
+        case .acknowledge: 0
+        }
+    }
+
+    /// The mailbox that it is about.
+    var mailbox: SessionID {
+        switch self {
+        case .store(let envelope): envelope.to
+        case .acknowledge(let mailbox, _, _): mailbox
+        }
+    }
 }
 
 /// What came of a ``Change``.
 enum Outcome: Sendable, Equatable {
-    case stored, duplicate, conflict, mailboxFull, diskFull, acknowledged
+    case stored, duplicate, conflict, mailboxFull, diskFull
+    /// Envelopes were acknowledged, and so many of them were there and are out now.
+    case acknowledged(removed: Int)
 }
 
 /// Some envelopes of a mailbox, oldest first.
@@ -61,6 +79,10 @@ struct Retention: Sendable {
     var mailboxMessages: Int64 = 5_000
     /// The most bytes of envelopes in one mailbox.
     var mailboxBytes: Int64 = 100_000_000
+    /// The most dead letters in one mailbox, beside the envelopes that wait; over it the oldest goes.
+    var deadMessages: Int64 = 1_000
+    /// The most bytes of dead letters in one mailbox.
+    var deadBytes: Int64 { mailboxBytes / 4 }
     /// Minutes for which an id is known after its envelope would have ended.
     static let tombstoneMinutes: Int64 = 7 * 24 * 60
 }

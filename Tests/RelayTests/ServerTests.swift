@@ -104,7 +104,7 @@ final class RunningRelay: Sendable {
         let running = try RunningRelay()
         let refused = Response.error(Refusal(.loginFailed))
         let name = running.relay.address
-        /// A login with one thing wrong; from a key of its own, because failures lock a key out.
+        /// A login with one thing wrong.
         func attempt(_ change: (RawClient, Identity, [UInt8]) -> Login) -> Response? {
             let client = running.client()
             guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
@@ -160,21 +160,38 @@ final class RunningRelay: Sendable {
         #expect(other.ask(.login(login)) == refused)
     }
 
-    @Test func failuresLockOutTheirKeyAndNetwork() {
-        let lockouts = Lockouts()
-        let claim = Lockouts.Claim(id: identity.id, network: [127, 0, 0, 1])
-        let elsewhere = Lockouts.Claim(id: identity.id, network: [127, 0, 0, 2])
-        var now = 0.0
-        for seconds in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
-            lockouts.failed(claim, at: now)
-            #expect(lockouts.isLocked(claim, at: now + seconds - 0.1))
-            #expect(!lockouts.isLocked(claim, at: now + seconds))
-            #expect(!lockouts.isLocked(elsewhere, at: now))
-            now += seconds
+    /// Logs in with a signature of somebody else.
+    private func fail(_ client: RawClient, name: String) -> Response? {
+        guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
+        let other = Login(key: Sample.identity().signingKey, nonce: nonce, relay: name)
+        return client.ask(
+            .login(
+                Login(id: identity.id, nonce: nonce, relay: name, signature: other.signature)))
+    }
+
+    @Test func failuresOfOthersDoNotKeepTheOwnerOut() throws {
+        let running = try RunningRelay()
+        let strangers = (0..<30).map { _ in running.client() }
+        for stranger in strangers {
+            #expect(
+                fail(stranger, name: running.relay.address) == .error(Refusal(.loginFailed)))
         }
-        lockouts.succeeded(claim)
-        lockouts.failed(claim, at: now)
-        #expect(!lockouts.isLocked(claim, at: now + 1))
+        let client = running.client()
+        #expect(client.login(identity) == .session)
+        #expect(client.ask(.subscribe) == .subscribed)
+    }
+
+    @Test func aConnectionThatFailsWaitsAndIsClosedAtLast() throws {
+        let running = try RunningRelay { $0.failedLoginPause = 0.05 }
+        let client = running.client()
+        let begin = Monotonic.seconds()
+        for attempt in 0..<5 {
+            #expect(fail(client, name: running.relay.address) == .error(Refusal(.loginFailed)))
+            // 0.05 + 0.1 + 0.2 + 0.4
+            let waited = 0.05 * (Double(1 << attempt) - 1)
+            #expect(Monotonic.seconds() - begin >= waited)
+        }
+        #expect(client.line() == nil)
     }
 }
 
