@@ -9,7 +9,8 @@ extension SQLiteStore {
                 let expired = try expire(connection, until: minute - retention.minutes)
                 let end = minute - retention.minutes - Retention.tombstoneMinutes
                 let forgotten = try forget(connection, until: end, &memory)
-                return expired || forgotten
+                let claims = try forgetClaims(connection, until: minute - Retention.claimMinutes)
+                return expired || forgotten || claims
             }
             // Counts changed behind the memory's back.
             memory.mailboxes = [:]
@@ -83,5 +84,26 @@ extension SQLiteStore {
             try delete.run()
         }
         return count == Self.sweepRows && !old.isEmpty
+    }
+
+    /// Deletes the oldest claims up to a minute, and signed prekeys that none can name any more.
+    private func forgetClaims(_ connection: Connection, until minute: Int64) throws(StateError)
+        -> Bool
+    {
+        let claims = try connection.statement(
+            """
+            DELETE FROM prekey_claim WHERE minute <= ?1 AND number IN (
+                SELECT number FROM prekey_claim ORDER BY number LIMIT ?2
+            )
+            """)
+        claims.bind(1, minute)
+        claims.bind(2, Self.sweepRows)
+        try claims.run()
+        guard connection.changes < Int(Self.sweepRows) else { return true }
+        let signed = try connection.statement(
+            "DELETE FROM prekey_signed WHERE superseded <= ?")
+        signed.bind(1, minute)
+        try signed.run()
+        return false
     }
 }

@@ -36,6 +36,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var pending = 0
     private var pendingBytes = 0
     private var badLines = 0
+    private var claims = RateLimit(count: WireLimits.claimsInAMinute, seconds: 60)
     private var failedLogins = 0
     private var isPaused = false
     private var isClosing = false
@@ -223,7 +224,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             write(.challenge(nonce: bytes, names: names), requestID)
         case .login(let login):
             try accept(login)
-            write(.session, requestID)
+            welcome(login.id, requestID)
         case .send(let envelope): submit(.store(envelope), requestID)
         case .fetch(let max, let after, let dead):
             fetch(try owned(), requestID, max: max, after: after, dead: dead)
@@ -239,7 +240,20 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             submit(.acknowledge(try owned(), ids: ids, handled), requestID)
             subscription?.noteAcknowledged(ids)
             pump()
+        case .publish(let published): try publish(published.publication, requestID)
+        case .claim(let owner, let id):
+            guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
+            submit(.claim(owner: owner, id: id), requestID)
         }
+    }
+
+    private func publish(_ publication: PreKeyPublication, _ requestID: String?) throws(Reason) {
+        guard var record = try? publication.bundle(oneTime: nil).record else {
+            throw .badSignature
+        }
+        record["oneTimePreKey"] = nil
+        let head = Array(record.serialized().dropLast()) + Array(",\"oneTimePreKey\":".utf8)
+        submit(.publish(publication, head: head), requestID)
     }
 
     private var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
@@ -304,20 +318,41 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .conflict: .rejected(Refusal(.conflict))
         case .mailboxFull: .deferred(Refusal(.mailboxFull))
         case .diskFull: .deferred(Refusal(.diskFull))
+        case .published: .stored
+        case .bundle(let record): .bundle(record)
+        case .noBundle: .error(Refusal(.noBundle))
+        case .claimReused: .error(Refusal(.conflict))
         }
     }
 
-    // MARK: Reading a mailbox
+    // MARK: Reading
+
+    private func welcome(_ owner: SessionID, _ requestID: String?) {
+        answer(requestID) { store, _ throws(StateError) in
+            .session(try store.preKeys(of: owner))
+        }
+    }
 
     private func fetch(
         _ mailbox: SessionID, _ requestID: String?, max: Int, after: Int64, dead: Bool
     ) {
+        answer(requestID) { store, minute throws(StateError) in
+            let page = try store.messages(
+                in: mailbox, after: after, limit: max, dead: dead, at: minute)
+            return .messages(page.messages.map(\.delivered), more: page.hasMore)
+        }
+    }
+
+    /// Answers a request with what is read from the store.
+    private func answer(
+        _ requestID: String?,
+        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Response
+    ) {
         pending += 1
-        read(mailbox, after: after, limit: max, dead: dead) { page in
+        read(body) { response in
             self.pending -= 1
             guard !self.isClosing else { return }
-            self.write(
-                .messages(page.messages.map(\.delivered), more: page.hasMore), requestID)
+            self.write(response, requestID)
             self.process()
             self.flush()
             self.readOn()
@@ -335,7 +370,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         guard !isClosing, stalledSince == nil, let mailbox,
             let (after, limit) = subscription?.beginRead()
         else { return }
-        read(mailbox, after: after, limit: limit, dead: false) { page in
+        read { store, minute throws(StateError) in
+            try store.messages(in: mailbox, after: after, limit: limit, dead: false, at: minute)
+        } then: { page in
             guard !self.isClosing, let pushes = self.subscription?.endRead(page) else { return }
             for push in pushes { self.write(push, nil) }
             self.flush()
@@ -343,17 +380,16 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func read(
-        _ mailbox: SessionID, after: Int64, limit: Int, dead: Bool,
-        _ body: @escaping @Sendable (Page) -> Void
+    /// Reads from the store on its thread, and goes on with that here.
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
+        then: @escaping @Sendable (Value) -> Void
     ) {
         let (services, loop) = (services, loop)
         services.reader.async {
             do throws(StateError) {
-                let page = try services.store.messages(
-                    in: mailbox, after: after, limit: limit, dead: dead,
-                    at: services.clock.minute)
-                loop.execute { body(page) }
+                let value = try body(services.store, services.clock.minute)
+                loop.execute { then(value) }
             } catch {
                 services.onFailure(error)
             }

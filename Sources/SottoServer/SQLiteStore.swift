@@ -85,7 +85,10 @@ final class SQLiteStore: Store {
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(changes.count)
                 for change in changes {
-                    let mailbox = change.mailbox
+                    guard let mailbox = change.mailbox else {
+                        outcomes.append(try transaction.apply(change))
+                        continue
+                    }
                     var row: MailboxRow
                     if let found = touched[mailbox] ?? memory.mailboxes[mailbox] {
                         row = found

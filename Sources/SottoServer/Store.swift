@@ -17,6 +17,9 @@ protocol Store: Sendable {
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
         throws(StateError) -> Page
 
+    /// What there is of an owner's prekeys; `nil` where nothing ever was.
+    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus?
+
     /// Lets go of some of what is too old; says whether there may be more.
     func sweep(at minute: Int64) throws(StateError) -> Bool
 
@@ -30,12 +33,20 @@ enum Change: Sendable {
     case store(AddressedEnvelope)
     /// Take envelopes out of a mailbox, or count a failure of theirs.
     case acknowledge(SessionID, ids: [String], Request.Handled)
+    /// Take what is new of a publication of prekeys. `head` is the line of a bundle of them up to the value of
+    /// its last member, `oneTimePreKey`.
+    case publish(PreKeyPublication, head: [UInt8])
+    /// Hand out a bundle of an owner's prekeys, the same one whenever the claim's id comes again.
+    case claim(owner: SessionID, id: String)
 
     /// About how much it writes.
     var weight: Int {
         switch self {
         case .store(let envelope): envelope.bytes.count + 128
         case .acknowledge(_, let ids, _): ids.count * 128
+        case .publish(let publication, let head):
+            head.count + publication.oneTimePreKeys.count * 64 + 128
+        case .claim: 512
         }
     }
 
@@ -44,14 +55,16 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope): Int64(envelope.bytes.count) * 5 / 4 + 512
         case .acknowledge: 0
+        case .publish, .claim: Int64(weight) * 5 / 4 + 512
         }
     }
 
-    /// The mailbox that it is about.
-    var mailbox: SessionID {
+    /// The mailbox that it is about, if it is about one.
+    var mailbox: SessionID? {
         switch self {
         case .store(let envelope): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
+        case .publish, .claim: nil
         }
     }
 }
@@ -61,6 +74,14 @@ enum Outcome: Sendable, Equatable {
     case stored, duplicate, conflict, mailboxFull, diskFull
     /// Envelopes were acknowledged, and so many of them were there and are out now.
     case acknowledged(removed: Int)
+    /// Prekeys were taken, or nothing of them was new.
+    case published
+    /// The line of the bundle that was claimed.
+    case bundle([UInt8])
+    /// There are no prekeys of that owner.
+    case noBundle
+    /// The id of the claim is that of a claim of another owner's prekeys.
+    case claimReused
 }
 
 /// Some envelopes of a mailbox, oldest first.
@@ -83,6 +104,8 @@ struct Retention: Sendable {
     var deadMessages: Int64 = 1_000
     /// The most bytes of dead letters in one mailbox.
     var deadBytes: Int64 { mailboxBytes / 4 }
+    /// Minutes for which a claim of prekeys can be repeated.
+    static let claimMinutes: Int64 = 7 * 24 * 60
     /// Minutes for which an id is known after its envelope would have ended.
     static let tombstoneMinutes: Int64 = 7 * 24 * 60
 }

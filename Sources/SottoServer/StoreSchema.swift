@@ -6,7 +6,12 @@
 /// | `envelope` | what waits: `seq` is the order, `body` the envelope as it came; with 5 `failures` a dead letter |
 /// | `seen` | for each id that a mailbox ever got: 16 bytes of the body's SHA-256, to know it again |
 ///
-/// No row says who sent, and no time is finer than a minute.
+/// | `prekey_owner` | who published prekeys: which signed ones are current, the highest numbers that were taken |
+/// | `prekey_signed` | the signed prekeys, as the head of a bundle's line; those superseded last as long as claims |
+/// | `prekey_one_time` | one-time prekeys that nobody has claimed |
+/// | `prekey_claim` | what each claim got, to say it again |
+///
+/// No row says who sent or claimed, and no time is finer than a minute.
 extension SQLiteStore {
     /// The schema, by version. A later version adds a script; one that was released never changes.
     static let migrations = [
@@ -34,6 +39,24 @@ extension SQLiteStore {
             WHERE envelope.mailbox = mailbox.number AND failures >= 5
         );
         UPDATE mailbox SET messages = messages - dead, bytes = bytes - dead_bytes;
+        """,
+        """
+        CREATE TABLE prekey_owner (
+            number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, signed INTEGER NOT NULL,
+            signed_id INTEGER NOT NULL, one_time_mark INTEGER NOT NULL
+        );
+        CREATE TABLE prekey_signed (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, head BLOB NOT NULL, superseded INTEGER
+        );
+        CREATE INDEX prekey_superseded ON prekey_signed (superseded)
+            WHERE superseded IS NOT NULL;
+        CREATE TABLE prekey_one_time (
+            owner INTEGER NOT NULL, id INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (owner, id)
+        ) WITHOUT ROWID;
+        CREATE TABLE prekey_claim (
+            number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, owner INTEGER NOT NULL,
+            signed INTEGER NOT NULL, one_time INTEGER, key BLOB, minute INTEGER NOT NULL
+        );
         """,
     ]
 }

@@ -31,6 +31,15 @@ struct StoreTransaction {
     let minute: Int64
     let retention: Retention
 
+    /// Makes a change that is not about a mailbox.
+    func apply(_ change: Change) throws(StateError) -> Outcome {
+        switch change {
+        case .publish(let publication, let head): return try publish(publication, head)
+        case .claim(let owner, let id): return try claim(EnvelopeID.bytes(id), of: owner)
+        case .store, .acknowledge: preconditionFailure("a change to a mailbox without its row")
+        }
+    }
+
     /// Makes a change to a mailbox.
     func apply(_ change: Change, _ row: inout MailboxRow, _ sequence: inout Int64)
         throws(StateError) -> Outcome
@@ -42,6 +51,7 @@ struct StoreTransaction {
             var removed = 0
             for id in ids where try acknowledge(id, handled, &row) { removed += 1 }
             return .acknowledged(removed: removed)
+        case .publish, .claim: return try apply(change)
         }
     }
 

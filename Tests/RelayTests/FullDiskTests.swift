@@ -71,6 +71,12 @@ struct FullDiskTests {
             #expect(stored.count > 100)
             let page = try store.messages(in: bob.id, after: 0, limit: 100, dead: false, at: 1)
             #expect(page.messages.map(\.id) == Array(stored.prefix(page.messages.count)))
+            let carol = Sample.identity()
+            let publication = Sample.preKeys(of: carol, oneTime: 1..<2)
+            // Where a tiny one would still fit, this one does not.
+            let head = [UInt8](repeating: 0x20, count: 32_000)
+            #expect(
+                try store.commit([.publish(publication, head: head)], at: 1) == [.diskFull])
             for id in stored {
                 #expect(
                     try store.commit([.acknowledge(bob.id, ids: [id], .delivered)], at: 1)
