@@ -240,20 +240,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             submit(.acknowledge(try owned(), ids: ids, handled), requestID)
             subscription?.noteAcknowledged(ids)
             pump()
-        case .publish(let published): try publish(published.publication, requestID)
+        case .publish(let published):
+            guard let head = published.publication.bundleHead else { throw .badSignature }
+            submit(.publish(published.publication, head: head), requestID)
         case .claim(let owner, let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
             submit(.claim(owner: owner, id: id), requestID)
         }
-    }
-
-    private func publish(_ publication: PreKeyPublication, _ requestID: String?) throws(Reason) {
-        guard var record = try? publication.bundle(oneTime: nil).record else {
-            throw .badSignature
-        }
-        record["oneTimePreKey"] = nil
-        let head = Array(record.serialized().dropLast()) + Array(",\"oneTimePreKey\":".utf8)
-        submit(.publish(publication, head: head), requestID)
     }
 
     private var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
@@ -304,25 +297,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         pending -= replies.count
         pendingBytes -= replies.reduce(0) { $0 + $1.weight }
         guard !isClosing else { return }
-        for reply in replies { write(Self.response(to: reply.outcome), reply.requestID) }
+        for reply in replies { write(reply.outcome.response, reply.requestID) }
         process()
         flush()
         readOn()
-    }
-
-    private static func response(to outcome: Outcome) -> Response {
-        switch outcome {
-        case .stored: .stored
-        case .duplicate: .duplicate
-        case .acknowledged: .acked
-        case .conflict: .rejected(Refusal(.conflict))
-        case .mailboxFull: .deferred(Refusal(.mailboxFull))
-        case .diskFull: .deferred(Refusal(.diskFull))
-        case .published: .stored
-        case .bundle(let record): .bundle(record)
-        case .noBundle: .error(Refusal(.noBundle))
-        case .claimReused: .error(Refusal(.conflict))
-        }
     }
 
     // MARK: Reading

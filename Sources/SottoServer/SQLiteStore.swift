@@ -13,7 +13,7 @@ final class SQLiteStore: Store {
     let reader: DurableDatabase
     let retention: Retention
     let memory = Mutex(StoreMemory())
-    private let room: StoreRoom
+    let room: StoreRoom
     private let lock: FileLock
 
     /// How many mailboxes are remembered before all are forgotten.
@@ -70,8 +70,32 @@ final class SQLiteStore: Store {
             for (place, outcome) in zip(places, try write(places.map { changes[$0] }, at: minute)) {
                 outcomes[place] = outcome
             }
-        } catch .full {}
+        } catch .full {
+            // Together they are too much for the log.
+            for place in places { outcomes[place] = try acknowledge(changes[place], at: minute) }
+        }
         return outcomes
+    }
+
+    /// An acknowledgement on a full disk: in parts, when all of it is too much for the log.
+    ///
+    /// Debian's SQLite overwrites what it deletes, so taking out is writing too.
+    private func acknowledge(_ change: Change, at minute: Int64) throws(StateError) -> Outcome {
+        try room.fold(writer)
+        do throws(StateError) {
+            return try write([change], at: minute)[0]
+        } catch .full {
+            guard case .acknowledge(let mailbox, let ids, let handled) = change, ids.count > 1
+            else { return .diskFull }
+            var sum = 0
+            for part in [ids.prefix(ids.count / 2), ids.dropFirst(ids.count / 2)] {
+                let outcome = try acknowledge(
+                    .acknowledge(mailbox, ids: Array(part), handled), at: minute)
+                guard case .acknowledged(let removed) = outcome else { return outcome }
+                sum += removed
+            }
+            return .acknowledged(removed: sum)
+        }
     }
 
     private func write(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
@@ -165,6 +189,7 @@ final class SQLiteStore: Store {
 struct StoreMemory {
     var mailboxes: [SessionID: MailboxRow] = [:]
     var nextSequence: Int64 = 1
+    var sweepRows = SQLiteStore.sweepRows
     var sweptMailbox: Int64 = 0
     var sweptID: [UInt8] = []
 }

@@ -84,6 +84,23 @@ enum Outcome: Sendable, Equatable {
     case claimReused
 }
 
+extension Outcome {
+    /// How it is told to who asked for the change.
+    var response: Response {
+        switch self {
+        case .stored, .published: .stored
+        case .duplicate: .duplicate
+        case .acknowledged: .acked
+        case .conflict: .rejected(Refusal(.conflict))
+        case .mailboxFull: .deferred(Refusal(.mailboxFull))
+        case .diskFull: .deferred(Refusal(.diskFull))
+        case .bundle(let record): .bundle(record)
+        case .noBundle: .error(Refusal(.noBundle))
+        case .claimReused: .error(Refusal(.conflict))
+        }
+    }
+}
+
 /// Some envelopes of a mailbox, oldest first.
 struct Page: Sendable {
     /// The envelopes, with their ids.

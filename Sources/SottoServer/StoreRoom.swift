@@ -55,7 +55,8 @@ struct StoreRoom {
     }
 
     /// Folds the log into the file and makes it empty. Says whether there was room for that.
-    private func fold(_ database: DurableDatabase) throws(StateError) -> Bool {
+    @discardableResult
+    func fold(_ database: DurableDatabase) throws(StateError) -> Bool {
         guard log > 0 else { return true }
         do throws(StateError) {
             try database.use { connection throws(StateError) in

@@ -2,6 +2,15 @@ import Sotto
 import SottoState
 import SottoWire
 
+extension PreKeyPublication {
+    /// The line of a bundle of these up to the value of its last member, `oneTimePreKey`.
+    var bundleHead: [UInt8]? {
+        guard var record = try? bundle(oneTime: nil).record else { return nil }
+        record["oneTimePreKey"] = nil
+        return Array(record.serialized().dropLast()) + Array(",\"oneTimePreKey\":".utf8)
+    }
+}
+
 /// Prekeys in the store. Owners of prekeys need no mailbox, and owners of mailboxes no prekeys.
 extension StoreTransaction {
     /// An owner's row, without the one-time prekeys.

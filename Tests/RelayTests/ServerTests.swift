@@ -305,6 +305,23 @@ final class RunningRelay: Sendable {
         #expect(dead.count == 1)
     }
 
+    @Test func onlyWhatIsTakenCountsAsDelivered() throws {
+        let running = try RunningRelay()
+        let ids = fill(running, 3)
+        let mallory = running.client()
+        #expect(mallory.login(Sample.identity()) == .session(nil))
+        #expect(mallory.ask(.ack(ids: ids, .delivered)) == .acked)
+        let client = running.client()
+        #expect(client.login(bob) == .session(nil))
+        #expect(client.ask(.ack(ids: [ids[0]], .failed)) == .acked)
+        for _ in 0..<2 {
+            #expect(
+                client.ask(.ack(ids: Array(ids.prefix(2)) + [Envelope.newID()], .delivered))
+                    == .acked)
+        }
+        #expect(running.relay.summary.contains("2 delivered"))
+    }
+
     @Test func nobodyElsesMailboxCanBeEmptied() throws {
         let running = try RunningRelay()
         let ids = fill(running, 1)
