@@ -130,7 +130,7 @@ let package = Package(
         program("pad", [], link: fullyStatic),
         program("qr", ["SottoQR"], link: nearlyStatic),
         program("send", ["SottoClient", "SottoState", "SottoWire"]),
-        program("recv", ["SottoClient", "SottoState", "SottoWire"]),
+        program("recv", ["SottoClient", "SottoContacts", "SottoState", "SottoWire"]),
         program("relay", ["SottoServer", "SottoState", "SottoWire"]),
         // A load generator for `make bench`; not installed.
         .executableTarget(

@@ -67,12 +67,17 @@ extension Reception {
         var failed: Set<String> = []
         var requests = 0
         var session: Session?
+        /// When a connection that lasts is made anew, so that prekeys are renewed.
+        var renewal = 0.0
+        private static let renewalSeconds = 6 * 3_600.0
 
         /// A connection that is logged in and subscribed.
         struct Session {
             let link: RelayLink
             let relay: RelayURL
             let events: EventQueue<RelayLink.Event>
+            /// What the relay has of our prekeys.
+            var preKeys: PreKeyStatus?
             /// Pushes that came in the same breath as the answer to a request.
             var early: [RelayLink.Event] = []
             var waitingForAcks = 0
@@ -120,6 +125,7 @@ extension Reception {
                     try opened.subscribe(&requests)
                     session = opened
                     backoff.reset()
+                    renewal = Monotonic.seconds() + Self.renewalSeconds
                 } catch {
                     let delay = backoff.next()
                     guard error.isPassing, plan.follow || Monotonic.seconds() + delay < deadline
@@ -130,6 +136,7 @@ extension Reception {
                     sleep(seconds: delay)
                     continue
                 }
+                try replenish()
                 let end = try drain()
                 finish()
                 guard let end else { break }
@@ -200,6 +207,24 @@ extension Reception {
             }
         }
 
+        /// Publishes prekeys when the relay runs out of them or they are due for renewal. A relay that does not take
+        /// them now is asked again another time.
+        private mutating func replenish() throws {
+            guard let store = plan.store, var session else { return }
+            let has = session.preKeys
+            let publication = try store.transaction { transaction in
+                try transaction.replenishment(
+                    relayHas: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
+                    oneTimeMark: has?.oneTimeMark ?? 0)
+            }
+            guard let publication else { return }
+            requests += 1
+            try? session.link.publish(
+                publication, requestID: "\(requests)", at: plan.relay, events: session.events,
+                others: &session.early)
+            self.session = session
+        }
+
         private func sleep(seconds: Double) {
             _ = EventQueue<Int>().take(timeout: seconds)
         }
@@ -223,10 +248,12 @@ extension Reception {
         private mutating func drain() throws -> ClientError? {
             var isEmpty = false
             while !isFull {
-                let timeout: Double? = plan.follow ? nil : isEmpty ? plan.wait : 60
+                let timeout =
+                    plan.follow
+                    ? max(0, renewal - Monotonic.seconds()) : isEmpty ? plan.wait : 60
                 guard let events = session?.take(timeout: timeout) else { return nil }
                 if events.isEmpty {
-                    return isEmpty ? nil : .lost(relay: plan.relay.description)
+                    return isEmpty && !plan.follow ? nil : .lost(relay: plan.relay.description)
                 }
                 var batch: [(id: String, envelope: [UInt8])] = []
                 var end: ClientError?
@@ -354,16 +381,7 @@ extension Reception.Run.Session {
         requests: inout Int
     ) throws(ClientError) -> Self {
         let events = EventQueue<RelayLink.Event>()
-        let connected = EventQueue<Result<RelayLink, ClientError>>()
-        RelayLink.connect(to: relay, group: group) {
-            events.put($0)
-        } done: {
-            connected.put($0)
-        }
-        guard let result = connected.take(timeout: 30).first else {
-            throw .unreachable(relay: relay.description, cause: "no answer")
-        }
-        let link = try result.get()
+        let link = try RelayLink.open(to: relay, group: group, events: events, timeout: 30)
         var isOpen = false
         defer { if !isOpen { link.close() } }
         var session = Self(link: link, relay: relay, events: events)
@@ -375,7 +393,7 @@ extension Reception.Run.Session {
         }
         let login = Login(key: identity.signingKey, nonce: nonce, relay: relay.name)
         switch try session.ask(.login(login), &requests) {
-        case .session: break
+        case .session(let status): session.preKeys = status
         case .error: throw .loginRefused(relay: relay.description)
         default: throw .notARelay(relay: relay.description)
         }
@@ -395,23 +413,8 @@ extension Reception.Run.Session {
         _ request: Request, _ requests: inout Int
     ) throws(ClientError) -> Response {
         requests += 1
-        let requestID = "\(requests)"
-        link.write(request.line(requestID: requestID))
-        while true {
-            let batch = events.take(timeout: 20)
-            if batch.isEmpty { throw .lost(relay: relay.description) }
-            var answer: Response?
-            for event in batch {
-                switch event {
-                case .response(let response, requestID): answer = response
-                case .response(.error(let refusal), nil)
-                where refusal.reason == Reason.busy.rawValue:
-                    throw .busy(relay: relay.description)
-                case .closed(let error): throw error
-                case .response: early.append(event)
-                }
-            }
-            if let answer { return answer }
-        }
+        return try link.ask(
+            request, requestID: "\(requests)", of: relay, events: events, others: &early,
+            timeout: 20)
     }
 }

@@ -52,6 +52,12 @@ extension StoreTransaction {
             owner = Owner(
                 number: connection.lastRow, signed: signed, signedID: signedID, mark: -1)
         }
+        // The owner no longer has the secrets of those below.
+        let drop = try connection.statement(
+            "DELETE FROM prekey_one_time WHERE owner = ? AND id < ?")
+        drop.bind(1, owner.number)
+        drop.bind(2, Int64(publication.oneTimeFrom))
+        try drop.run()
         try add(publication.oneTimePreKeys, to: &owner)
         let update = try connection.statement(
             """

@@ -19,6 +19,7 @@ struct RecvTool: Program {
               recv -i bob.key | decrypt -i bob.key --text
               recv --follow | decrypt | jq -r .body.text
               recv --follow --exec 'decrypt --text >> log'
+              recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
             """,
         version: sottoVersion)
 
@@ -56,6 +57,12 @@ struct RecvTool: Program {
         help: "Print, or give to --exec, what was put aside after five failures, and let go of it.")
     var dead = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Claim a bundle of this contact or card, to begin a session with; print it, and keep it for encrypt.",
+            valueName: "card"))
+    var bundle: String?
+
     @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
     var stateless = false
 
@@ -67,6 +74,9 @@ struct RecvTool: Program {
     func validate() throws {
         guard !again || !(dead || stateless || follow || exec != nil) else {
             throw ValidationError("--again prints what the inbox has, and goes with --max only")
+        }
+        guard bundle == nil || !(again || dead || follow || exec != nil || max != nil) else {
+            throw ValidationError("--bundle receives no envelopes")
         }
         guard !(dead && follow) else { throw ValidationError("--dead ends by itself") }
         if let max, max < 1 { throw ValidationError("--max begins at 1") }
@@ -81,6 +91,11 @@ struct RecvTool: Program {
             return
         }
         let relay = try RelayAddress.find(relay)
+        if let bundle {
+            try BundleClaim(identity: identity, lockTimeout: lock.timeout, isKept: !stateless)
+                .run(for: bundle, at: relay)
+            return
+        }
         let identity = try identity.load()
         var store: IdentityStore?
         var running: FileLock?
