@@ -31,7 +31,7 @@ deps:
 ## build: release programs in .build-release/release
 build: deps
 	@# One by one: a release build of everything would take in what only the tests use.
-	for p in $(TOOLS) sotto relay-load; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
+	for p in $(TOOLS) sotto relay-load ratchet-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
 
 ## demo: play a whole conversation over a loopback relay
 demo: build
@@ -45,7 +45,7 @@ check: deps
 	$(SWIFT) build --build-tests
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
 
-## bench: start-up, throughput and the relay, each with a peer in the same run
+## bench: start-up, throughput, the relay and the ratchet, each with a peer in the same run
 bench: build
 	Scripts/bench $(RELEASE)
 

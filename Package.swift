@@ -131,6 +131,10 @@ let package = Package(
         .executableTarget(
             name: "relay-load", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             path: "Bench/relay-load", swiftSettings: strict),
+        // Rates of the ratchet for `make bench`; not installed.
+        .executableTarget(
+            name: "ratchet-bench", dependencies: ["Sotto"], path: "Bench/ratchet",
+            swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 
         .testTarget(

@@ -16,6 +16,11 @@ public struct PreKeyBundle: Sendable, Equatable {
         public let id: UInt32
         /// X25519: 32 bytes. ML-KEM-1024: 1568.
         public let key: [UInt8]
+
+        package init(id: UInt32, key: [UInt8]) {
+            self.id = id
+            self.key = key
+        }
     }
 
     /// A prekey with the identity's signature: over the 32 bytes of an X25519 key, or over
@@ -27,6 +32,12 @@ public struct PreKeyBundle: Sendable, Equatable {
         public let key: [UInt8]
         /// The Ed25519 signature, 64 bytes.
         public let signature: [UInt8]
+
+        package init(id: UInt32, key: [UInt8], signature: [UInt8]) {
+            self.id = id
+            self.key = key
+            self.signature = signature
+        }
     }
 
     /// The owner's Ed25519 key, 32 bytes.
@@ -39,7 +50,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     public let oneTimePreKey: PreKey?
 
     /// The label before a post-quantum prekey in what its signature covers.
-    static let pqLabel = Array("ratchet/pqspk/v1\0".utf8)
+    package static let pqLabel = Array("ratchet/pqspk/v1\0".utf8)
 
     /// Verifies the signatures.
     public init(
