@@ -18,7 +18,7 @@ package struct FuzzTarget: Sendable {
     /// Every target. Each has a file here and a folder in `Fuzz/corpus`.
     package static let all = [
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
-        ageFile, armor, signedStream, padding,
+        ageFile, armor, signedStream, sealed, padding,
         // A place for `bundle`, when a prekey bundle is read from a record.
     ]
 
