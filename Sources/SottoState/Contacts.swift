@@ -96,7 +96,11 @@ extension StateTransaction {
 
     /// Whether there is any contact that is not merely blocked: an address book in use.
     public func hasContacts() throws(StateError) -> Bool {
-        try connection.integer("SELECT EXISTS (SELECT 1 FROM contact WHERE name IS NOT NULL)") != 0
+        if let hasAnyContact { return hasAnyContact }
+        let found = try connection.integer(
+            "SELECT EXISTS (SELECT 1 FROM contact WHERE name IS NOT NULL)")
+        hasAnyContact = found != 0
+        return found != 0
     }
 
     /// Adds or replaces a contact. `formerID` is the id under which it was kept before, if that changed.
@@ -123,6 +127,7 @@ extension StateTransaction {
         upsert.bind(3, store.seal(contact.record.serialized(), .contact))
         try upsert.run()
         contacts[contact.id] = contact
+        hasAnyContact = nil
     }
 
     /// Removes a contact. What was opened, and sessions with them, stay.
@@ -131,6 +136,7 @@ extension StateTransaction {
         delete.bind(1, store.mark(id))
         try delete.run()
         contacts[id] = .some(nil)
+        hasAnyContact = nil
     }
 }
 

@@ -52,6 +52,11 @@ public final class IdentityStore {
         CREATE INDEX inbox_waiting ON inbox(number) WHERE envelope IS NOT NULL;
         """,
         """
+        DROP TABLE opened;
+        CREATE TABLE opened (
+            number INTEGER PRIMARY KEY, mark INTEGER NOT NULL UNIQUE, digest BLOB NOT NULL,
+            record BLOB NOT NULL
+        );
         ALTER TABLE inbox ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
         UPDATE inbox SET state = CASE WHEN failures >= 5 THEN 4 ELSE 3 END WHERE envelope IS NULL;
         DROP INDEX inbox_waiting;
@@ -99,9 +104,9 @@ public final class IdentityStore {
     func opened(_ connection: Connection, _ id: String, _ digest: [UInt8])
         throws(StateError) -> Opened
     {
-        let select = try connection.statement("SELECT digest, record FROM opened WHERE id = ?")
+        let select = try connection.statement("SELECT digest, record FROM opened WHERE mark = ?")
         defer { select.reset() }
-        select.bind(1, id)
+        select.bind(1, mark(envelope: id))
         guard try select.step() else { return .new }
         guard select.bytes(0) == digest else { return .different }
         return .same(record: try unseal(select.bytes(1), .opened(digest: digest)))

@@ -46,6 +46,11 @@ extension IdentityStore {
     /// What stands for an id in the file: 16 bytes.
     func mark(_ id: SessionID) -> [UInt8] { keyedHash(id.publicKey, key: lookupKey) }
 
+    /// What stands for an envelope's id in the file: 64 bits, because there are many, and in no order.
+    func mark(envelope id: String) -> Int64 {
+        Int64(bitPattern: UInt64(bigEndianBytes: keyedHash(Array(id.utf8), key: lookupKey)[..<8])!)
+    }
+
     /// What stands for a name in the file: 16 bytes. Names are compared without regard to ASCII case.
     func mark(name: String) -> [UInt8] {
         keyedHash(Array("name ".utf8) + Array(name.lowercased().utf8), key: lookupKey)

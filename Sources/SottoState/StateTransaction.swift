@@ -9,6 +9,7 @@ public final class StateTransaction {
     let connection: Connection
     var sessions: [SessionID: [SessionSlot]] = [:]
     var contacts: [SessionID: Contact?] = [:]
+    var hasAnyContact: Bool?
 
     init(store: IdentityStore, connection: Connection) {
         self.store = store
@@ -49,8 +50,8 @@ extension StateTransaction {
     /// Records that an envelope was opened and what is printed for it. Nothing is recorded yet for its id.
     public func recordOpened(id: String, digest: [UInt8], record: [UInt8]) throws(StateError) {
         let insert = try connection.statement(
-            "INSERT INTO opened (id, digest, record) VALUES (?, ?, ?)")
-        insert.bind(1, id)
+            "INSERT INTO opened (mark, digest, record) VALUES (?, ?, ?)")
+        insert.bind(1, store.mark(envelope: id))
         insert.bind(2, digest)
         insert.bind(3, store.seal(record, .opened(digest: digest)))
         try insert.run()

@@ -46,6 +46,12 @@ public final class Input: ByteSource {
         }
     }
 
+    /// Whether bytes are there, or the end.
+    public var isReady: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&state, 1, 0) > 0
+    }
+
     /// Everything up to the end.
     ///
     /// Throws a failure with status 65 for more than `limit` bytes.
@@ -84,6 +90,8 @@ public struct LineReader: ~Copyable {
     private var block = [UInt8](repeating: 0, count: 64 << 10)
     private var start = 0
     private var end = 0
+    /// The beginning of the next line, where it came in an earlier block.
+    private var begun: [UInt8] = []
     private var atEnd = false
     /// The number of the line last returned, from 1.
     public private(set) var number = 0
@@ -98,15 +106,30 @@ public struct LineReader: ~Copyable {
         }
     }
 
-    /// Whether another call of ``next()`` may have to wait for input.
-    public var mustWait: Bool {
-        !atEnd && !block[start..<end].contains(UInt8(ascii: "\n"))
+    /// Whether another call of ``next()`` may have to wait for input, after taking in what is there.
+    public mutating func mustWait() throws -> Bool {
+        while !atEnd, !block[start..<end].contains(UInt8(ascii: "\n")) {
+            guard begun.count <= limit, source.isReady else { return true }
+            begun += block[start..<end]
+            try fill()
+        }
+        return false
+    }
+
+    /// Reads the next block.
+    private mutating func fill() throws {
+        if block.count < 64 << 10 { block = [UInt8](repeating: 0, count: 64 << 10) }
+        let source = source
+        end = try block.withUnsafeMutableBytes { try source.read(into: $0) }
+        start = 0
+        atEnd = end == 0
     }
 
     /// The next line, or `nil` after the last.
     public mutating func next() throws -> Line? {
-        var line: [UInt8] = []
-        var isTooLong = false
+        var line = begun
+        begun = []
+        var isTooLong = line.count > limit
         while true {
             if start < end {
                 let rest = block[start..<end]
@@ -125,11 +148,7 @@ public struct LineReader: ~Copyable {
                 if line.isEmpty && !isTooLong { return nil }
                 break
             }
-            if block.count < 64 << 10 { block = [UInt8](repeating: 0, count: 64 << 10) }
-            let source = source
-            end = try block.withUnsafeMutableBytes { try source.read(into: $0) }
-            start = 0
-            atEnd = end == 0
+            try fill()
         }
         number += 1
         return isTooLong ? .tooLong : .line(line)

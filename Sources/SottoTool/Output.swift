@@ -10,6 +10,13 @@ public final class Output {
     private let destination: Destination
     private let name: String
     private var buffer: [UInt8] = []
+    /// Whether what is written shows on a terminal.
+    public private(set) lazy var isTerminal =
+        if case .descriptor(let descriptor) = destination {
+            Terminal.isTerminal(descriptor)
+        } else {
+            false
+        }
 
     /// What the bytes are, which decides what a terminal gets to see.
     public enum Content: Sendable {
@@ -79,15 +86,6 @@ public final class Output {
     private static func isRead(_ path: String) -> Failure {
         Failure(
             .usage, "the output \(path) is also a file that is read", hint: "choose another name")
-    }
-
-    /// Whether what is written shows on a terminal.
-    public var isTerminal: Bool {
-        if case .descriptor(let descriptor) = destination {
-            Terminal.isTerminal(descriptor)
-        } else {
-            false
-        }
     }
 
     /// The columns of the terminal on which it shows, where it does and they are known.

@@ -32,6 +32,9 @@ public final class PeekingSource: ByteSource {
         return peeked
     }
 
+    /// Whether bytes were looked at, or the source is ready.
+    public var isReady: Bool { !peeked.isEmpty || isAtEnd || source.isReady }
+
     /// Reads the bytes that were looked at, then the source.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if peeked.isEmpty { return isAtEnd ? 0 : try source.read(into: buffer) }

@@ -19,8 +19,9 @@ struct MessageDecryption {
 
     /// The longest line that is read: an envelope that a relay takes, with room to spare.
     private static let lineLimit = 1 << 20
-    /// The most lines that share a transaction.
-    private static let batchSize = 512
+    /// The most lines, and bytes of them, that share a transaction.
+    private static let batchSize = 4_096
+    private static let batchBytes = 4 << 20
 
     init(tool: DecryptTool, input: Input, source: any ByteSource) throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
@@ -60,11 +61,14 @@ struct MessageDecryption {
         var outcome = LineOutcome()
         var batch: [(number: Int, line: Line)] = []
         var printed: [String] = []
+        var bytes = 0
         while let line = try lines.next() {
             if let read = try Self.read(line) { batch.append((lines.number, read)) }
-            if batch.count == Self.batchSize || lines.mustWait {
+            if case .line(let line) = line { bytes += line.count }
+            if try lines.mustWait() || batch.count == Self.batchSize || bytes >= Self.batchBytes {
                 try process(batch, &outcome, &printed)
                 batch.removeAll()
+                bytes = 0
             }
         }
         try process(batch, &outcome, &printed)

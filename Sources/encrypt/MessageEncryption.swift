@@ -16,7 +16,7 @@ struct MessageEncryption {
     /// A line over this is refused; it could not be sealed anyway.
     private static let lineLimit = 1 << 20
     /// The most lines, and bytes of them, that share a transaction.
-    private static let batchSize = 512
+    private static let batchSize = 4_096
     private static let batchBytes = 4 << 20
 
     init(tool: EncryptTool, input: Input) throws {
@@ -50,7 +50,7 @@ struct MessageEncryption {
         while let line = try lines.next() {
             if let content = try Self.content(line) { batch.append((lines.number, content)) }
             if case .line(let line) = line { bytes += line.count }
-            if lines.mustWait || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
+            if try lines.mustWait() || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
                 try put(batch, &outcome)
                 batch.removeAll()
                 bytes = 0

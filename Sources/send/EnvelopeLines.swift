@@ -55,7 +55,7 @@ final class EnvelopeLines: Sendable {
                 let number = reader.number
                 failures.withLock { $0.append((number, failure)) }
             }
-            if reader.mustWait || items.count >= Self.batchCount || bytes >= Self.batchBytes {
+            if try reader.mustWait() || items.count >= Self.batchCount || bytes >= Self.batchBytes {
                 delivery.submit(items)
                 (items, bytes) = ([], 0)
             }

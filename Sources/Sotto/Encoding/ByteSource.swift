@@ -3,6 +3,9 @@ public protocol ByteSource: AnyObject {
     /// Puts at least one byte into `buffer`, which is not empty, and returns how many; 0 at the end, and
     /// then always.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+
+    /// Whether ``read(into:)`` would certainly return at once.
+    var isReady: Bool { get }
 }
 
 /// Bytes in memory as a source.
@@ -23,6 +26,9 @@ public final class MemorySource: ByteSource {
 }
 
 extension ByteSource {
+    /// Not certain.
+    public var isReady: Bool { false }
+
     /// Reads until `buffer` is full or the source ends, and returns how many bytes there are.
     public func fill(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         var filled = 0

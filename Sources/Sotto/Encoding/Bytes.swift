@@ -1,4 +1,5 @@
 import CSodium
+import Glibc
 
 /// Lower-case hexadecimal of `bytes`, two digits each.
 public func hex(_ bytes: some Sequence<UInt8>) -> String {
@@ -64,6 +65,14 @@ extension StringProtocol {
     /// Whether two strings are the same bytes of UTF-8. Swift's `==` also calls strings equal that are
     /// merely canonically equivalent, which is wrong for identifiers and member names.
     public func isSameBytes(as other: some StringProtocol) -> Bool {
-        utf8.elementsEqual(other.utf8)
+        let same = utf8.withContiguousStorageIfAvailable { own in
+            other.utf8.withContiguousStorageIfAvailable { other in
+                own.count == other.count
+                    && (own.isEmpty
+                        || memcmp(own.baseAddress!, other.baseAddress!, own.count) == 0)
+            }
+        }
+        if let same, let same { return same }
+        return utf8.elementsEqual(other.utf8)
     }
 }

@@ -137,19 +137,34 @@ extension JSON {
 
     private static func append(_ string: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
-            case 0x08: out += "\\b".utf8
-            case 0x09: out += "\\t".utf8
-            case 0x0A: out += "\\n".utf8
-            case 0x0C: out += "\\f".utf8
-            case 0x0D: out += "\\r".utf8
-            case 0..<0x20: out += "\\u00".utf8 + Array(hex([byte]).utf8)
-            default: out.append(byte)
+        var string = string
+        string.withUTF8 { bytes in
+            // Most strings are one run of bytes that need no escape.
+            var start = 0
+            for index in bytes.indices where needsEscape(bytes[index]) {
+                out += bytes[start..<index]
+                escape(bytes[index], to: &out)
+                start = index + 1
             }
+            out += bytes[start...]
         }
         out.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func escape(_ byte: UInt8, to out: inout [UInt8]) {
+        switch byte {
+        case 0x08: out += "\\b".utf8
+        case 0x09: out += "\\t".utf8
+        case 0x0A: out += "\\n".utf8
+        case 0x0C: out += "\\f".utf8
+        case 0x0D: out += "\\r".utf8
+        case 0..<0x20: out += "\\u00".utf8 + Array(hex([byte]).utf8)
+        default: out += [UInt8(ascii: "\\"), byte]
+        }
     }
 
     /// ECMAScript's text of a finite number, which RFC 8785 §3.2.2.3 prescribes.

@@ -68,10 +68,20 @@ public struct Envelope: Sendable, Hashable {
     /// SHA-256 over what is authenticated or has a meaning: the envelope without members that this version
     /// does not know, which anybody on the way may have added.
     public var digest: [UInt8] {
-        var known = record
-        known["payload"] = .object(
-            JSONObject(suite.payloadMembers.map { ($0, payload[$0]) }))
-        return sha256(JSON.object(known).canonical())
+        // Each part with its length before it, so that no two envelopes are the same bytes.
+        var bytes: [UInt8] = []
+        func add(_ part: [UInt8]) {
+            bytes += UInt32(part.count).bigEndianBytes
+            bytes += part
+        }
+        for text in [id, suite.rawValue, to.description, from?.description ?? "", time.description]
+        {
+            add(Array(text.utf8))
+        }
+        for name in suite.payloadMembers {
+            add(payload[name].map { $0.string.map { Array($0.utf8) } ?? $0.canonical() } ?? [])
+        }
+        return sha256(bytes)
     }
 
     /// Reads an envelope record.
