@@ -37,6 +37,7 @@ public final class AddressBook {
     private let lockTimeout: Double
     private let loaded: Lazily<Identity>
     private let opened: Lazily<IdentityStore?>
+    private var made: IdentityStore?
 
     /// The address book of the identity that the options name.
     public init(_ options: IdentityOptions, lockTimeout: Double) {
@@ -54,7 +55,16 @@ public final class AddressBook {
     public func identity() throws -> Identity { try loaded.get() }
 
     /// The identity's state; `nil` where there is none yet.
-    public func store() throws -> IdentityStore? { try opened.get() }
+    public func store() throws -> IdentityStore? { try made ?? opened.get() }
+
+    /// The identity's state, made where there is none yet: for what writes to it.
+    public func writableStore() throws -> IdentityStore {
+        if let store = try store() { return store }
+        let store = try IdentityStore(
+            directory: .standard(), identity: identity(), lockTimeout: lockTimeout)
+        made = store
+        return store
+    }
 
     /// Whom `argument` names: a `sotto:` URI, a card file, or a contact.
     ///

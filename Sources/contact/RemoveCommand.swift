@@ -1,0 +1,24 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct RemoveCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a contact; sessions and opened messages stay.")
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A name, an id, or the beginning of one.")
+    var name: String
+
+    func execute() throws {
+        let open = try options.open()
+        let contact = try open.contact(name)
+        try open.book.writableStore().transaction { try $0.remove(id: contact.id) }
+        let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name
+        options.note("removed \(who); sessions with them, and what was opened, stay")
+        if contact.isBlocked { options.note("they are no longer blocked") }
+    }
+}
