@@ -37,11 +37,14 @@ struct AcceptCommand: Program {
         }
         if let contact = person.contact, contact.isBlocked {
             throw Failure(
-                .untrusted, "\(person.name) is blocked",
+                .untrusted, "\(person.shown) is blocked",
                 hint: "contact unblock "
                     + (contact.name.isEmpty ? contact.id.short : shellWord(contact.name)))
         }
         let isNew = person.contact == nil
+        if let contact = person.contact, let name, name != contact.name {
+            options.note("the name stays \(contact.name)")
+        }
         if let card {
             let outcome = try open.book.writableStore().transaction {
                 try $0.introduce(card, as: name)

@@ -94,6 +94,14 @@ extension SessionID {
     var short: String { String(description.prefix(16)) }
 }
 
+extension Correspondent {
+    /// What to call them in a message: our name, or the id; never what they call themselves.
+    var shown: String {
+        guard let contact, !contact.name.isEmpty else { return id.short + "…" }
+        return contact.name
+    }
+}
+
 /// Reads the card that is an argument, or comes on stdin; a terminal is no place to type one.
 func readCard(_ argument: String?) throws -> Card {
     if argument == nil, Terminal.isTerminal(0) {

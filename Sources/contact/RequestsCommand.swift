@@ -34,7 +34,7 @@ struct RequestsCommand: Program {
             let person = try open.person(id)
             let envelopes = try open.book.store()?.requestedEnvelopes(from: person.id) ?? []
             guard !envelopes.isEmpty else {
-                throw Failure(.no, options.quiet ? "" : "nothing of \(person.name) waits")
+                throw Failure(.no, options.quiet ? "" : "nothing of \(person.shown) waits")
             }
             return try print(envelopes: envelopes)
         }

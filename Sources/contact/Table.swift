@@ -5,7 +5,19 @@ struct Table {
     /// The widest that a name is shown.
     static let nameWidth = 32
 
-    mutating func add(_ row: [String]) { rows.append(row) }
+    /// Adds a line. Line feeds and other control characters are escaped: a card's owner chose some of the text, and
+    /// must not write lines of ours.
+    mutating func add(_ row: [String]) { rows.append(row.map(Self.onOneLine)) }
+
+    private static func onOneLine(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { out, scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator:
+                out += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+    }
 
     /// The lines, each column as wide as its widest cell; nothing follows the last cell of a line.
     var text: String {

@@ -31,18 +31,20 @@ struct VerifyCommand: Program {
     var number: [String] = []
 
     func validate() throws {
-        if scan {
-            guard number.count <= 1 else { throw ValidationError("--scan takes one file") }
-        } else {
-            guard !number.isEmpty else {
-                throw ValidationError("give the safety number that they see, or --scan")
-            }
-        }
+        guard !scan || number.count <= 1 else { throw ValidationError("--scan takes one file") }
     }
 
     func execute() throws {
         let open = try options.open()
         let contact = try open.contact(name)
+        guard scan || !number.isEmpty else {
+            let name = shellWord(contact.name)
+            throw Failure(
+                .usage, "give the number that \(contact.name) sees",
+                hint:
+                    "you see it with contact show \(name); or scan their code: contact verify \(name) --scan"
+            )
+        }
         if scan {
             let scanned = try readCard(number.first)
             try verify(contact, open) { try Self.compare(&$0, with: scanned) }

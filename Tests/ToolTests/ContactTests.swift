@@ -78,8 +78,7 @@ struct ContactTests {
         _ = try must("remove", "one")
         _ = try must("add", "--name", "two", stdin: Array((uri("bob") + "\n").utf8))
         _ = try must("remove", "two")
-        let png = try home.output("qr", ["-o", "-"], stdin: Array(uri("bob").utf8))
-        try home.files.write("bob.png", png)
+        _ = try home.output("qr", ["-o", "bob.png"], stdin: Array(uri("bob").utf8))
         let pipeline = try Command.pipeline([
             home.command("qr", ["scan", "bob.png"]),
             home.command("contact", ["add", "-i", "alice.key"]),
@@ -120,7 +119,8 @@ struct ContactTests {
         "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}b", "-", "@ENV:X", String(repeating: "x", count: 129),
     ])
     func namesThatMeanSomethingElseAreRefused(_ name: String) throws {
-        let run = try home.run("contact", ["add", "--name=" + name, "bob.card", "-i", "alice.key"])
+        let option = name.isEmpty ? ["--name", ""] : ["--name=" + name]
+        let run = try home.run("contact", ["add", "-i", "alice.key", "bob.card"] + option)
         #expect(run.status == 64, "\(run.stderr)")
         #expect(try contact("list").status == 1)
         _ = try must("add", "bob.card")
@@ -247,6 +247,19 @@ struct ContactTests {
         #expect(try must("show", "bob", "--card").text == uri("bob") + "\n")
     }
 
+    /// Their own name and relay are theirs to choose, and are shown.
+    @Test func aCardCannotWriteLinesOfOurs() throws {
+        var card = try #require(card("bob").record)
+        card["name"] = .string("x\nsafety number  00000\u{2028}\u{1b}[2J")
+        card["relay"] = .string("tcp://x\ntrust          verified")
+        SignedRecord.sign(&card, with: try identity("bob").signingKey)
+        #expect(try contact("add", stdin: card.serialized()).status == 64)
+        _ = try must("add", "--name", "bob", stdin: card.serialized())
+        let shown = try must("show", "bob").text
+        #expect(!shown.contains("\nsafety number  00000") && !shown.contains("\u{1b}"))
+        #expect(shown.components(separatedBy: "\ntrust ").count == 2)
+    }
+
     @Test func fingerprintTakesContacts() throws {
         _ = try must("add", "bob.card")
         let expected = try number("alice", "bob")
@@ -271,6 +284,7 @@ struct ContactTests {
         _ = try must("set", "Robert", "--suite", "auto")
         #expect(try record("robert")["suite"] == nil)
         #expect(try contact("set", "Robert", "--suite", "other").status == 64)
+        #expect(try contact("remove", "Rob").status == 64)
         #expect(try must("remove", "Robert").stderr.contains("stay"))
         #expect(try contact("show", "Robert").status == 66)
     }
