@@ -122,7 +122,7 @@ let package = Package(
             name: "SottoServer", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             swiftSettings: strict),
 
-        program("keygen", [], link: fullyStatic),
+        program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("decrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("contact", ["SottoState", "SottoContacts"], link: fullyStatic),
@@ -130,7 +130,7 @@ let package = Package(
         program("pad", [], link: fullyStatic),
         program("qr", ["SottoQR"], link: nearlyStatic),
         program("send", ["SottoClient", "SottoState", "SottoWire"]),
-        program("recv", ["SottoClient", "SottoState", "SottoWire"]),
+        program("recv", ["SottoClient", "SottoContacts", "SottoState", "SottoWire"]),
         program("relay", ["SottoServer", "SottoState", "SottoWire"]),
         // A load generator for `make bench`; not installed.
         .executableTarget(
@@ -140,7 +140,7 @@ let package = Package(
 
         .testTarget(
             name: "SottoQRTests",
-            dependencies: ["Sotto", "SottoQR", "SottoTool", "qr", "CJPEG", "CPNG"],
+            dependencies: ["Sotto", "SottoQR", "SottoTool", "TestSupport", "qr", "CJPEG", "CPNG"],
             swiftSettings: strict),
         .testTarget(
             name: "RelayTests",

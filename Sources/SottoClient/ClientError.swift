@@ -1,5 +1,6 @@
 public import Sotto
 public import SottoState
+public import SottoWire
 
 /// Why a conversation with a relay did not come about, or ended.
 public enum ClientError: ReportableError, Sendable, Equatable {
@@ -15,6 +16,14 @@ public enum ClientError: ReportableError, Sendable, Equatable {
     case loginRefused(relay: String)
     /// What came is not the relay protocol.
     case notARelay(relay: String)
+    /// The relay does not take it now, because its disk is full.
+    case putOff(relay: String)
+    /// The relay does not do what it was asked; `reason` is `nil` for one that we do not know.
+    case refused(relay: String, reason: Reason?)
+    /// The relay has no prekeys of the owner.
+    case noBundle(relay: String)
+    /// What the relay handed out is not the owner's.
+    case forgedBundle(relay: String)
     /// Another consumer took over.
     case replaced
     /// The local state failed.
@@ -25,8 +34,10 @@ extension ClientError {
     /// Whether a later attempt may succeed by itself.
     public var isPassing: Bool {
         switch self {
-        case .unreachable, .lost, .busy: true
-        case .otherName, .loginRefused, .notARelay, .replaced, .state: false
+        case .unreachable, .lost, .busy, .putOff: true
+        case .otherName, .loginRefused, .notARelay, .refused, .noBundle, .forgedBundle, .replaced,
+            .state:
+            false
         }
     }
 
@@ -35,10 +46,15 @@ extension ClientError {
         switch self {
         case .unreachable(let relay, let cause): "cannot reach \(relay): \(cause)"
         case .lost(let relay): "the connection to \(relay) was lost"
-        case .busy(let relay): "\(relay) has too many connections"
+        case .busy(let relay): "\(relay) has too much to do"
         case .otherName(let relay, _): "\(relay) does not go by the name that was dialled"
         case .loginRefused(let relay): "\(relay) refused the login"
         case .notARelay(let relay): "\(relay) does not answer as a relay"
+        case .putOff(let relay): "\(relay) has no room now"
+        case .refused(let relay, let reason):
+            "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? "")
+        case .noBundle(let relay): "\(relay) has no prekeys of that id"
+        case .forgedBundle(let relay): "the prekeys from \(relay) are not signed by their owner"
         case .replaced: "another recv took over this identity's mailbox"
         case .state(let error): error.message
         }
@@ -52,17 +68,21 @@ extension ClientError {
                 + (names.isEmpty ? "" : ", or dial it as \(names.joined(separator: " or "))")
         case .unreachable: "is the relay running, and its address right?"
         case .state(let error): error.hint
-        case .lost, .busy, .loginRefused, .notARelay, .replaced: nil
+        case .noBundle: "their owner publishes prekeys through the same relay"
+        case .lost, .busy, .loginRefused, .notARelay, .putOff, .refused, .forgedBundle, .replaced:
+            nil
         }
     }
 
     /// The number of the exit status, as sysexits(3) has it.
     public var status: Int32 {
         switch self {
-        case .unreachable, .lost, .busy, .notARelay: 69
+        case .unreachable, .lost, .busy, .notARelay, .refused: 69
+        case .noBundle: 1
+        case .forgedBundle: 11
         case .otherName: 78
         case .loginRefused: 77
-        case .replaced: 75
+        case .putOff, .replaced: 75
         case .state(let error): error.status
         }
     }

@@ -175,15 +175,15 @@ public final class Delivery: Sendable {
             var outcome = status.rawValue
             if let refusal { outcome += " \(refusal.code) \(refusal.reason)" }
             outcomes.append((number, outcome))
-            results.append(DeliveryResult(item.id, item.to, status, refusal))
+            results.append(DeliveryResult(item, status, refusal))
         }
 
         /// Leaves an item in the outbox, and with it what comes after it to the same mailbox.
         private mutating func putOff(_ number: Int64, _ item: Outbox.Item, _ refusal: Refusal) {
             if deferred.updateValue((item, refusal), forKey: number) == nil {
-                results.append(DeliveryResult(item.id, item.to, .deferred, refusal))
+                results.append(DeliveryResult(item, .deferred, refusal))
             }
-            deferredMailboxes[item.to] = refusal
+            deferredMailboxes[item.lane] = refusal
             retryAt = retryAt ?? Monotonic.seconds() + Delivery.retryDelay
         }
 
@@ -274,7 +274,7 @@ public final class Delivery: Sendable {
                     ? Refusal(code: Int64(words[1]) ?? 0, reason: String(words[2])) : nil
                 results.append(
                     DeliveryResult(
-                        item.id, item.to,
+                        item,
                         words.first.flatMap { .init(rawValue: String($0)) } ?? .stored, refusal))
             }
         }
@@ -300,14 +300,14 @@ public final class Delivery: Sendable {
                 if rows.isEmpty { break }
                 for (number, item) in rows {
                     cursor = number
-                    if let refusal = deferredMailboxes[item.to] {
+                    if let refusal = deferredMailboxes[item.lane] {
                         putOff(number, item, refusal)
                         continue
                     }
                     if inFlight.isEmpty { lastHeard = Monotonic.seconds() }
                     inFlight[number] = item
                     inFlightBytes += item.envelope.count
-                    lines += Request.sendLine(item.envelope, requestID: "\(number)")
+                    lines += item.line(requestID: "\(number)")
                 }
             }
             if !lines.isEmpty { link?.write(lines) }
@@ -320,13 +320,30 @@ public final class Delivery: Sendable {
             let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: relayName)
             for (number, item) in own.sorted(by: { $0.key < $1.key }) where deferred[number] == nil
             {
-                results.append(DeliveryResult(item.id, item.to, .queued))
+                results.append(DeliveryResult(item, .queued))
             }
             let ending = Ending(
                 left: waiting, error: isDone || wasLocked ? nil : lastError, wasLocked: wasLocked)
             try delivery.outbox.release()
             delivery.outbox.lock.unlock()
             return ending
+        }
+    }
+}
+
+extension Outbox.Item {
+    /// What waits while an earlier item of the same name is put off.
+    fileprivate var lane: String {
+        switch kind {
+        case .envelope: to
+        case .prekeys: "prekeys " + to
+        }
+    }
+
+    fileprivate func line(requestID: String) -> [UInt8] {
+        switch kind {
+        case .envelope: Request.sendLine(envelope, requestID: requestID)
+        case .prekeys: Request.publishLine(envelope, requestID: requestID)
         }
     }
 }

@@ -1,7 +1,8 @@
 public import Sotto
+import SottoState
 public import SottoWire
 
-/// What came of an envelope that was given to `send`.
+/// What came of an envelope, or of prekeys, that were given to `send`.
 public struct DeliveryResult: Sendable, Equatable {
     /// How it stands.
     public enum Status: String, Sendable {
@@ -17,18 +18,21 @@ public struct DeliveryResult: Sendable, Equatable {
         case rejected
     }
 
-    /// The envelope's id.
+    /// The envelope's id; of prekeys, their owner's.
     public let id: String
-    /// Its recipient.
-    public let to: String
+    /// The envelope's recipient; `nil` for prekeys.
+    public let to: String?
     /// How it stands.
     public let status: Status
     /// The relay's reason.
     public let refusal: Refusal?
 
-    init(_ id: String, _ to: String, _ status: Status, _ refusal: Refusal? = nil) {
-        self.id = id
-        self.to = to
+    init(_ item: Outbox.Item, _ status: Status, _ refusal: Refusal? = nil) {
+        id = item.id
+        switch item.kind {
+        case .envelope: to = item.to
+        case .prekeys: to = nil
+        }
         self.status = status
         self.refusal = refusal
     }
@@ -37,7 +41,7 @@ public struct DeliveryResult: Sendable, Equatable {
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("result")), ("id", .string(id)),
-            ("to", .string(to)), ("status", .string(status.rawValue)),
+            ("to", to.map { .string($0) }), ("status", .string(status.rawValue)),
             ("code", refusal.map { .integer($0.code) }),
             ("reason", refusal.map { .string($0.reason) }),
         ])

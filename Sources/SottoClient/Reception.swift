@@ -43,6 +43,13 @@ public struct Reception {
         public var error: ClientError?
     }
 
+    /// Hands on the envelopes that were put aside because their handling failed too often: those here, and those
+    /// that the relay has. Printed or handled, they are done with.
+    public func runDead(_ handling: Handling) throws -> Ending {
+        var state = Run(plan: self, handling: handling)
+        return try state.runDead()
+    }
+
     /// Receives until there is nothing left to wait for. What `handling` throws ends it at once.
     public func run(_ handling: Handling) throws -> Ending {
         var state = Run(plan: self, handling: handling)
@@ -60,13 +67,19 @@ extension Reception {
         var failed: Set<String> = []
         var requests = 0
         var session: Session?
+        /// When a connection that lasts is made anew, so that prekeys are renewed.
+        var renewal = 0.0
+        private static let renewalSeconds = 6 * 3_600.0
 
         /// A connection that is logged in and subscribed.
         struct Session {
             let link: RelayLink
+            let relay: RelayURL
             let events: EventQueue<RelayLink.Event>
-            /// Pushes that came in the same breath as the answer to `subscribe`.
-            var early: [RelayLink.Event]
+            /// What the relay has of our prekeys.
+            var preKeys: PreKeyStatus?
+            /// Pushes that came in the same breath as the answer to a request.
+            var early: [RelayLink.Event] = []
             var waitingForAcks = 0
 
             /// The next events, waiting for them if need be.
@@ -107,9 +120,12 @@ extension Reception {
             while !isFull {
                 let before = ending.received + ending.failed
                 do throws(ClientError) {
-                    session = try Session.open(
+                    var opened = try Session.open(
                         plan.relay, identity: plan.identity, group: group, requests: &requests)
+                    try opened.subscribe(&requests)
+                    session = opened
                     backoff.reset()
+                    renewal = Monotonic.seconds() + Self.renewalSeconds
                 } catch {
                     let delay = backoff.next()
                     guard error.isPassing, plan.follow || Monotonic.seconds() + delay < deadline
@@ -120,6 +136,7 @@ extension Reception {
                     sleep(seconds: delay)
                     continue
                 }
+                try replenish()
                 let end = try drain()
                 finish()
                 guard let end else { break }
@@ -133,6 +150,79 @@ extension Reception {
                 if !hasProgressed { sleep(seconds: backoff.next()) }
             }
             return ending
+        }
+
+        mutating func runDead() throws -> Ending {
+            let group = RelayLink.makeGroup()
+            do throws(ClientError) {
+                session = try Session.open(
+                    plan.relay, identity: plan.identity, group: group, requests: &requests)
+            } catch {
+                ending.error = error
+            }
+            if let store = plan.store {
+                var number: Int64 = 0
+                while !isFull {
+                    let rows = try store.kept(.dead, after: number, limit: min(left, 256))
+                    guard let last = rows.last else { break }
+                    number = last.number
+                    try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: true)
+                    // In printing, the relay is told before the envelope is printed; here it is kept anyway.
+                    if case .print = handling { acknowledge(rows.map(\.id), .delivered) }
+                }
+            }
+            if session != nil { try takeDeadFromRelay() }
+            finish()
+            return ending
+        }
+
+        /// Dead letters that only the relay has: those of another machine, or of `--stateless`.
+        private mutating func takeDeadFromRelay() throws {
+            var after: Int64 = 0
+            while !isFull {
+                let answer: Response?
+                do throws(ClientError) {
+                    let wanted = min(left, WireLimits.fetchCount)
+                    answer = try session?.ask(
+                        .fetch(max: wanted, after: after, dead: true), &requests)
+                } catch {
+                    ending.error = error
+                    return
+                }
+                guard case .messages(let messages, let more) = answer else { return }
+                var batch: [(id: String, envelope: [UInt8])] = []
+                for delivered in messages {
+                    after = delivered.sequence
+                    guard let record = try? JSON.object(parsing: delivered.envelope),
+                        let envelope = try? AddressedEnvelope(record),
+                        envelope.to == plan.identity.id
+                    else {
+                        ending.error = .notARelay(relay: plan.relay.description)
+                        return
+                    }
+                    batch.append((envelope.id, envelope.bytes))
+                }
+                try take(batch)
+                guard more else { return }
+            }
+        }
+
+        /// Publishes prekeys when the relay runs out of them or they are due for renewal. A relay that does not take
+        /// them now is asked again another time.
+        private mutating func replenish() throws {
+            guard let store = plan.store, var session else { return }
+            let has = session.preKeys
+            let publication = try store.transaction { transaction in
+                try transaction.replenishment(
+                    relayHas: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
+                    oneTimeMark: has?.oneTimeMark ?? 0)
+            }
+            guard let publication else { return }
+            requests += 1
+            try? session.link.publish(
+                publication, requestID: "\(requests)", at: plan.relay, events: session.events,
+                others: &session.early)
+            self.session = session
         }
 
         private func sleep(seconds: Double) {
@@ -158,10 +248,12 @@ extension Reception {
         private mutating func drain() throws -> ClientError? {
             var isEmpty = false
             while !isFull {
-                let timeout: Double? = plan.follow ? nil : isEmpty ? plan.wait : 60
+                let timeout =
+                    plan.follow
+                    ? max(0, renewal - Monotonic.seconds()) : isEmpty ? plan.wait : 60
                 guard let events = session?.take(timeout: timeout) else { return nil }
                 if events.isEmpty {
-                    return isEmpty ? nil : .lost(relay: plan.relay.description)
+                    return isEmpty && !plan.follow ? nil : .lost(relay: plan.relay.description)
                 }
                 var batch: [(id: String, envelope: [UInt8])] = []
                 var end: ClientError?
@@ -289,58 +381,40 @@ extension Reception.Run.Session {
         requests: inout Int
     ) throws(ClientError) -> Self {
         let events = EventQueue<RelayLink.Event>()
-        let connected = EventQueue<Result<RelayLink, ClientError>>()
-        RelayLink.connect(to: relay, group: group) {
-            events.put($0)
-        } done: {
-            connected.put($0)
-        }
-        guard let result = connected.take(timeout: 30).first else {
-            throw .unreachable(relay: relay.description, cause: "no answer")
-        }
-        let link = try result.get()
+        let link = try RelayLink.open(to: relay, group: group, events: events, timeout: 30)
         var isOpen = false
         defer { if !isOpen { link.close() } }
-        var early: [RelayLink.Event] = []
-
-        func ask(_ request: Request) throws(ClientError) -> Response {
-            requests += 1
-            let requestID = "\(requests)"
-            link.write(request.line(requestID: requestID))
-            while true {
-                let batch = events.take(timeout: 20)
-                if batch.isEmpty { throw .lost(relay: relay.description) }
-                var answer: Response?
-                for event in batch {
-                    switch event {
-                    case .response(let response, requestID): answer = response
-                    case .response(.error(let refusal), nil)
-                    where refusal.reason == Reason.busy.rawValue:
-                        throw .busy(relay: relay.description)
-                    case .closed(let error): throw error
-                    case .response: early.append(event)
-                    }
-                }
-                if let answer { return answer }
-            }
-        }
-
-        guard case .challenge(let nonce, let names) = try ask(.challenge) else {
-            throw .notARelay(relay: relay.description)
-        }
+        var session = Self(link: link, relay: relay, events: events)
+        guard
+            case .challenge(let nonce, let names) = try session.ask(.challenge, &requests)
+        else { throw .notARelay(relay: relay.description) }
         guard names.contains(where: { $0.lowercased() == relay.name }) else {
             throw .otherName(relay: relay.description, names: names)
         }
         let login = Login(key: identity.signingKey, nonce: nonce, relay: relay.name)
-        switch try ask(.login(login)) {
-        case .session: break
+        switch try session.ask(.login(login), &requests) {
+        case .session(let status): session.preKeys = status
         case .error: throw .loginRefused(relay: relay.description)
         default: throw .notARelay(relay: relay.description)
         }
-        guard case .subscribed = try ask(.subscribe) else {
+        isOpen = true
+        return session
+    }
+
+    /// Has envelopes pushed.
+    fileprivate mutating func subscribe(_ requests: inout Int) throws(ClientError) {
+        guard case .subscribed = try ask(.subscribe, &requests) else {
             throw .notARelay(relay: relay.description)
         }
-        isOpen = true
-        return Self(link: link, events: events, early: early)
+    }
+
+    /// Asks something and waits for the answer; what comes meanwhile is kept for later.
+    fileprivate mutating func ask(
+        _ request: Request, _ requests: inout Int
+    ) throws(ClientError) -> Response {
+        requests += 1
+        return try link.ask(
+            request, requestID: "\(requests)", of: relay, events: events, others: &early,
+            timeout: 20)
     }
 }

@@ -33,29 +33,35 @@ public struct Correspondent: Sendable {
 ///
 /// It is opened when a name is first looked up: a card file needs no identity.
 public final class AddressBook {
-    private let options: IdentityOptions
-    private let lockTimeout: Double
     private let loaded: Lazily<Identity>
     private let opened: Lazily<IdentityStore?>
     private var made: IdentityStore?
+    private let lockTimeout: Double
 
-    /// The address book of the identity that the options name.
-    public init(_ options: IdentityOptions, lockTimeout: Double) {
-        self.options = options
+    /// The address book of the identity that `load` reads, once.
+    public init(_ load: @escaping () throws -> Identity, lockTimeout: Double) {
         self.lockTimeout = lockTimeout
-        let loaded = Lazily { try options.load() }
+        let loaded = Lazily(load)
         self.loaded = loaded
         opened = Lazily {
-            try IdentityStore.existing(
-                in: .standard(), identity: loaded.get(), lockTimeout: lockTimeout)
+            guard let directory = try StateDirectory.existing() else { return nil }
+            return try IdentityStore.existing(
+                in: directory, identity: loaded.get(), lockTimeout: lockTimeout)
         }
     }
 
     /// The identity, read once.
     public func identity() throws -> Identity { try loaded.get() }
 
-    /// The identity's state; `nil` where there is none yet.
-    public func store() throws -> IdentityStore? { try made ?? opened.get() }
+    /// The identity's state; `nil` where there is none yet, or no identity to have one.
+    public func store() throws -> IdentityStore? {
+        if let made { return made }
+        do {
+            return try opened.get()
+        } catch let failure as Failure where failure.status == .noInput && !loaded.isReady {
+            return nil
+        }
+    }
 
     /// The identity's state, made where there is none yet: for what writes to it.
     public func writableStore() throws -> IdentityStore {

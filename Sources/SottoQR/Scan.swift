@@ -1,13 +1,13 @@
 extension Picture {
     /// The content of each QR code in the picture, each content once, from the top down; empty when
-    /// there is none.
+    /// there is none. Throws ``ScanError`` when memory runs out.
     ///
     /// Photographs are rarely read at once, so the picture is tried in several forms, and the first form
     /// that shows any code is the answer.
-    public func codes() -> [[UInt8]] {
-        let scanner = Scanner()
+    public func codes() throws(ScanError) -> [[UInt8]] {
+        let scanner = try Scanner()
         for ground in [raster, onBlack].compactMap(\.self) {
-            let codes = scanner.codes(in: ground)
+            let codes = try scanner.codes(in: ground)
             if !codes.isEmpty { return codes }
         }
         for ground in [raster, onBlack].compactMap(\.self) {
@@ -15,7 +15,7 @@ extension Picture {
             let small = ground.reduced(to: Self.retriedPixels)
             for attempt in Attempt.allCases where attempt != .plain || small != ground {
                 guard let form = attempt.form(of: small) else { continue }
-                let codes = scanner.codes(in: form)
+                let codes = try scanner.codes(in: form)
                 if !codes.isEmpty { return codes }
             }
         }

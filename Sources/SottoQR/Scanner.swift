@@ -1,15 +1,19 @@
 import CZBar
 
+/// Why a picture cannot be searched for codes.
+public enum ScanError: Error, Sendable, Hashable {
+    /// Memory has run out.
+    case outOfMemory
+}
+
 /// zbar, set up to find QR codes and nothing else, and to leave their bytes as they are.
 ///
 /// Not for two threads at once.
 final class Scanner {
     private let scanner: OpaquePointer
 
-    init() {
-        guard let scanner = zbar_image_scanner_create() else {
-            fatalError("out of memory")
-        }
+    init() throws(ScanError) {
+        guard let scanner = zbar_image_scanner_create() else { throw .outOfMemory }
         self.scanner = scanner
         zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_ENABLE, 0)
         zbar_image_scanner_set_config(scanner, ZBAR_QRCODE, ZBAR_CFG_ENABLE, 1)
@@ -22,8 +26,8 @@ final class Scanner {
     deinit { zbar_image_scanner_destroy(scanner) }
 
     /// The content of each code in `raster`, each content once, from the top down.
-    func codes(in raster: Raster) -> [[UInt8]] {
-        guard let image = zbar_image_create() else { fatalError("out of memory") }
+    func codes(in raster: Raster) throws(ScanError) -> [[UInt8]] {
+        guard let image = zbar_image_create() else { throw .outOfMemory }
         defer { zbar_image_destroy(image) }
         // "Y800": a byte of grey to a pixel.
         zbar_image_set_format(image, 0x3030_3859)

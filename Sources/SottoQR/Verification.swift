@@ -6,6 +6,8 @@ public enum VerificationError: Error, Sendable, Hashable {
     case unreadable
     /// It is read as other bytes.
     case differs
+    /// Memory has run out before that is known.
+    case outOfMemory
 }
 
 extension QRCode {
@@ -13,13 +15,19 @@ extension QRCode {
     ///
     /// Throws ``VerificationError`` unless what is read is exactly `bytes`.
     public func verify(holds bytes: [UInt8]) throws(VerificationError) {
-        let scanner = Scanner()
         var outcome = VerificationError.unreadable
-        // No size suits zbar for every code; what it reads it has checked by the code's own redundancy.
-        for size in Self.readableSizes {
-            let codes = scanner.codes(in: raster(size: size, margin: 4))
-            if codes == [bytes] { return }
-            if !codes.isEmpty { outcome = .differs }
+        do throws(ScanError) {
+            let scanner = try Scanner()
+            // No size suits zbar for every code; what it reads it has checked by the code's own redundancy.
+            for size in Self.readableSizes {
+                let codes = try scanner.codes(in: raster(size: size, margin: 4))
+                if codes == [bytes] { return }
+                if !codes.isEmpty { outcome = .differs }
+            }
+        } catch {
+            switch error {
+            case .outOfMemory: throw .outOfMemory
+            }
         }
         throw outcome
     }

@@ -4,30 +4,6 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// What all connections of a relay share.
-struct Services: Sendable {
-    let store: any Store
-    let writer: Writer
-    let reader = DispatchQueue(label: "relay.reader")
-    let hub: Hub
-    let lockouts = Lockouts()
-    let counters: Counters
-    let clock: RelayClock
-    let names: RelayNames
-    let timeouts: Timeouts
-    let onFailure: @Sendable (StateError) -> Void
-}
-
-/// How long a connection may keep a relay waiting, in seconds.
-struct Timeouts: Sendable {
-    /// For a line to be complete, the first one from the beginning of the connection.
-    var line = 10.0
-    /// Without any line.
-    var idle = 300.0
-    /// Without taking what is sent to it.
-    var stalled = 60.0
-}
-
 /// One client: lines to requests, outcomes to lines.
 ///
 /// Everything in it belongs to its event loop, which is why it may call itself Sendable.
@@ -47,6 +23,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private static let pendingBytesLimit = 1 << 20
     /// The `bad_json` that closes the connection.
     private static let badLineLimit = 10
+    /// The failed login that closes the connection.
+    private static let failedLoginLimit = 5
 
     let loop: any EventLoop
     private let services: Services
@@ -58,6 +36,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var pending = 0
     private var pendingBytes = 0
     private var badLines = 0
+    private var claims = RateLimit(count: WireLimits.claimsInAMinute, seconds: 60)
+    private var failedLogins = 0
+    private var isPaused = false
     private var isClosing = false
     private var mayRead = true
 
@@ -126,7 +107,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private var canWork: Bool {
-        !isClosing && pending < Self.pendingLimit && pendingBytes < Self.pendingBytesLimit
+        !isClosing && !isPaused && pending < Self.pendingLimit
+            && pendingBytes < Self.pendingBytesLimit
             && stalledSince == nil
     }
 
@@ -229,6 +211,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             let isTooLarge = error == .tooLarge
             write(
                 isTooLarge ? .rejected(Refusal(error)) : .error(Refusal(error)), frame.requestID)
+            if error == .loginFailed { pauseAfterFailedLogin() }
         }
     }
 
@@ -241,7 +224,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             write(.challenge(nonce: bytes, names: names), requestID)
         case .login(let login):
             try accept(login)
-            write(.session, requestID)
+            welcome(login.id, requestID)
         case .send(let envelope): submit(.store(envelope), requestID)
         case .fetch(let max, let after, let dead):
             fetch(try owned(), requestID, max: max, after: after, dead: dead)
@@ -255,9 +238,14 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             pump()
         case .ack(let ids, let handled):
             submit(.acknowledge(try owned(), ids: ids, handled), requestID)
-            if handled == .delivered { services.counters.add(.delivered, ids.count) }
             subscription?.noteAcknowledged(ids)
             pump()
+        case .publish(let published):
+            guard let head = published.publication.bundleHead else { throw .badSignature }
+            submit(.publish(published.publication, head: head), requestID)
+        case .claim(let owner, let id):
+            guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
+            submit(.claim(owner: owner, id: id), requestID)
         }
     }
 
@@ -273,19 +261,29 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         let now = Monotonic.seconds()
         let nonce = nonce
         self.nonce = nil
-        let claim = Lockouts.Claim(
-            id: login.id, network: Lockouts.network(of: context?.channel.remoteAddress))
-        guard mailbox == nil, !services.lockouts.isLocked(claim, at: now) else {
-            throw .loginFailed
-        }
-        guard let nonce, nonce.until > now, constantTimeEqual(nonce.bytes, login.nonce),
+        guard mailbox == nil, let nonce, nonce.until > now,
+            constantTimeEqual(nonce.bytes, login.nonce),
             names.contains(login.relay.lowercased()), login.isSigned
-        else {
-            services.lockouts.failed(claim, at: now)
-            throw .loginFailed
-        }
-        services.lockouts.succeeded(claim)
+        else { throw .loginFailed }
         mailbox = login.id
+    }
+
+    /// After a failed login: reads nothing for a while, and closes when it has happened too often.
+    ///
+    /// A signature cannot be guessed, so this only bounds the work that somebody can make of verifying. It
+    /// is kept by connection, because whoever proves a key must get in whatever others did with it before.
+    private func pauseAfterFailedLogin() {
+        failedLogins += 1
+        guard failedLogins < Self.failedLoginLimit else { return close() }
+        isPaused = true
+        let seconds = services.timeouts.failedLogin * Double(1 << (failedLogins - 1))
+        loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) {
+            self.isPaused = false
+            guard !self.isClosing else { return }
+            self.process()
+            self.flush()
+            self.readOn()
+        }
     }
 
     private func submit(_ change: Change, _ requestID: String?) {
@@ -299,34 +297,40 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         pending -= replies.count
         pendingBytes -= replies.reduce(0) { $0 + $1.weight }
         guard !isClosing else { return }
-        for reply in replies { write(Self.response(to: reply.outcome), reply.requestID) }
+        for reply in replies { write(reply.outcome.response, reply.requestID) }
         process()
         flush()
         readOn()
     }
 
-    private static func response(to outcome: Outcome) -> Response {
-        switch outcome {
-        case .stored: .stored
-        case .duplicate: .duplicate
-        case .acknowledged: .acked
-        case .conflict: .rejected(Refusal(.conflict))
-        case .mailboxFull: .deferred(Refusal(.mailboxFull))
-        case .diskFull: .deferred(Refusal(.diskFull))
+    // MARK: Reading
+
+    private func welcome(_ owner: SessionID, _ requestID: String?) {
+        answer(requestID) { store, _ throws(StateError) in
+            .session(try store.preKeys(of: owner))
         }
     }
-
-    // MARK: Reading a mailbox
 
     private func fetch(
         _ mailbox: SessionID, _ requestID: String?, max: Int, after: Int64, dead: Bool
     ) {
+        answer(requestID) { store, minute throws(StateError) in
+            let page = try store.messages(
+                in: mailbox, after: after, limit: max, dead: dead, at: minute)
+            return .messages(page.messages.map(\.delivered), more: page.hasMore)
+        }
+    }
+
+    /// Answers a request with what is read from the store.
+    private func answer(
+        _ requestID: String?,
+        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Response
+    ) {
         pending += 1
-        read(mailbox, after: after, limit: max, dead: dead) { page in
+        read(body) { response in
             self.pending -= 1
             guard !self.isClosing else { return }
-            self.write(
-                .messages(page.messages.map(\.delivered), more: page.hasMore), requestID)
+            self.write(response, requestID)
             self.process()
             self.flush()
             self.readOn()
@@ -344,7 +348,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         guard !isClosing, stalledSince == nil, let mailbox,
             let (after, limit) = subscription?.beginRead()
         else { return }
-        read(mailbox, after: after, limit: limit, dead: false) { page in
+        read { store, minute throws(StateError) in
+            try store.messages(in: mailbox, after: after, limit: limit, dead: false, at: minute)
+        } then: { page in
             guard !self.isClosing, let pushes = self.subscription?.endRead(page) else { return }
             for push in pushes { self.write(push, nil) }
             self.flush()
@@ -352,17 +358,16 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func read(
-        _ mailbox: SessionID, after: Int64, limit: Int, dead: Bool,
-        _ body: @escaping @Sendable (Page) -> Void
+    /// Reads from the store on its thread, and goes on with that here.
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
+        then: @escaping @Sendable (Value) -> Void
     ) {
         let (services, loop) = (services, loop)
         services.reader.async {
             do throws(StateError) {
-                let page = try services.store.messages(
-                    in: mailbox, after: after, limit: limit, dead: dead,
-                    at: services.clock.minute)
-                loop.execute { body(page) }
+                let value = try body(services.store, services.clock.minute)
+                loop.execute { then(value) }
             } catch {
                 services.onFailure(error)
             }

@@ -25,6 +25,8 @@ public struct RelayConfiguration: Sendable {
     public var maximumConnections = 10_000
     /// Seconds for a line to be complete.
     public var lineTimeout = 10.0
+    /// Seconds that a connection waits after a failed login, doubling with each.
+    public var failedLoginPause = 1.0
 
     /// A relay at an address, with a store in a file, and the usual limits.
     public init(listen: RelayURL, store: String) {
@@ -155,7 +157,9 @@ public final class Relay: Sendable {
                 names: configuration.names
                     + (configuration.listen.port == 0 ? [] : [configuration.listen.name]),
                 listening: local),
-            timeouts: Timeouts(line: configuration.lineTimeout), onFailure: fail)
+            timeouts: Timeouts(
+                line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause),
+            onFailure: fail)
         let services = services
         shared.withLock { $0 = services }
         self.group = group

@@ -7,15 +7,18 @@ import SottoWire
 /// One writer calls ``commit(_:at:)`` and ``sweep(at:)``, one reader ``messages(in:after:limit:dead:at:)``, at
 /// the same time. Times are minutes since 1970.
 protocol Store: Sendable {
-    /// Makes changes in one transaction, in order, and returns what came of each. What it returns is on
-    /// disk. When it throws, nothing happened, and the relay must end: a failed synchronisation is
-    /// never tried again.
+    /// Makes changes in order, in one transaction unless room is scarce, and returns what came of each. What
+    /// it returns is on disk. When it throws, nothing may be answered, and the relay must end: a failed
+    /// synchronisation is never tried again.
     func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome]
 
     /// The oldest envelopes of a mailbox after a sequence number, at most `limit` and, unless the first is
     /// longer, ``WireLimits/fetchBytes``.
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
         throws(StateError) -> Page
+
+    /// What there is of an owner's prekeys; `nil` where nothing ever was.
+    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus?
 
     /// Lets go of some of what is too old; says whether there may be more.
     func sweep(at minute: Int64) throws(StateError) -> Bool
@@ -30,19 +33,72 @@ enum Change: Sendable {
     case store(AddressedEnvelope)
     /// Take envelopes out of a mailbox, or count a failure of theirs.
     case acknowledge(SessionID, ids: [String], Request.Handled)
+    /// Take what is new of a publication of prekeys. `head` is the line of a bundle of them up to the value of
+    /// its last member, `oneTimePreKey`.
+    case publish(PreKeyPublication, head: [UInt8])
+    /// Hand out a bundle of an owner's prekeys, the same one whenever the claim's id comes again.
+    case claim(owner: SessionID, id: String)
 
     /// About how much it writes.
     var weight: Int {
         switch self {
         case .store(let envelope): envelope.bytes.count + 128
         case .acknowledge(_, let ids, _): ids.count * 128
+        case .publish(let publication, let head):
+            head.count + publication.oneTimePreKeys.count * 64 + 128
+        case .claim: 512
+        }
+    }
+
+    /// About how many bytes the store grows by; 0 for what only takes something out.
+    var growth: Int64 {
+        switch self {
+        case .store(let envelope): Int64(envelope.bytes.count) * 5 / 4 + 512
+        case .acknowledge: 0
+        case .publish, .claim: Int64(weight) * 5 / 4 + 512
+        }
+    }
+
+    /// The mailbox that it is about, if it is about one.
+    var mailbox: SessionID? {
+        switch self {
+        case .store(let envelope): envelope.to
+        case .acknowledge(let mailbox, _, _): mailbox
+        case .publish, .claim: nil
         }
     }
 }
 
 /// What came of a ``Change``.
 enum Outcome: Sendable, Equatable {
-    case stored, duplicate, conflict, mailboxFull, diskFull, acknowledged
+    case stored, duplicate, conflict, mailboxFull, diskFull
+    /// Envelopes were acknowledged, and so many of them were there and are out now.
+    case acknowledged(removed: Int)
+    /// Prekeys were taken, or nothing of them was new.
+    case published
+    /// The line of the bundle that was claimed.
+    case bundle([UInt8])
+    /// There are no prekeys of that owner.
+    case noBundle
+    /// The id of the claim is that of a claim of another owner's prekeys.
+    case claimReused
+}
+
+extension Outcome {
+    /// How it is told to who asked for the change.
+    var response: Response {
+        switch self {
+        case .stored, .published: .stored
+        case .duplicate: .duplicate
+        case .acknowledged: .acked
+        case .conflict: .rejected(Refusal(.conflict))
+        case .mailboxFull: .deferred(Refusal(.mailboxFull))
+        case .diskFull: .deferred(Refusal(.diskFull))
+        case .bundle(let record): .bundle(record)
+        case .noBundle: .error(Refusal(.noBundle))
+        case .claimReused: .error(Refusal(.conflict))
+        }
+    }
 }
 
 /// Some envelopes of a mailbox, oldest first.
@@ -61,6 +117,12 @@ struct Retention: Sendable {
     var mailboxMessages: Int64 = 5_000
     /// The most bytes of envelopes in one mailbox.
     var mailboxBytes: Int64 = 100_000_000
+    /// The most dead letters in one mailbox, beside the envelopes that wait; over it the oldest goes.
+    var deadMessages: Int64 = 1_000
+    /// The most bytes of dead letters in one mailbox.
+    var deadBytes: Int64 { mailboxBytes / 4 }
+    /// Minutes for which a claim of prekeys can be repeated.
+    static let claimMinutes: Int64 = 7 * 24 * 60
     /// Minutes for which an id is known after its envelope would have ended.
     static let tombstoneMinutes: Int64 = 7 * 24 * 60
 }

@@ -131,6 +131,10 @@ final class Writer: Sendable {
         }
         counters.add(.stored, outcomes.count { $0 == .stored })
         counters.add(.duplicates, outcomes.count { $0 == .duplicate })
+        let removed = outcomes.reduce(0) { count, outcome in
+            if case .acknowledged(let removed) = outcome { count + removed } else { count }
+        }
+        counters.add(.delivered, removed)
         let byLoop = Dictionary(grouping: replies) { ObjectIdentifier($0.connection.loop) }
         for group in byLoop.values {
             group[0].connection.loop.execute {

@@ -3,17 +3,28 @@ import Sotto
 /// What waits to be sent, in the file `outbox.db`. Any number of processes add to it; one at a time, who
 /// holds ``lock``, sends from it.
 public final class Outbox: Sendable {
-    /// An envelope to send.
+    /// An envelope to send, or a publication of prekeys.
     public struct Item: Sendable {
-        /// The envelope's id.
+        /// What an item is.
+        public enum Kind: Int64, Sendable {
+            /// An envelope.
+            case envelope = 0
+            /// A publication of prekeys.
+            case prekeys = 1
+        }
+
+        /// What it is.
+        public let kind: Kind
+        /// The envelope's id; of prekeys, their owner's.
         public let id: String
-        /// Its recipient.
+        /// The envelope's recipient; of prekeys, their owner.
         public let to: String
         /// The record on one line.
         public let envelope: [UInt8]
 
         /// An item of these parts.
-        public init(id: String, to: String, envelope: [UInt8]) {
+        public init(id: String, to: String, envelope: [UInt8], kind: Kind = .envelope) {
+            self.kind = kind
             self.id = id
             self.to = to
             self.envelope = envelope
@@ -41,6 +52,7 @@ public final class Outbox: Sendable {
         }
     }
 
+    /// The schema, by version. A later version adds a script; one that was released never changes.
     private static let migrations = [
         """
         CREATE TABLE outbox (
@@ -48,7 +60,8 @@ public final class Outbox: Sendable {
             day INTEGER NOT NULL, id TEXT NOT NULL, recipient TEXT NOT NULL,
             envelope BLOB, outcome TEXT
         );
-        """
+        """,
+        "ALTER TABLE outbox ADD COLUMN kind INTEGER NOT NULL DEFAULT 0",
     ]
 
     /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which
@@ -61,8 +74,8 @@ public final class Outbox: Sendable {
             for item in items {
                 let insert = try connection.statement(
                     """
-                    INSERT INTO outbox (relay, owner, day, id, recipient, envelope)
-                    VALUES (?, ?, ?, ?, ?, ?)
+                    INSERT INTO outbox (relay, owner, day, id, recipient, envelope, kind)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
                     """)
                 insert.bind(1, relay)
                 insert.bind(2, owner)
@@ -70,6 +83,7 @@ public final class Outbox: Sendable {
                 insert.bind(4, item.id)
                 insert.bind(5, item.to)
                 insert.bind(6, item.envelope)
+                insert.bind(7, item.kind.rawValue)
                 try insert.run()
                 numbers.append(connection.lastRow)
             }
@@ -84,7 +98,7 @@ public final class Outbox: Sendable {
         try database.use { connection throws(StateError) in
             let select = try connection.statement(
                 """
-                SELECT number, id, recipient, envelope FROM outbox
+                SELECT number, id, recipient, envelope, kind FROM outbox
                 WHERE relay = ? AND number > ? AND outcome IS NULL ORDER BY number LIMIT ?
                 """)
             defer { select.reset() }
@@ -94,7 +108,8 @@ public final class Outbox: Sendable {
             var rows: [(number: Int64, item: Item)] = []
             while try select.step() {
                 let item = Item(
-                    id: select.text(1), to: select.text(2), envelope: select.bytes(3))
+                    id: select.text(1), to: select.text(2), envelope: select.bytes(3),
+                    kind: Item.Kind(rawValue: select.integer(4)) ?? .envelope)
                 rows.append((select.integer(0), item))
             }
             return rows

@@ -41,13 +41,23 @@ extension StateTransaction {
     }
 
     /// What to publish after a relay said what it has: `nil` when that is enough, or when nothing was ever published.
+    ///
+    /// `signedID` and `oneTimeMark` are the highest numbers that the relay took; it takes only higher ones.
     public func replenishment(
-        relayHas oneTime: Int, signedID: UInt32?, at time: Timestamp = .now()
+        relayHas oneTime: Int, signedID: UInt32, oneTimeMark: UInt32, at time: Timestamp = .now()
     ) throws(StateError) -> PreKeyPublication? {
         guard let signed = try newest(.signed) else { return nil }
         let isOld = time.seconds - signed.made.seconds >= Self.rotationDays * Self.day
         let isShort = oneTime < Self.replenishBelow
         guard isOld || isShort || signedID != signed.key.id else { return nil }
+        try raise(.oneTime, to: oneTimeMark)
+        if signedID > signed.key.id {
+            // An earlier state of ours was ahead. What the relay hands out is of no use to anybody.
+            for kind in [SecretPreKey.Kind.signed, .postQuantum] {
+                try raise(kind, to: signedID)
+                try renew(kind, at: time)
+            }
+        }
         return try publication(at: time, oneTime: isShort ? Self.batch : 0)
     }
 
@@ -99,6 +109,13 @@ extension StateTransaction {
         if let known, time.seconds - known.made.seconds < Self.rotationDays * Self.day {
             return known
         }
+        return (try renew(kind, at: time), time)
+    }
+
+    @discardableResult
+    private func renew(_ kind: SecretPreKey.Kind, at time: Timestamp) throws(StateError)
+        -> SecretPreKey
+    {
         let key = SecretPreKey(kind, id: try numbers(kind, 1, at: time)[0])
         let replace = try connection.statement(
             "UPDATE prekey SET replaced = ? WHERE kind = ? AND replaced IS NULL")
@@ -106,7 +123,7 @@ extension StateTransaction {
         replace.bind(2, kind.rawValue)
         try replace.run()
         try insert(key, at: time)
-        return (key, time)
+        return key
     }
 
     /// Lets go of signed prekeys after their grace, and of all but one predecessor; and of what was remembered for
@@ -137,6 +154,18 @@ extension StateTransaction {
         insert.bind(
             4, store.seal(secret, .preKey(kind: key.kind.rawValue, id: Int64(key.id))))
         try insert.run()
+    }
+
+    /// Has the next numbers of a kind be above `mark`.
+    private func raise(_ kind: SecretPreKey.Kind, to mark: UInt32) throws(StateError) {
+        let raise = try connection.statement(
+            """
+            INSERT INTO number (name, value) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
+            """)
+        raise.bind(1, "prekey \(kind.rawValue)")
+        raise.bind(2, Int64(mark))
+        try raise.run()
     }
 
     /// The next numbers of a kind. They begin at the clock, so that an owner whose state was lost begins above all that

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import Glibc
 
 /// A prepared statement: bind from 1, step, read columns from 0, reset.
 package struct PreparedStatement {
@@ -88,7 +89,7 @@ extension StateError {
         case SQLITE_FULL: self = .full(path: path)
         case SQLITE_IOERR: self = .inputOutput(path: path, code: code)
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(path: path)
-        case SQLITE_CANTOPEN: self = .cannotOpen(path: path, code: 0)
+        case SQLITE_CANTOPEN: self = .cannotOpen(path: path, code: errno == 0 ? EIO : errno)
         case SQLITE_READONLY, SQLITE_PERM: self = .cannotOpen(path: path, code: 13)
         default: self = .unexpected(path: path, code: code)
         }

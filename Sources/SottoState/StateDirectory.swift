@@ -7,15 +7,25 @@ public struct StateDirectory: Sendable {
 
     /// `$SOTTO_HOME`, else `$XDG_STATE_HOME/sotto`, else `~/.local/state/sotto`; made when it is missing.
     public static func standard() throws(StateError) -> StateDirectory {
+        try StateDirectory(path: standardPath())
+    }
+
+    /// The same directory; `nil` when it is missing, which it stays.
+    public static func existing() throws(StateError) -> StateDirectory? {
+        let path = try standardPath()
+        return fileExists(path) ? try StateDirectory(path: path) : nil
+    }
+
+    private static func standardPath() throws(StateError) -> String {
         func variable(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
         }
-        if let home = variable("SOTTO_HOME") { return try StateDirectory(path: home) }
+        if let home = variable("SOTTO_HOME") { return home }
         if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") {
-            return try StateDirectory(path: state + "/sotto")
+            return state + "/sotto"
         }
         guard let home = variable("HOME") else { throw .noHome }
-        return try StateDirectory(path: home + "/.local/state/sotto")
+        return home + "/.local/state/sotto"
     }
 
     /// The directory `path`, made with mode 0700, and its parents too, when it is missing.

@@ -18,6 +18,10 @@ public struct Failure: Error, Sendable {
 
     /// An end that says nothing: a closed pipe.
     static let quiet = Failure(.done, "")
+
+    static let binaryOnTerminal = Failure(
+        .usage, "refusing to write binary data to the terminal",
+        hint: "redirect it, name a file with -o, or force it with -o -")
 }
 
 extension Failure {

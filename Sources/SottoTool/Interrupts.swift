@@ -5,37 +5,38 @@ import Glibc
 /// A signal handler may only touch memory that was laid out before; hence plain globals of C types,
 /// written before the handler can run.
 enum Interrupts {
-    nonisolated(unsafe) private static var terminal: Int32 = -1
-    nonisolated(unsafe) private static var savedTerminal = termios()
     nonisolated(unsafe) private static var temporaryPath: UnsafeMutablePointer<CChar>?
-    private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
     private static let installed: Void = {
-        for signal in signals {
-            var action = sigaction()
-            action.__sigaction_handler.sa_handler = { signal in
-                if Interrupts.terminal >= 0 {
-                    tcsetattr(Interrupts.terminal, TCSANOW, &Interrupts.savedTerminal)
-                }
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+            handle(signal) { signal in
+                HiddenEcho.show()
                 if let path = Interrupts.temporaryPath { unlink(path) }
                 Glibc.signal(signal, SIG_DFL)
                 raise(signal)
             }
-            sigaction(signal, &action, nil)
         }
     }()
 
-    static func restoreTerminal(_ descriptor: Int32, _ saved: termios) {
-        savedTerminal = saved
-        terminal = descriptor
-        _ = installed
-    }
+    /// Has the endings that can be caught undo what must be undone.
+    static func install() { _ = installed }
 
-    static func terminalRestored() { terminal = -1 }
+    /// Sets a handler, unless the signal is ignored, as under nohup(1).
+    static func handle(_ signal: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
+        var action = sigaction()
+        guard sigaction(signal, nil, &action) == 0,
+            unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+                != unsafeBitCast(SIG_IGN, to: Int.self)
+        else { return }
+        action = sigaction()
+        action.sa_flags = SA_RESTART
+        action.__sigaction_handler.sa_handler = handler
+        sigaction(signal, &action, nil)
+    }
 
     static func removeOnSignal(_ path: String) {
         temporaryPath = strdup(path)
-        _ = installed
+        install()
     }
 
     static func keepOnSignal() {

@@ -17,6 +17,8 @@ public final class Output {
         case text
         /// Anything; refused on a terminal.
         case binary
+        /// Either; on a terminal it goes through ``TerminalText``, which tells.
+        case unknown
     }
 
     /// Opens `path`. `nil` is stdout, where binary content is refused if that is a terminal; `-` is stdout
@@ -26,11 +28,10 @@ public final class Output {
     public init(
         path: String?, content: Content, inputs: [Input] = [], replacing: Bool = true
     ) throws(Failure) {
+        if path?.isEmpty == true { throw Failure(.usage, "the output has an empty name") }
         guard let path, path != "-" else {
             if path == nil, content == .binary, Terminal.isTerminal(1) {
-                throw Failure(
-                    .usage, "refusing to write binary data to the terminal",
-                    hint: "redirect it, name a file with -o, or force it with -o -")
+                throw .binaryOnTerminal
             }
             destination = .descriptor(1)
             name = "standard output"
@@ -42,7 +43,7 @@ public final class Output {
             if inputs.contains(where: {
                 $0.identity.map { $0 == (status.st_dev, status.st_ino) } ?? false
             }) {
-                throw Failure(.usage, "the output \(path) is also the input")
+                throw Self.isRead(path)
             }
             if status.st_mode & S_IFMT == S_IFDIR {
                 throw Failure(.cannotCreate, "cannot create \(path): is a directory")
@@ -57,6 +58,29 @@ public final class Output {
         destination = .file(try AtomicFile(path: path, replacing: replacing))
     }
 
+    /// Throws when `path` is one of the files in `names`, which the command reads; a name that is no file is
+    /// passed over.
+    ///
+    /// An identity or a card that is replaced by what was made with it could be lost for good.
+    public static func check(_ path: String?, isNoneOf names: [String]) throws(Failure) {
+        func file(_ path: String) -> (dev_t, ino_t)? {
+            var status = stat()
+            guard path != "-", stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                return nil
+            }
+            return (status.st_dev, status.st_ino)
+        }
+        guard let path, let output = file(path) else { return }
+        for name in names {
+            if let read = file(name), read == output { throw isRead(path) }
+        }
+    }
+
+    private static func isRead(_ path: String) -> Failure {
+        Failure(
+            .usage, "the output \(path) is also a file that is read", hint: "choose another name")
+    }
+
     /// Whether what is written shows on a terminal.
     public var isTerminal: Bool {
         if case .descriptor(let descriptor) = destination {
@@ -66,10 +90,19 @@ public final class Output {
         }
     }
 
+    /// The columns of the terminal on which it shows, where it does and they are known.
+    public var terminalWidth: Int? {
+        if case .descriptor(let descriptor) = destination {
+            Terminal.width(of: descriptor)
+        } else {
+            nil
+        }
+    }
+
     /// Whether it is a file that appears only when it is whole.
     public var isFile: Bool { if case .file = destination { true } else { false } }
 
-    private var descriptor: Int32 {
+    var descriptor: Int32 {
         switch destination {
         case .descriptor(let descriptor): descriptor
         case .file(let file): file.descriptor

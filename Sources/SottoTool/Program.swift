@@ -26,7 +26,7 @@ extension Program {
                 ProgramRuntime.end(error, tool: toolName) {
                     Self.exitCode(for: $0).rawValue
                 } text: {
-                    Self.fullMessage(for: $0)
+                    Self.message(for: $0)
                 })
         }
         Glibc.exit(0)
@@ -73,13 +73,10 @@ enum ProgramRuntime {
             }
             return 0
         case ExitStatus.usage.rawValue:
-            var lines = message.split(separator: "\n", omittingEmptySubsequences: false)[...]
-            if let first = lines.first, first.hasPrefix("Error: ") {
-                let text = first.dropFirst("Error: ".count)
-                Terminal.say("\(tool): error: \(text.prefix(1).lowercased() + text.dropFirst())")
-                lines = lines.dropFirst()
-            }
-            Terminal.say("\(tool): hint: \(tool) --help explains the options")
+            report(
+                Failure(
+                    .usage, sentence(message), hint: "\(tool) --help explains the options"),
+                tool: tool)
             return ExitStatus.usage.rawValue
         default:
             report(
@@ -89,6 +86,16 @@ enum ProgramRuntime {
                 tool: tool)
             return ExitStatus.bug.rawValue
         }
+    }
+
+    /// ArgumentParser's message in the form of ours: one line, lower case first, no full stop. It lists many
+    /// choices on lines of their own.
+    private static func sentence(_ message: String) -> String {
+        var text = message.prefix(1).lowercased() + message.dropFirst()
+        if text.hasSuffix(".") { text.removeLast() }
+        guard let list = text.firstRange(of: ":\n  - ") else { return text }
+        return text[..<list.lowerBound] + ": "
+            + text[list.upperBound...].replacing("\n  - ", with: ", ")
     }
 
     static func report(_ failure: Failure, tool: String) {

@@ -9,6 +9,8 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
     case environment(String)
     case descriptor(Int32)
     case file(String)
+    /// Something else stood there, perhaps the secret itself: it is not kept, so that nothing repeats it.
+    case exposed
 
     /// Reads the text of an option.
     public init?(argument: String) {
@@ -20,11 +22,22 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
         } else if argument.hasPrefix("@FILE:") {
             self = .file(String(argument.dropFirst(6)))
         } else {
-            return nil
+            self = .exposed
         }
     }
 
-    /// Reads the secret, without the line feed at its end. Throws when it is empty or over 4096 bytes.
+    /// Throws what ArgumentParser shows as a usage error when the secret itself was given.
+    public func validate() throws {
+        if case .exposed = self { throw ValidationError(Self.exposure) }
+    }
+
+    private static let exposure =
+        "a secret is not an argument, which others can read: use @ENV:NAME, @FD:N or @FILE:PATH"
+
+    /// The file that the secret is read from, if it is one.
+    public var path: String? { if case .file(let path) = self { path } else { nil } }
+
+    /// Reads the secret, without the line feed, or CR LF, at its end. Throws when it is empty or over 4096 bytes.
     public func read() throws(Failure) -> SecretBytes {
         let secret: SecretBytes
         switch self {
@@ -41,6 +54,7 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
             guard descriptor >= 0 else { throw Failure(errno: errno, "read", path) }
             defer { close(descriptor) }
             secret = try Self.firstLine(of: descriptor, name: path)
+        case .exposed: throw Failure(.usage, Self.exposure)
         }
         guard secret.count > 0 else { throw Failure(.usage, "the passphrase is empty") }
         return secret
@@ -55,7 +69,11 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
             let count = Glibc.read(descriptor, &byte, 1)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Failure(errno: errno, "read", name) }
-            if count == 0 || byte == UInt8(ascii: "\n") { return SecretBytes(copying: line) }
+            if count == 0 { return SecretBytes(copying: line) }
+            if byte == UInt8(ascii: "\n") {
+                if line.last == UInt8(ascii: "\r") { line.removeLast() }
+                return SecretBytes(copying: line)
+            }
             line.append(byte)
         }
         throw Failure(.malformed, "the passphrase in \(name) is longer than 4096 bytes")

@@ -60,29 +60,3 @@ public final class TeeSource: ByteSource {
         return count
     }
 }
-
-/// A source whose first bytes can be looked at before they are read.
-public final class PeekingSource: ByteSource {
-    private let source: any ByteSource
-    private var peeked: [UInt8] = []
-
-    /// Looks at `source`.
-    public init(_ source: any ByteSource) { self.source = source }
-
-    /// The first `count` bytes, fewer only at the end. To be called before anything is read.
-    public func peek(_ count: Int) throws -> [UInt8] {
-        var block = [UInt8](repeating: 0, count: count - peeked.count)
-        let filled = try block.withUnsafeMutableBytes { try source.fill($0) }
-        peeked += block[..<filled]
-        return peeked
-    }
-
-    /// Reads the bytes that were looked at, then the source.
-    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        if peeked.isEmpty { return try source.read(into: buffer) }
-        let count = min(buffer.count, peeked.count)
-        buffer.copyBytes(from: peeked[..<count])
-        peeked.removeFirst(count)
-        return count
-    }
-}

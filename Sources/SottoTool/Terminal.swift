@@ -4,27 +4,53 @@ public import Sotto
 /// The terminal policy, in one place:
 ///
 /// - stdout carries data, stderr carries words for people.
-/// - Binary data does not go to a terminal unless `-o -` says so.
+/// - Binary data does not go to a terminal unless `-o -` says so; a decrypted file that is text does.
 /// - Text that came from elsewhere has its control characters escaped on a terminal, and never in a pipe.
 /// - Questions go to `/dev/tty`, so that stdin and stdout stay free for data.
 public enum Terminal {
     /// Whether a descriptor is a terminal.
     public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// Writes a line to stderr.
+    /// The columns of a terminal; `nil` for anything else, and where the terminal does not know.
+    public static func width(of descriptor: Int32) -> Int? {
+        var size = winsize()
+        guard isTerminal(descriptor), ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0,
+            size.ws_col > 0
+        else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Writes a line to stderr; a file's name or a relay's reason in it cannot make a second one.
     public static func say(_ line: String) {
-        let bytes = Array((escapingControls(line) + "\n").utf8)
-        _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
+        try? tell(line)
+    }
+
+    /// As ``say(_:)``, for what must not be lost: throws a failure with status 74 when it cannot be written.
+    public static func tell(_ line: String) throws(Failure) {
+        let bytes = Array((escapingControls(line).replacing("\n", with: "\\u{a}") + "\n").utf8)
+        var failure: Failure?
+        bytes.withUnsafeBytes { bytes in
+            do throws(Failure) {
+                try Output.writeAll(bytes, to: 2, name: "standard error")
+            } catch { failure = error }
+        }
+        guard let failure else { return }
+        // A closed pipe is a quiet end for data only.
+        throw failure.status == .done
+            ? Failure(errno: EPIPE, "write", "standard error") : failure
     }
 
     /// `text` with control characters written as `\u{1b}`, except line feed and tab.
     ///
-    /// Bidirectional overrides are escaped too: they make a line read as another one.
-    public static func escapingControls(_ text: String) -> String {
+    /// Bidirectional overrides are escaped too: they make a line read as another one. The character `besides`
+    /// is left as it is.
+    public static func escapingControls(
+        _ text: String, besides allowed: Unicode.Scalar? = nil
+    ) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var out = ""
         for scalar in text.unicodeScalars {
-            if isControl(scalar) {
+            if isControl(scalar), scalar != allowed {
                 out += "\\u{" + String(scalar.value, radix: 16) + "}"
             } else {
                 out.unicodeScalars.append(scalar)
@@ -64,22 +90,9 @@ public enum Terminal {
                 hint: "give a secret as @ENV:NAME, @FD:N or @FILE:PATH")
         }
         defer { close(tty) }
-        var saved = termios()
-        let hides = secret && tcgetattr(tty, &saved) == 0
-        if hides {
-            var quiet = saved
-            quiet.c_lflag &= ~tcflag_t(ECHO)
-            quiet.c_lflag |= tcflag_t(ECHONL)
-            tcsetattr(tty, TCSAFLUSH, &quiet)
-            Interrupts.restoreTerminal(tty, saved)
-        }
-        defer {
-            if hides {
-                tcsetattr(tty, TCSAFLUSH, &saved)
-                Interrupts.terminalRestored()
-            }
-        }
-        let prompt = Array(question.utf8)
+        let prompt = Array(escapingControls(question).replacing("\n", with: "\\u{a}").utf8)
+        let hides = secret && HiddenEcho.begin(on: tty, prompt: prompt)
+        defer { if hides { HiddenEcho.end() } }
         _ = prompt.withUnsafeBytes { Glibc.write(tty, $0.baseAddress, $0.count) }
         var line: [UInt8] = []
         defer { wipe(&line) }

@@ -59,7 +59,7 @@ public struct Delivered: Sendable, Equatable {
 
 extension JSON {
     /// Whether arrays and objects nest at most `depth` deep.
-    fileprivate func nests(atMost depth: Int) -> Bool {
+    func nests(atMost depth: Int) -> Bool {
         switch self {
         case .array(let elements):
             depth > 0 && elements.allSatisfy { $0.nests(atMost: depth - 1) }

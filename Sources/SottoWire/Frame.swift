@@ -60,6 +60,15 @@ public struct Frame: Sendable, Equatable {
         return out
     }
 
+    /// The payload with one member, whose value is a record on one line.
+    static func payload(member: String, record: [UInt8]) -> [UInt8] {
+        var out = Array("{\"\(member)\":".utf8)
+        out.reserveCapacity(out.count + record.count + 1)
+        out += record
+        out.append(UInt8(ascii: "}"))
+        return out
+    }
+
     /// Whether `text` may be a request id: 1 to 64 of `A`–`Z`, `a`–`z`, `0`–`9`, `.`, `_`, `:` and `-`.
     public static func isRequestID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

@@ -10,17 +10,21 @@ public enum Reason: String, Sendable, CaseIterable {
     case badFields = "bad_fields"
     /// A type of frame that this relay does not know.
     case unknownType = "unknown_type"
+    /// A record is not signed by its owner.
+    case badSignature = "bad_signature"
     /// The login was refused; every cause reads like this.
     case loginFailed = "login_failed"
     /// Only for a mailbox's owner, after a login.
     case loginRequired = "login_required"
-    /// The id is known with another envelope.
+    /// There are no prekeys of that owner, known or not.
+    case noBundle = "no_bundle"
+    /// The id is known with another envelope, or the claim with another owner.
     case conflict = "conflict"
     /// The envelope or the line is over the limit.
     case tooLarge = "too_large"
     /// The mailbox holds as much as it may.
     case mailboxFull = "mailbox_full"
-    /// The relay has no more connections to give.
+    /// The relay has no more connections to give, or a connection no more claims.
     case busy = "busy"
     /// The relay's disk is full.
     case diskFull = "disk_full"
@@ -29,7 +33,8 @@ public enum Reason: String, Sendable, CaseIterable {
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
-        case .loginFailed, .loginRequired: 401
+        case .noBundle: 404
+        case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409
         case .tooLarge: 413
         case .mailboxFull: 429

@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 
 /// What a client asks of a relay.
 public enum Request: Sendable, Equatable {
@@ -17,6 +17,13 @@ public enum Request: Sendable, Equatable {
     case subscribe
     /// Takes envelopes out of the mailbox, or reports that they could not be handled. Answered by `acked`.
     case ack(ids: [String], Handled)
+
+    /// Publishes prekeys; needs no login, because the record is signed. Answered by `stored`, also when
+    /// nothing in it is new.
+    case publish(PublishedPreKeys)
+    /// Claims a bundle of an owner's prekeys under an id that the claimant chose: a lower-case UUID. Who asks
+    /// again with the same id gets the same bundle. Answered by `bundle`.
+    case claim(owner: SessionID, id: String)
 
     /// What became of an envelope at its recipient.
     public enum Handled: String, Sendable {
@@ -55,6 +62,14 @@ public enum Request: Sendable, Equatable {
             let ids = list.compactMap(\.string)
             guard ids.count == list.count, ids.allSatisfy(Envelope.isID) else { throw .badFields }
             self = .ack(ids: ids, handled)
+        case "prekeys":
+            guard let record = payload["publication"]?.object else { throw .badFields }
+            self = .publish(try PublishedPreKeys(record))
+        case "claim":
+            guard let owner = payload["id"]?.string.flatMap({ SessionID($0) }),
+                let id = payload["claim"]?.string, Envelope.isID(id)
+            else { throw .badFields }
+            self = .claim(owner: owner, id: id)
         default: throw .unknownType
         }
     }
@@ -82,15 +97,27 @@ public enum Request: Sendable, Equatable {
             return line(
                 "ack",
                 ["ids": .array(ids.map { .string($0) }), "status": .string(handled.rawValue)])
+        case .publish(let published):
+            return Self.publishLine(published.bytes, requestID: requestID)
+        case .claim(let owner, let id):
+            return line("claim", ["id": .string(owner.description), "claim": .string(id)])
         }
     }
 
     /// The line that sends an envelope which is on one line already.
     public static func sendLine(_ envelope: [UInt8], requestID: String) -> [UInt8] {
-        var payload = Array("{\"envelope\":".utf8)
-        payload.reserveCapacity(payload.count + envelope.count + 1)
-        payload += envelope
-        payload.append(UInt8(ascii: "}"))
-        return Frame.line(type: "send", requestID: requestID, payload: payload)
+        line("send", "envelope", envelope, requestID)
+    }
+
+    /// The line that publishes prekeys whose record is on one line already.
+    public static func publishLine(_ publication: [UInt8], requestID: String) -> [UInt8] {
+        line("prekeys", "publication", publication, requestID)
+    }
+
+    private static func line(_ type: String, _ member: String, _ record: [UInt8], _ id: String)
+        -> [UInt8]
+    {
+        Frame.line(
+            type: type, requestID: id, payload: Frame.payload(member: member, record: record))
     }
 }

@@ -6,8 +6,9 @@ public enum Response: Sendable, Equatable {
     case pong
     /// Sign this nonce, for one of these names of mine.
     case challenge(nonce: [UInt8], names: [String])
-    /// The mailbox is open on this connection.
-    case session
+    /// The mailbox is open on this connection. Says what the relay has of the owner's prekeys; `nil` where
+    /// it never got any.
+    case session(PreKeyStatus?)
     /// The envelope is on disk.
     case stored
     /// This very envelope was on disk already.
@@ -24,6 +25,8 @@ public enum Response: Sendable, Equatable {
     case acked
     /// The request could not be served.
     case error(Refusal)
+    /// The bundle that was claimed: a record on one line.
+    case bundle([UInt8])
     /// Push: an envelope.
     case newMessage(Delivered)
     /// Push: what waited when the subscription began has been pushed.
@@ -41,7 +44,11 @@ public enum Response: Sendable, Equatable {
                 nonce.count == WireLimits.nonceBytes, let names = payload["relay"]?.array
             else { return nil }
             self = .challenge(nonce: nonce, names: names.compactMap(\.string))
-        case "session": self = .session
+        case "session":
+            self = .session(payload["prekeys"]?.object.flatMap { PreKeyStatus($0) })
+        case "bundle":
+            guard let record = payload["bundle"]?.object else { return nil }
+            self = .bundle(record.serialized())
         case "stored": self = .stored
         case "duplicate": self = .duplicate
         case "deferred":
@@ -88,7 +95,12 @@ public enum Response: Sendable, Equatable {
                     "nonce": .string(Base64.standard.encode(nonce)),
                     "relay": .array(names.map { .string($0) }),
                 ])
-        case .session: return plain("session")
+        case .session(let status):
+            return line("session", JSONObject([("prekeys", (status?.object).map { .object($0) })]))
+        case .bundle(let record):
+            return Frame.line(
+                type: "bundle", requestID: requestID,
+                payload: Frame.payload(member: "bundle", record: record))
         case .stored: return plain("stored")
         case .duplicate: return plain("duplicate")
         case .deferred(let refusal): return line("deferred", refusal.payload)

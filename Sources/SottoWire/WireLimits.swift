@@ -2,6 +2,13 @@
 public enum WireLimits {
     /// The longest envelope, in bytes of its one-line form.
     public static let envelopeBytes = 64 << 10
+    /// The longest publication of prekeys, in bytes of its one-line form; one of 100 one-time prekeys has
+    /// about a sixth of that.
+    public static let publicationBytes = 64 << 10
+    /// The most one-time prekeys that a relay keeps of one owner.
+    public static let oneTimePreKeys = 200
+    /// The most claims on one connection in a minute.
+    public static let claimsInAMinute = 100
     /// How deep arrays and objects of an envelope may nest. A frame adds up to 5 levels around it, and must
     /// stay readable.
     public static let envelopeDepth = 8

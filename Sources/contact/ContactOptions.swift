@@ -8,17 +8,10 @@ import SottoTool
 struct ContactOptions: ParsableArguments {
     @OptionGroup var identity: IdentityOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Wait so long for another process that uses the state.", valueName: "seconds"))
-    var lockTimeout = 10.0
+    @OptionGroup var lock: LockOptions
 
     @Flag(name: [.short, .long], help: "No notes on stderr.")
     var quiet = false
-
-    func validate() throws {
-        guard lockTimeout >= 0 else { throw ValidationError("--lock-timeout is not negative") }
-    }
 
     /// Says something on stderr, unless it is to be quiet.
     func note(_ text: String) { if !quiet { Terminal.say("\(ContactTool.toolName): \(text)") } }
@@ -33,7 +26,7 @@ struct OpenBook {
     let identity: Identity
 
     init(_ options: ContactOptions) throws {
-        book = AddressBook(options.identity, lockTimeout: options.lockTimeout)
+        book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
         identity = try book.identity()
     }
 

@@ -33,6 +33,7 @@ struct ExportCommand: Program {
     var names: [String] = []
 
     func validate() throws {
+        try passphrase?.validate()
         guard backup || passphrase == nil else {
             throw ValidationError("--passphrase goes with --backup")
         }

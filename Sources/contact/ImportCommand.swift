@@ -20,6 +20,8 @@ struct ImportCommand: Program {
     @Argument(help: "Input file; `-` is stdin, the default.")
     var file: String?
 
+    func validate() throws { try passphrase?.validate() }
+
     private static let lineLimit = 1 << 20
 
     func execute() throws {

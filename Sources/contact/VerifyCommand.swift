@@ -78,13 +78,12 @@ struct VerifyCommand: Program {
             let bytes = try Input(path: nil).readAll(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
-        let digits = text.filter { !$0.isWhitespace && $0 != "-" }.utf8
-        guard digits.count == 60, digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard let digits = TypedDigits.read(text), digits.count == 60 else {
             throw Failure(
                 .malformed, "a safety number has 60 digits",
                 hint: "it is that of the two of you, as contact show prints it on both sides")
         }
-        return Array(digits)
+        return digits
     }
 
     // MARK: Comparing

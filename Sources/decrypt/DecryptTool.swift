@@ -18,11 +18,11 @@ struct DecryptTool: Program {
               decrypt -i bob.key --from alice.card photos.age | tar x
               decrypt --passphrase @FILE:secret.txt -o notes.txt notes.txt.age
               recv -i bob.key | decrypt -i bob.key --text
-              recv --follow | decrypt | jq -r '.name + ": " + .body.text'
+              recv --follow | decrypt | jq -r '.from + ": " + .body.text'
             """,
         version: sottoVersion)
 
-    @OptionGroup var identity: IdentityOptions
+    @OptionGroup var identity: IdentityListOptions
 
     @Option(
         help: ArgumentHelp(
@@ -61,10 +61,7 @@ struct DecryptTool: Program {
     @Flag(help: "Keep no record of opened envelopes: repeats are not noticed.")
     var stateless = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Wait so long for another process that uses the state.", valueName: "seconds"))
-    var lockTimeout = 10.0
+    @OptionGroup var lock: LockOptions
 
     @Flag(name: [.short, .long], help: "No progress and no notes on stderr.")
     var quiet = false
@@ -72,13 +69,19 @@ struct DecryptTool: Program {
     @Argument(help: "Input file; `-` is stdin, the default.")
     var file: String?
 
+    func validate() throws {
+        try passphrase?.validate()
+    }
+
     func execute() throws {
+        try Output.check(
+            output, isNoneOf: identity.files + from + [passphrase?.path].compactMap(\.self))
         let input = try Input(path: file)
         let source = PeekingSource(input)
-        let beginning = try source.peek(64)
+        let beginning = try source.peek(Self.beginningSize)
         if AgeFormat.isAge(beginning) {
             try FileDecryption(tool: self, input: input, source: source).run()
-        } else if beginning.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+        } else if try Self.hasEnvelopes(source, beginning) {
             try MessageDecryption(tool: self, input: input, source: source).run()
         } else if beginning.isEmpty {
             throw Failure(.no, text ? "" : "the input is empty")
@@ -86,6 +89,43 @@ struct DecryptTool: Program {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",
                 hint: "encrypt makes both")
+        }
+    }
+}
+
+extension DecryptTool {
+    /// How much tells what most inputs are.
+    fileprivate static let beginningSize = 64
+    /// How far a line that may be an envelope is looked for.
+    private static let detectionLimit = 64 << 10
+
+    /// Whether a line begins as an envelope does. Lines before it are bad lines, which do not spoil the others.
+    fileprivate static func hasEnvelopes(
+        _ source: PeekingSource, _ beginning: [UInt8]
+    ) throws -> Bool {
+        if beginning.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") { return true }
+        var (line, searched) = (0, 0)
+        var isFound = false
+        _ = try source.peek(upTo: detectionLimit) { bytes in
+            while !isFound, let feed = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                isFound = isEnvelopeLike(bytes[line..<feed])
+                line = feed + 1
+                searched = line
+            }
+            searched = bytes.count
+            isFound = isFound || isEnvelopeLike(bytes[line...])
+            return isFound
+        }
+        return isFound
+    }
+
+    /// Whether a line is a brace and then a quotation mark, another brace, or nothing more so far.
+    private static func isEnvelopeLike(_ line: ArraySlice<UInt8>) -> Bool {
+        let text = line.drop { $0 <= 0x20 }
+        guard text.first == UInt8(ascii: "{") else { return false }
+        switch text.dropFirst().first(where: { $0 > 0x20 }) {
+        case nil, UInt8(ascii: "\""), UInt8(ascii: "}"): return true
+        default: return false
         }
     }
 }

@@ -15,7 +15,7 @@ struct FileDecryption {
         self.input = input
         self.source = source
         signers = try DemandedSigners(
-            tool.from, AddressBook(tool.identity, lockTimeout: tool.lockTimeout))
+            tool.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout))
         identities = { try tool.identity.loadAll() }
     }
 
@@ -24,7 +24,10 @@ struct FileDecryption {
             throw Failure(.usage, "--text is for messages, and this is a file")
         }
         let identities = try loadIdentities()
-        let output = try Output(path: tool.output, content: .binary, inputs: [input])
+        let output = try Output(path: tool.output, content: .unknown, inputs: [input])
+        // `-o -` forces what a terminal is else spared.
+        let shown: any ByteSink =
+            tool.output == nil && output.isTerminal ? TerminalText(output) : output
         let passphrase = try PassphraseOnce(tool.passphrase)
         let progress = Progress(tool: DecryptTool.toolName, quiet: tool.quiet)
         if tool.hold, !output.isFile {
@@ -34,11 +37,13 @@ struct FileDecryption {
                 TeeSource(source, to: spool), identities, passphrase, progress, to: NullSink(),
                 isFirstOfTwo: true)
             try spool.rewind()
-            try open(spool, identities, passphrase, progress, to: output)
+            try open(
+                spool, identities, passphrase, progress,
+                to: output.isTerminal ? HoldingSink(shown) : shown)
         } else {
             try open(
                 source, identities, passphrase, progress,
-                to: output.isFile ? output : HoldingSink(output))
+                to: output.isFile ? output : HoldingSink(shown))
         }
     }
 

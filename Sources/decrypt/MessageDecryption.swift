@@ -23,7 +23,7 @@ struct MessageDecryption {
     private static let batchSize = 512
 
     init(tool: DecryptTool, input: Input, source: any ByteSource) throws {
-        let book = AddressBook(tool.identity, lockTimeout: tool.lockTimeout)
+        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
         identity = try book.identity()
         judge = SenderJudgement(signers: try DemandedSigners(tool.from, book), policy: tool.trust)
         output = try Output(path: tool.output, content: .text, inputs: [input])
@@ -36,7 +36,7 @@ struct MessageDecryption {
             store = try book.store()
         } else {
             store = try IdentityStore(
-                directory: .standard(), identity: identity, lockTimeout: tool.lockTimeout)
+                directory: .standard(), identity: identity, lockTimeout: tool.lock.timeout)
         }
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sotto
+import SottoContacts
 import SottoTool
 
 @main
@@ -67,6 +68,35 @@ struct EncryptTool: Program {
     @Flag(help: "Use every card's classic X25519 key, not the post-quantum one.")
     var classic = false
 
+    @Option(
+        help: ArgumentHelp(
+            "How to protect a message: sealed, or ratchet for a session with forward secrecy. Default: "
+                + "the session if there is one, else sealed.", valueName: "suite"))
+    var suite: MessageSuite?
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin the session with this bundle, as recv --bundle prints it; `-` is stdin. May be repeated.",
+            valueName: "file"))
+    var bundle: [String] = []
+
+    @Flag(help: "Begin a new session though there is one.")
+    var newSession = false
+
+    @Flag(name: .customLong("require-opk"), help: "Begin no session without a one-time prekey.")
+    var requireOneTime = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose keys to write to: any, first-use (contacts) or verified (compared contacts).",
+            valueName: "policy"))
+    var trust: TrustPolicy?
+
+    @Flag(help: "Use no state: neither sessions nor contacts.")
+    var stateless = false
+
+    @OptionGroup var lock: LockOptions
+
     @OptionGroup var identity: IdentityOptions
 
     @Option(
@@ -81,6 +111,11 @@ struct EncryptTool: Program {
     var file: String?
 
     func validate() throws {
+        try passphrase?.validate()
+    }
+
+    /// Checks how the options fit together; only now, so that one that does not exist is said first.
+    private func check() throws {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
         guard [isFile, isPassphrase, !to.isEmpty].count(where: { $0 }) <= 1 else {
@@ -92,16 +127,32 @@ struct EncryptTool: Program {
         guard !(isPassphrase && classic) else {
             throw ValidationError("--classic is for cards, and a passphrase has none")
         }
-        guard !identity.isGiven || sign || !to.isEmpty else {
+        let isName = recipient.contains { !Addressee.isWritten($0) && !Addressee.isFile($0) }
+        guard !identity.isGiven || sign || !to.isEmpty || isName else {
             throw ValidationError("-i goes with -s or --to; without them nothing is signed")
         }
         guard to.isEmpty || !(sign || armor) else {
             throw ValidationError("-s and -a are for files; a message is always signed")
         }
         guard !jsonl || !to.isEmpty else { throw ValidationError("--jsonl goes with --to") }
+        let isSession = suite == .ratchet || !bundle.isEmpty || newSession || requireOneTime
+        guard !to.isEmpty || !isSession && suite == nil && trust == nil else {
+            throw ValidationError("--suite, --trust and what is for sessions go with --to")
+        }
+        guard suite != .sealed || bundle.isEmpty && !newSession && !requireOneTime else {
+            throw ValidationError("--suite sealed has no session to begin")
+        }
+        guard bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1 else {
+            throw ValidationError("stdin is one thing only: a bundle or the message")
+        }
     }
 
     func execute() throws {
+        try check()
+        try Output.check(
+            output,
+            isNoneOf: identity.files + recipient + recipientsFile + to + bundle
+                + [passphrase?.path].compactMap(\.self))
         let input = try Input(path: file)
         if to.isEmpty {
             try encryptFile(input)
@@ -115,6 +166,12 @@ struct EncryptTool: Program {
         let signer = sign ? try identity.load() : nil
         let output = try Output(
             path: output, content: armor ? .text : .binary, inputs: [input])
+        let source = PeekingSource(input)
+        guard try sign || source.peek(SignedStream.magic.count) != SignedStream.magic else {
+            throw Failure(
+                .malformed, "the input begins as signed content does, and is not signed",
+                hint: "sign it with -s, so that it can be told apart")
+        }
         var sink = try AgeFile.writer(
             for: access, armored: armor, namesAudience: sign, to: output)
         if let signer {
@@ -124,7 +181,7 @@ struct EncryptTool: Program {
                 by: signer.signingKey, audience: SignedStream.audience(audience), to: sink)
         }
         try copy(
-            from: input, to: sink,
+            from: source, to: sink,
             progress: Progress(tool: Self.toolName, quiet: quiet || input.isTerminal))
         try sink.finish()
     }
@@ -132,7 +189,8 @@ struct EncryptTool: Program {
     private func fileAccess() throws -> AgeAccess {
         if let passphrase { return .passphrase(try passphrase.passphrase()) }
         if askPassphrase { return .passphrase(try askForPassphrase()) }
-        var addressees = try recipient.map { try Addressee.find($0) }
+        let book = AddressBook(identity.load, lockTimeout: lock.timeout)
+        var addressees = try recipient.map { try book.addressee($0) }
         for path in recipientsFile {
             let list = try Addressee.list(in: path)
             guard !list.isEmpty else { throw Failure(.malformed, "\(path) names no recipient") }
@@ -154,3 +212,5 @@ struct EncryptTool: Program {
         return first
     }
 }
+
+extension MessageSuite: ExpressibleByArgument {}

@@ -1,29 +1,29 @@
 import Sotto
+import SottoContacts
+import SottoState
 import SottoTool
 
 /// Messages to envelopes: the whole of the input is one, or each line is.
+///
+/// The lines that are at hand are encrypted together: for sessions in one transaction, which is on disk before
+/// any of the envelopes leaves.
 struct MessageEncryption {
-    let identity: Identity
-    let cards: [Card]
-    let classic: Bool
-    let isByLine: Bool
-    let input: Input
-    let output: Output
+    private let recipients: Recipients
+    private let isByLine: Bool
+    private let input: Input
+    private let output: Output
 
     /// A line over this is refused; it could not be sealed anyway.
     private static let lineLimit = 1 << 20
+    /// The most lines, and bytes of them, that share a transaction.
+    private static let batchSize = 512
+    private static let batchBytes = 4 << 20
 
     init(tool: EncryptTool, input: Input) throws {
-        cards = try tool.to.map { try Addressee.card($0) }
-        classic = tool.classic
+        recipients = try Recipients(tool: tool)
         isByLine = tool.jsonl
-        identity = try tool.identity.load()
         self.input = input
         output = try Output(path: tool.output, content: .text, inputs: [input])
-        if !classic, !tool.quiet, cards.contains(where: { $0.hybrid == nil }) {
-            Terminal.say(
-                "encrypt: note: a sotto: URI has no post-quantum key; the whole card has one")
-        }
     }
 
     func run() throws {
@@ -35,7 +35,8 @@ struct MessageEncryption {
         let bytes = try input.readAll(limit: 64 << 20)
         guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
         guard !bytes.isEmpty else { throw Failure(.no, "the message is empty") }
-        for envelope in try seal(try Self.content(ofWhole: bytes)) {
+        let content = try MessageText.content(ofWhole: bytes)
+        for envelope in try recipients.seal([content])[0].get() {
             try output.writeRecord(envelope.record)
         }
         try output.finish()
@@ -44,61 +45,92 @@ struct MessageEncryption {
     private func runByLine() throws {
         var lines = LineReader(input, limit: Self.lineLimit)
         var outcome = LineOutcome()
+        var batch: [(line: Int, content: Result<MessageText, Failure>)] = []
+        var bytes = 0
         while let line = try lines.next() {
-            do {
-                guard case .line(let bytes) = line else {
-                    throw Failure(.malformed, "the line is longer than \(Self.lineLimit) bytes")
-                }
-                if bytes.isEmpty { continue }
-                for envelope in try seal(try Self.content(ofLine: bytes)) {
-                    try output.writeRecord(envelope.record)
-                }
-                outcome.succeeded()
-            } catch {
-                guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-                if failure.status == .ioError { throw failure }
-                try output.writeRecord(outcome.failed(failure, line: lines.number))
+            if let content = try Self.content(line) { batch.append((lines.number, content)) }
+            if case .line(let line) = line { bytes += line.count }
+            if lines.mustWait || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
+                try put(batch, &outcome)
+                batch.removeAll()
+                bytes = 0
             }
-            if lines.mustWait { try output.flush() }
         }
+        try put(batch, &outcome)
         try output.finish()
         try outcome.end(tool: EncryptTool.toolName)
     }
 
-    private typealias Content = (body: JSONObject, members: JSONObject)
-
-    private func seal(_ content: Content) throws -> [Envelope] {
-        let time = Timestamp.now()
-        return try cards.map {
-            try Sealed.seal(
-                body: content.body, extra: Message.extra(of: content.members), from: identity,
-                to: $0, classic: classic, time: time)
+    private static func content(_ line: LineReader.Line) throws -> Result<MessageText, Failure>? {
+        guard case .line(let bytes) = line else {
+            return .failure(Failure(.malformed, "the line is longer than \(lineLimit) bytes"))
+        }
+        if bytes.isEmpty { return nil }
+        do {
+            return .success(try MessageText.content(ofLine: bytes))
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            return .failure(failure)
         }
     }
+
+    private func put(
+        _ batch: [(line: Int, content: Result<MessageText, Failure>)], _ outcome: inout LineOutcome
+    ) throws {
+        var sealed = try recipients.seal(batch.compactMap { try? $0.content.get() })[...]
+        for (line, content) in batch {
+            let result = content.flatMap { _ in
+                sealed.popFirst() ?? .failure(Failure(.bug, "a message was not encrypted"))
+            }
+            switch result {
+            case .success(let envelopes):
+                for envelope in envelopes { try output.writeRecord(envelope.record) }
+                outcome.succeeded()
+            case .failure(let failure):
+                try output.writeRecord(outcome.failed(failure, line: line))
+            }
+        }
+        try output.flush()
+    }
+}
+
+/// What a message says, and the members of its line that pass through.
+struct MessageText {
+    let body: JSONObject
+    let extra: [(name: String, value: JSON)]
 
     /// The whole of stdin is text, less one line feed at its end, or data if it is not UTF-8.
-    private static func content(ofWhole bytes: [UInt8]) throws -> Content {
+    static func content(ofWhole bytes: [UInt8]) throws -> MessageText {
         guard var text = String(validating: bytes, as: UTF8.self) else {
-            return (["type": .string("data"), "data": .string(Base64.standard.encode(bytes))], [:])
+            return MessageText(
+                body: ["type": .string("data"), "data": .string(Base64.standard.encode(bytes))],
+                extra: [])
         }
         if text.utf8.last == UInt8(ascii: "\n") { text.unicodeScalars.removeLast() }
-        return (Message.textBody(text), [:])
+        return MessageText(body: Message.textBody(text), extra: [])
     }
 
-    private static func content(ofLine bytes: [UInt8]) throws -> Content {
+    /// A line is a record with a body or a text, or else plain text.
+    static func content(ofLine bytes: [UInt8]) throws -> MessageText {
         guard bytes.first == UInt8(ascii: "{") else {
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw Failure(.malformed, "the line is not UTF-8 text")
             }
-            return (Message.textBody(text), [:])
+            return MessageText(body: Message.textBody(text), extra: [])
         }
         let record = try JSON.object(parsing: bytes)
-        if let body = record["body"]?.object, body["type"]?.string != nil { return (body, record) }
+        if let body = record["body"]?.object, let type = body["type"]?.string {
+            guard type != "text" || body["text"]?.string != nil else {
+                throw Failure(.malformed, "a body of type text without its text")
+            }
+            return MessageText(body: body, extra: Message.extra(of: record))
+        }
         if let text = record["text"]?.string {
             var members = record
             members["text"] = nil
-            return (Message.textBody(text), members)
+            return MessageText(body: Message.textBody(text), extra: Message.extra(of: members))
         }
+        if let failure = Failure(errorRecord: record) { throw failure }
         throw Failure(
             .malformed, "the record has neither a body with a type nor a text",
             hint: #"a message line is {"text":"…"} or {"body":{"type":"text","text":"…"}}"#)

@@ -32,7 +32,7 @@ struct FingerprintTool: Program {
 
     @Option(
         help: ArgumentHelp(
-            "Compare with this number, or with stdin for `-`; white space is ignored. Exit 0 or 14.",
+            "Compare with this number, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14.",
             valueName: "number"))
     var check: String?
 
@@ -81,7 +81,7 @@ struct FingerprintTool: Program {
     }
 
     func execute() throws {
-        let book = AddressBook(identity, lockTimeout: Self.lockTimeout)
+        let book = AddressBook({ try identity.load() }, lockTimeout: Self.lockTimeout)
         // The other first: a card in a file is read without the address book, also beside one's own identity.
         let theirs = try others(book)
         let mine = try own(book)
@@ -91,6 +91,11 @@ struct FingerprintTool: Program {
             ("style", .string(style.rawValue)), ("id", .string(mine.userID)),
         ])
         if let theirs {
+            guard theirs.key != mine.key else {
+                throw Failure(
+                    .usage, "this is one and the same card, compared with itself",
+                    hint: "name your own card and the other's")
+            }
             digits = Fingerprint.safetyNumber(mine, theirs, style: style)
             record["with"] = .string(theirs.userID)
             record["safety_number"] = .string(digits)
@@ -144,8 +149,14 @@ struct FingerprintTool: Program {
             let bytes = try Input(path: nil).readAll(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
-        let typed = text.filter { !$0.isWhitespace }
-        return typed.isSameBytes(as: digits)
+        guard let typed = TypedDigits.read(text), typed.count == digits.utf8.count else {
+            throw Failure(
+                .malformed, "the number to compare with has not \(digits.utf8.count) digits",
+                hint: other == nil && withKey == nil
+                    ? "the number of one card has 30 digits; that of two, with --with, has 60"
+                    : "a safety number has 60 digits; compare the whole of it")
+        }
+        return constantTimeEqual(typed, Array(digits.utf8))
     }
 
     private func show(_ digits: String, _ record: JSONObject, _ matches: Bool?) throws {

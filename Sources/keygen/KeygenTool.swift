@@ -2,6 +2,7 @@ public import ArgumentParser
 import Glibc
 public import Sotto
 import SottoTool
+import SottoWire
 
 @main
 struct KeygenTool: Program {
@@ -13,6 +14,7 @@ struct KeygenTool: Program {
             keygen recover [--name NAME] [-o FILE] [--protect] < WORDS
             keygen public [--uri] [--relay URL] [FILE]
             keygen words [FILE]
+            keygen prekeys [--bundle] [FILE]
             """,
         discussion: """
             The words are the whole identity: write them down. They go to stderr, once; the identity goes to \
@@ -27,7 +29,8 @@ struct KeygenTool: Program {
             Options of the first form: keygen new --help
             """,
         version: sottoVersion,
-        subcommands: [New.self, Recover.self, Public.self, Words.self], defaultSubcommand: New.self)
+        subcommands: [New.self, Recover.self, Public.self, Words.self, PreKeysCommand.self],
+        defaultSubcommand: New.self)
 
     func execute() {}
 }
@@ -56,6 +59,7 @@ struct SavingOptions: ParsableArguments {
     var quiet = false
 
     func validate() throws {
+        try passphrase?.validate()
         guard name.utf8.count <= 128 else {
             throw ValidationError("a name has at most 128 bytes")
         }
@@ -73,7 +77,9 @@ struct SavingOptions: ParsableArguments {
         let standard = try? IdentityFile.defaultPath()
         if path == nil, Terminal.isTerminal(1) { path = try IdentityFile.defaultPath() }
         if let path, path == standard { try makeDirectory(of: path) }
-        return try Output(path: path, content: .text, replacing: false)
+        let output = try Output(path: path, content: .text, replacing: false)
+        output.keepPrivate(tool: KeygenTool.toolName, quiet: quiet)
+        return output
     }
 
     private func makeDirectory(of path: String) throws(Failure) {
@@ -114,7 +120,9 @@ struct New: Program {
 
     @OptionGroup var saving: SavingOptions
 
-    @Option(help: ArgumentHelp("Number of words: 12, 15, 18, 21 or 24.", valueName: "n"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Number of words: 12, 15, 18, 21 or 24.", valueName: "n"))
     var words = 24
 
     @Option(help: ArgumentHelp("Word list.", valueName: "list"))
@@ -131,9 +139,15 @@ struct New: Program {
         let mnemonic = Mnemonic(randomWordCount: words, wordlist: language)
         let identity = Identity(mnemonic: mnemonic, name: saving.name)
         // The words come first: an identity whose words were never shown could not be restored.
-        if !saving.quiet { Terminal.say("These words restore everything. Write them down:\n") }
-        Terminal.say(mnemonic.sentenceText())
-        if !saving.quiet { Terminal.say("\nid \(identity.id)") }
+        if !saving.quiet {
+            try Terminal.tell("These words restore everything. Write them down:")
+            try Terminal.tell("")
+        }
+        try Terminal.tell(mnemonic.sentenceText())
+        if !saving.quiet {
+            Terminal.say("")
+            Terminal.say("id \(identity.id)")
+        }
         try saving.save(identity, to: output)
     }
 }
@@ -152,7 +166,7 @@ struct Recover: Program {
         let input = try Input(path: nil)
         var text =
             input.isTerminal
-            ? try Terminal.ask("Words: ", secret: false).withBytes { Array($0) }
+            ? try Terminal.ask("Words: ", secret: true).withBytes { Array($0) }
             : try input.readAll(limit: 64 << 10)
         defer { wipe(&text) }
         guard let words = String(validating: text, as: UTF8.self) else {
@@ -172,7 +186,9 @@ struct Public: Program {
     @Flag(help: "Print the short form, a sotto: URI without the post-quantum key.")
     var uri = false
 
-    @Option(help: ArgumentHelp("Where you fetch your mail; put into the card.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "Where you fetch your mail, tcp://host:port; put into the card.", valueName: "url"))
     var relay: String?
 
     @OptionGroup var identity: IdentityOptions
@@ -181,8 +197,9 @@ struct Public: Program {
     var file: String?
 
     func execute() throws {
+        let address = try relay.map { try Self.address($0) }
         let identity = try load(identity, file)
-        let card = identity.card(relay: relay)
+        let card = identity.card(relay: address?.description)
         let output = try Output(path: "-", content: .text)
         if uri {
             try output.writeText(card.uri.text + "\n")
@@ -190,6 +207,19 @@ struct Public: Program {
             try output.writeLine(record)
         }
         try output.finish()
+    }
+}
+
+extension Public {
+    /// The relay's address, as those who read the card will dial it.
+    private static func address(_ text: String) throws(Failure) -> RelayURL {
+        do throws(RelayURL.Invalid) {
+            return try RelayURL(text)
+        } catch {
+            throw Failure(
+                .usage, "the relay's address is not tcp://host:port",
+                hint: "for example --relay tcp://relay.example.org:7667")
+        }
     }
 }
 
@@ -211,13 +241,14 @@ struct Words: Program {
                 hint: "the file was edited; do not rely on these words")
         }
         let output = try Output(path: "-", content: .text)
+        output.keepPrivate(tool: KeygenTool.toolName)
         try output.writeText(try identity.mnemonic().sentenceText() + "\n")
         try output.finish()
     }
 }
 
 /// The identity of the argument, or else of `-i` and its defaults.
-private func load(_ options: IdentityOptions, _ file: String?) throws -> Identity {
+func load(_ options: IdentityOptions, _ file: String?) throws -> Identity {
     guard let file else { return try options.load() }
     guard !options.isGiven else {
         throw Failure(.usage, "give the identity once: as an argument or with -i")

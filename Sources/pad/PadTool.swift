@@ -27,8 +27,10 @@ struct PadTool: Program {
             valueName: "scheme"))
     var scheme = PadScheme.bucket
 
-    @Option(help: ArgumentHelp("Block size of iso7816, in bytes.", valueName: "bytes"))
-    var block = 256
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Block size of iso7816, in bytes. Default: 256.", valueName: "bytes"))
+    var block: Int?
 
     @Option(
         name: [.short, .long],
@@ -40,12 +42,17 @@ struct PadTool: Program {
     var file: String?
 
     func validate() throws {
+        guard let block else { return }
         guard (1...1 << 30).contains(block) else { throw ValidationError("--block is 1 to 2^30") }
+        guard scheme == .iso7816 else {
+            throw ValidationError("--block goes with --scheme iso7816")
+        }
     }
 
     func execute() throws {
         let input = try Input(path: file)
         let output = try Output(path: output, content: .binary, inputs: [input])
+        let block = block ?? 256
         let bytes = try input.readAll(limit: Int(Int32.max))
         let result =
             switch (scheme, remove) {

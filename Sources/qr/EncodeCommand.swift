@@ -27,10 +27,13 @@ struct EncodeCommand: Program {
     var level: ErrorCorrection = .medium
 
     @Option(
-        name: [.short, .long], help: "Pixels to a module, for png and svg: 1 to 100 (default: 8).")
+        name: [.short, .long], parsing: .unconditional,
+        help: "Pixels to a module, for png and svg: 1 to 100 (default: 8).")
     var size: Int?
 
-    @Option(name: [.short, .long], help: "Light modules around the code: 0 to 100.")
+    @Option(
+        name: [.short, .long], parsing: .unconditional,
+        help: "Light modules around the code: 0 to 100.")
     var margin = 4
 
     @Flag(help: "Keep a line feed at the end of text.")
@@ -53,6 +56,7 @@ struct EncodeCommand: Program {
         // Opened before the work, so that what cannot be written is known at once.
         let destination = try Output(
             path: output, content: plan.type == .png ? .binary : .text, inputs: [input])
+        try plan.check(code, fitsInto: destination.terminalWidth)
         let picture = try plan.picture(of: code, holding: bytes, onTerminal: destination.isTerminal)
         try destination.write(picture)
         try destination.finish()

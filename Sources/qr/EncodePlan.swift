@@ -65,6 +65,21 @@ struct EncodePlan {
         }
     }
 
+    /// Throws when a drawing in text would be broken by the end of the terminal's lines.
+    func check(_ code: QRCode, fitsInto width: Int?) throws(Failure) {
+        let modules = code.side + 2 * margin
+        let columns: Int
+        switch type {
+        case .png, .svg: return
+        case .terminal: columns = modules
+        case .ascii: columns = 2 * modules
+        }
+        guard let width, columns > width else { return }
+        throw Failure(
+            .usage, "the code is \(columns) columns wide, and the terminal \(width)",
+            hint: "make the terminal wider, or a picture: -o FILE.png")
+    }
+
     /// The file or drawing, after it has been read again and compared with `bytes`.
     func picture(
         of code: QRCode, holding bytes: [UInt8], onTerminal: Bool

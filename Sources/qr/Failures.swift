@@ -21,11 +21,20 @@ extension Failure {
     init(_ error: VerificationError) {
         let what: String
         switch error {
+        case .outOfMemory:
+            self.init(ScanError.outOfMemory)
+            return
         case .pixels: what = "the picture does not show the code"
         case .unreadable: what = "the code cannot be read again"
         case .differs: what = "the code is read as other bytes"
         }
         self.init(.bug, what + ", so nothing is written", hint: "try another --level")
+    }
+
+    init(_ error: ScanError) {
+        switch error {
+        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+        }
     }
 
     init(_ error: PictureError) {

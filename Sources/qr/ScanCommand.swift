@@ -37,7 +37,10 @@ struct ScanCommand: Program {
         do throws(PictureError) {
             picture = try Picture(decoding: bytes)
         } catch { throw Failure(error) }
-        let codes = picture.codes()
+        let codes: [[UInt8]]
+        do throws(ScanError) {
+            codes = try picture.codes()
+        } catch { throw Failure(error) }
         if codes.isEmpty { throw Failure(.no, "no QR code found") }
         guard all || codes.count == 1 else {
             throw Failure(

@@ -46,7 +46,7 @@ struct Handler {
         if !isDone {
             let end =
                 status & 0x7F == 0 ? "exited with \(status >> 8 & 0xFF)" : "was killed by a signal"
-            Terminal.say("recv: error: the command \(end); the envelope stays where it is")
+            Terminal.say("recv: error: the command \(end)")
         }
         return isDone
     }

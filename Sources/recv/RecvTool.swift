@@ -19,6 +19,7 @@ struct RecvTool: Program {
               recv -i bob.key | decrypt -i bob.key --text
               recv --follow | decrypt | jq -r .body.text
               recv --follow --exec 'decrypt --text >> log'
+              recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
             """,
         version: sottoVersion)
 
@@ -33,6 +34,7 @@ struct RecvTool: Program {
     var follow = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Wait so long for the first or next envelope.", valueName: "seconds"))
     var wait = 0.0
 
@@ -45,47 +47,112 @@ struct RecvTool: Program {
                 + "exits 0. After five failures it is put aside.", valueName: "cmd"))
     var exec: String?
 
-    @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
-    var stateless = false
+    @Flag(
+        help:
+            "Print again what was printed before and decrypt has not finished with. Needs no relay."
+    )
+    var again = false
+
+    @Flag(
+        help: "Print, or give to --exec, what was put aside after five failures, and let go of it.")
+    var dead = false
 
     @Option(
         help: ArgumentHelp(
-            "Wait so long for another process that uses the state.", valueName: "seconds"))
-    var lockTimeout = 10.0
+            "Claim a bundle of this contact or card, to begin a session with; print it, and keep it for encrypt.",
+            valueName: "card"))
+    var bundle: String?
+
+    @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
+    var stateless = false
+
+    @OptionGroup var lock: LockOptions
 
     @Flag(name: [.short, .long], help: "No notes on stderr.")
     var quiet = false
 
     func validate() throws {
+        guard !again || !(dead || stateless || follow || exec != nil) else {
+            throw ValidationError("--again prints what the inbox has, and goes with --max only")
+        }
+        guard bundle == nil || !(again || dead || follow || exec != nil || max != nil) else {
+            throw ValidationError("--bundle receives no envelopes")
+        }
+        guard !(dead && follow) else { throw ValidationError("--dead ends by itself") }
         if let max, max < 1 { throw ValidationError("--max begins at 1") }
-        guard wait >= 0, lockTimeout >= 0 else {
-            throw ValidationError("a time in seconds begins at 0")
+        guard wait >= 0 else {
+            throw ValidationError("--wait begins at 0")
         }
     }
 
     func execute() throws {
+        if again {
+            try printAgain()
+            return
+        }
         let relay = try RelayAddress.find(relay)
+        if let bundle {
+            try BundleClaim(identity: identity, lockTimeout: lock.timeout, isKept: !stateless)
+                .run(for: bundle, at: relay)
+            return
+        }
         let identity = try identity.load()
         var store: IdentityStore?
-        var lock: FileLock?
+        var running: FileLock?
         if !stateless {
             let directory = try StateDirectory.standard()
-            lock = try FileLock(path: directory.file(identity.id.description + ".recv-lock"))
-            guard let lock, lock.lock(timeout: lockTimeout) else {
+            running = try FileLock(path: directory.file(identity.id.description + ".recv-lock"))
+            guard let running, running.lock(timeout: lock.timeout) else {
                 throw Failure(
                     .tryAgain, "another recv is running for this identity",
                     hint: "end it, or wait longer with --lock-timeout")
             }
             store = try IdentityStore(
-                directory: directory, identity: identity, lockTimeout: lockTimeout)
+                directory: directory, identity: identity, lockTimeout: lock.timeout)
         }
         var reception = Reception(identity: identity, relay: relay, store: store)
         reception.follow = follow
         reception.wait = wait
         reception.maximum = max
-        let ending = try reception.run(try handling())
-        lock?.unlock()
+        if !dead, exec == nil, let store { try noteUnfinished(store) }
+        let handling = try handling()
+        let ending = try dead ? reception.runDead(handling) : reception.run(handling)
+        running?.unlock()
+        if !dead, let store { try noteDead(store) }
         try end(ending)
+    }
+
+    /// Prints what the inbox still has of what was printed before.
+    private func printAgain() throws {
+        let store = try IdentityStore(
+            directory: .standard(), identity: identity.load(), lockTimeout: lock.timeout)
+        let output = try Output(path: nil, content: .text)
+        var number: Int64 = 0
+        var count = 0
+        while count < max ?? .max {
+            let rows = try store.kept(
+                .unfinished, after: number, limit: Swift.min(256, (max ?? .max) - count))
+            guard let last = rows.last else { break }
+            number = last.number
+            count += rows.count
+            for row in rows { try output.write(row.envelope + [UInt8(ascii: "\n")]) }
+        }
+        try output.finish()
+        guard count > 0 else { throw Failure(.no, "") }
+    }
+
+    private func noteUnfinished(_ store: IdentityStore) throws {
+        let count = try store.count(.unfinished)
+        guard count > 0, !quiet else { return }
+        Terminal.say(
+            "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; recv --again prints \(count == 1 ? "it" : "them")"
+        )
+    }
+
+    private func noteDead(_ store: IdentityStore) throws {
+        let count = try store.count(.dead)
+        guard count > 0, !quiet else { return }
+        Terminal.say("recv: note: \(count) put aside after five failures; recv --dead prints them")
     }
 
     private func handling() throws -> Reception.Handling {

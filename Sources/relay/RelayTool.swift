@@ -39,18 +39,24 @@ struct RelayTool: Program {
     var name: [String] = []
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Days until a message that nobody takes is let go.", valueName: "days"))
     var ttl = 30
 
-    @Option(help: ArgumentHelp("The most messages in one mailbox.", valueName: "n"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The most messages in one mailbox.", valueName: "n"))
     var mailboxMessages = 5_000
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "The most bytes in one mailbox: 100MB, 1GB, or a plain number.", valueName: "size"))
     var mailboxBytes = "100MB"
 
-    @Option(help: ArgumentHelp("The most connections at once.", valueName: "n"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The most connections at once.", valueName: "n"))
     var maxConnections = 10_000
 
     @Option(
@@ -59,7 +65,7 @@ struct RelayTool: Program {
     var readyFile: String?
 
     @Option(
-        name: .customLong("ready-fd"),
+        name: .customLong("ready-fd"), parsing: .unconditional,
         help: ArgumentHelp("Write host:port to this descriptor instead.", valueName: "fd"))
     var readyDescriptor: Int32?
 
@@ -78,7 +84,7 @@ struct RelayTool: Program {
             source.resume()
             return source
         }
-        let relay = try Relay.start(plan) { error in
+        let relay = try start(plan) { error in
             lost.withLock { $0 = error }
             ended.signal()
         }
@@ -94,6 +100,38 @@ struct RelayTool: Program {
         withExtendedLifetime(sources) {}
     }
 
+    /// Starts the relay. What is wrong with the store is said here, where its option is known.
+    private func start(
+        _ plan: RelayConfiguration, onFailure: @escaping @Sendable (StateError) -> Void
+    ) throws -> Relay {
+        try Output.check(readyFile, isNoneOf: [store])
+        var status = stat()
+        if stat(store, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                let what = status.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is no file"
+                throw Failure(
+                    .cannotCreate, "cannot open the store \(store): \(what)",
+                    hint: "name a file with --store, which is made if it is not there")
+            }
+            // SQLite would say less. Its locks are not lost: it has not opened the file yet.
+            let descriptor = open(store, O_RDWR | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                let failure = Failure(errno: errno, "open", "the store \(store)")
+                throw Failure(
+                    failure.status == .permission ? .permission : .cannotCreate, failure.message)
+            }
+            close(descriptor)
+        }
+        do throws(RelayError) {
+            return try Relay.start(plan, onFailure: onFailure)
+        } catch {
+            guard case .store(.locked) = error else { throw error }
+            throw Failure(
+                .tryAgain, "another process, perhaps another relay, uses the store \(store)",
+                hint: "end it, or name another file with --store")
+        }
+    }
+
     private func plan() throws(Failure) -> RelayConfiguration {
         func address(_ text: String, _ option: String) throws(Failure) -> RelayURL {
             do throws(RelayURL.Invalid) { return try RelayURL(name: text) } catch {
@@ -106,6 +144,9 @@ struct RelayTool: Program {
         for name in name { plan.names.append(try address(name, "--name").name) }
         guard ttl > 0, mailboxMessages > 0, maxConnections > 0 else {
             throw Failure(.usage, "--ttl, --mailbox-messages and --max-connections begin at 1")
+        }
+        guard ttl <= 1_000_000 else {
+            throw Failure(.usage, "--ttl is at most 1000000 days")
         }
         guard let bytes = Self.size(mailboxBytes) else {
             throw Failure(.usage, "--mailbox-bytes is not a size", hint: "for example 100MB")

@@ -65,7 +65,7 @@ final class EnvelopeLines: Sendable {
 
     private static func item(_ line: LineReader.Line) -> Result<Outbox.Item, Failure> {
         let tooLong = Failure(
-            .malformed, "the envelope is longer than \(WireLimits.envelopeBytes) bytes")
+            .malformed, "the line is longer than \(WireLimits.envelopeBytes) bytes")
         guard case .line(let bytes) = line else { return .failure(tooLong) }
         let record: JSONObject
         do throws(JSONError) {
@@ -75,14 +75,26 @@ final class EnvelopeLines: Sendable {
         }
         if let failure = Failure(errorRecord: record) { return .failure(failure) }
         do throws(Reason) {
-            let envelope = try AddressedEnvelope(record)
-            return .success(
-                Outbox.Item(
-                    id: envelope.id, to: envelope.to.description, envelope: envelope.bytes))
+            return .success(try item(record))
         } catch .tooLarge {
             return .failure(tooLong)
+        } catch .badSignature {
+            return .failure(
+                Failure(.authentication, "prekeys that are not signed by their owner"))
         } catch {
-            return .failure(Failure(.malformed, "not an envelope"))
+            return .failure(Failure(.malformed, "not an envelope, and not prekeys"))
         }
+    }
+
+    private static func item(_ record: JSONObject) throws(Reason) -> Outbox.Item {
+        if record["type"]?.string == "prekeys" {
+            let published = try PublishedPreKeys(record)
+            let owner = published.publication.owner.description
+            return Outbox.Item(
+                id: owner, to: owner, envelope: published.bytes, kind: .prekeys)
+        }
+        let envelope = try AddressedEnvelope(record)
+        return Outbox.Item(
+            id: envelope.id, to: envelope.to.description, envelope: envelope.bytes)
     }
 }

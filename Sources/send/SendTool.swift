@@ -14,7 +14,7 @@ struct SendTool: Program {
         abstract: "Send envelopes to a relay.",
         usage: "send [--relay URL] [--lock-timeout SECONDS] [--quiet]",
         discussion: """
-            Reads envelopes, one a line, and prints a result record for each. An envelope is on disk before it \
+            Reads envelopes, one a line, and publications of prekeys, and prints a result record for each. An envelope is on disk before it \
             leaves; without a network send exits 75, and the next send delivers what is left, in order.
 
             EXAMPLES
@@ -28,10 +28,7 @@ struct SendTool: Program {
             "The relay, tcp://host:port. Default: $SOTTO_RELAY.", valueName: "url"))
     var relay: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Wait so long for another process that uses the outbox.", valueName: "seconds"))
-    var lockTimeout = 10.0
+    @OptionGroup var lock: LockOptions
 
     @Flag(name: [.short, .long], help: "No notes on stderr.")
     var quiet = false
@@ -39,9 +36,9 @@ struct SendTool: Program {
     func execute() throws {
         let relay = try RelayAddress.find(relay)
         let directory = try StateDirectory.standard()
-        let outbox = try Outbox(directory: directory, lockTimeout: lockTimeout)
+        let outbox = try Outbox(directory: directory, lockTimeout: lock.timeout)
         let output = try Output(path: nil, content: .text)
-        let delivery = Delivery(outbox: outbox, relay: relay, lockTimeout: lockTimeout)
+        let delivery = Delivery(outbox: outbox, relay: relay, lockTimeout: lock.timeout)
         let lines = EnvelopeLines(delivery: delivery)
         DispatchQueue(label: "send.input").async { lines.read() }
 

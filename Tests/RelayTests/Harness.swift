@@ -146,7 +146,12 @@ final class RawClient {
     private var splitter = LineSplitter(limit: 4 << 20)
     private var requests = 0
 
-    init(_ address: String) {
+    convenience init(_ address: String) {
+        self.init(reaching: address)!
+    }
+
+    /// A client of a relay that may not be there.
+    init?(reaching address: String) {
         let parts = address.split(separator: ":")
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var name = sockaddr_in()
@@ -157,7 +162,7 @@ final class RawClient {
         let result = withUnsafePointer(to: &name) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
-        precondition(result == 0)
+        guard result == 0 else { return nil }
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout,
@@ -204,6 +209,19 @@ final class RawClient {
         return response()
     }
 
+    /// Publishes prekeys.
+    func publish(_ publication: PreKeyPublication) -> Response? {
+        ask(.publish(PublishedPreKeys(publication)))
+    }
+
+    /// Claims a bundle of an owner's prekeys.
+    func claim(_ owner: SessionID, _ id: String = Envelope.newID()) -> PreKeyBundle? {
+        guard case .bundle(let line) = ask(.claim(owner: owner, id: id)),
+            let record = try? JSON.object(parsing: line)
+        else { return nil }
+        return try? PreKeyBundle(record: record)
+    }
+
     /// Logs in under the name that the relay gives itself.
     func login(_ identity: Identity) -> Response? {
         guard case .challenge(let nonce, let names) = ask(.challenge) else { return nil }
@@ -233,6 +251,21 @@ enum Sample {
         do { return try AddressedEnvelope(record(id, to: to, text: text)) } catch {
             preconditionFailure("\(error)")
         }
+    }
+
+    /// Prekeys of an owner: a signed one of this number, and one-time prekeys of these.
+    static func preKeys(
+        of owner: Identity, signed: UInt32 = 1, oneTime: Range<UInt32>, isPostQuantum: Bool = false
+    ) -> PreKeyPublication {
+        func signedPreKey(_ count: Int, _ label: String) -> PreKeyBundle.SignedPreKey {
+            let key = randomBytes(count)
+            return .init(
+                id: signed, key: key, signature: owner.signingKey.sign(Array(label.utf8) + key))
+        }
+        return PreKeyPublication(
+            by: owner, signedPreKey: signedPreKey(32, ""),
+            pqSignedPreKey: isPostQuantum ? signedPreKey(1568, "ratchet/pqspk/v1\0") : nil,
+            oneTimePreKeys: oneTime.map { .init(id: $0, key: randomBytes(32)) })
     }
 
     static func id(_ line: String) -> String {

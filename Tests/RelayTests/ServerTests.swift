@@ -96,7 +96,7 @@ final class RunningRelay: Sendable {
         #expect(
             client.ask(.ack(ids: [Envelope.newID()], .delivered))
                 == .error(Refusal(.loginRequired)))
-        #expect(client.login(identity) == .session)
+        #expect(client.login(identity) == .session(nil))
         #expect(client.ask(.subscribe) == .subscribed)
     }
 
@@ -104,7 +104,7 @@ final class RunningRelay: Sendable {
         let running = try RunningRelay()
         let refused = Response.error(Refusal(.loginFailed))
         let name = running.relay.address
-        /// A login with one thing wrong; from a key of its own, because failures lock a key out.
+        /// A login with one thing wrong.
         func attempt(_ change: (RawClient, Identity, [UInt8]) -> Login) -> Response? {
             let client = running.client()
             guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
@@ -152,7 +152,7 @@ final class RunningRelay: Sendable {
             return
         }
         let login = Login(key: identity.signingKey, nonce: nonce, relay: names[0])
-        #expect(client.ask(.login(login)) == .session)
+        #expect(client.ask(.login(login)) == .session(nil))
         #expect(client.ask(.login(login)) == refused)
         // A recorded login, replayed where another nonce is out.
         let other = running.client()
@@ -160,21 +160,38 @@ final class RunningRelay: Sendable {
         #expect(other.ask(.login(login)) == refused)
     }
 
-    @Test func failuresLockOutTheirKeyAndNetwork() {
-        let lockouts = Lockouts()
-        let claim = Lockouts.Claim(id: identity.id, network: [127, 0, 0, 1])
-        let elsewhere = Lockouts.Claim(id: identity.id, network: [127, 0, 0, 2])
-        var now = 0.0
-        for seconds in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
-            lockouts.failed(claim, at: now)
-            #expect(lockouts.isLocked(claim, at: now + seconds - 0.1))
-            #expect(!lockouts.isLocked(claim, at: now + seconds))
-            #expect(!lockouts.isLocked(elsewhere, at: now))
-            now += seconds
+    /// Logs in with a signature of somebody else.
+    private func fail(_ client: RawClient, name: String) -> Response? {
+        guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
+        let other = Login(key: Sample.identity().signingKey, nonce: nonce, relay: name)
+        return client.ask(
+            .login(
+                Login(id: identity.id, nonce: nonce, relay: name, signature: other.signature)))
+    }
+
+    @Test func failuresOfOthersDoNotKeepTheOwnerOut() throws {
+        let running = try RunningRelay()
+        let strangers = (0..<30).map { _ in running.client() }
+        for stranger in strangers {
+            #expect(
+                fail(stranger, name: running.relay.address) == .error(Refusal(.loginFailed)))
         }
-        lockouts.succeeded(claim)
-        lockouts.failed(claim, at: now)
-        #expect(!lockouts.isLocked(claim, at: now + 1))
+        let client = running.client()
+        #expect(client.login(identity) == .session(nil))
+        #expect(client.ask(.subscribe) == .subscribed)
+    }
+
+    @Test func aConnectionThatFailsWaitsAndIsClosedAtLast() throws {
+        let running = try RunningRelay { $0.failedLoginPause = 0.05 }
+        let client = running.client()
+        let begin = Monotonic.seconds()
+        for attempt in 0..<5 {
+            #expect(fail(client, name: running.relay.address) == .error(Refusal(.loginFailed)))
+            // 0.05 + 0.1 + 0.2 + 0.4
+            let waited = 0.05 * (Double(1 << attempt) - 1)
+            #expect(Monotonic.seconds() - begin >= waited)
+        }
+        #expect(client.line() == nil)
     }
 }
 
@@ -199,7 +216,7 @@ final class RunningRelay: Sendable {
         let running = try RunningRelay()
         let ids = fill(running, 5)
         let client = running.client()
-        #expect(client.login(bob) == .session)
+        #expect(client.login(bob) == .session(nil))
         #expect(client.ask(.subscribe) == .subscribed)
         for id in ids { #expect(pushed(client) == id) }
         #expect(client.response() == .empty)
@@ -215,7 +232,7 @@ final class RunningRelay: Sendable {
         let running = try RunningRelay()
         let ids = fill(running, WireLimits.window + 2)
         let client = running.client()
-        #expect(client.login(bob) == .session)
+        #expect(client.login(bob) == .session(nil))
         #expect(client.ask(.subscribe) == .subscribed)
         for id in ids.prefix(WireLimits.window) { #expect(pushed(client) == id) }
         // Nothing more comes: the next line is the answer to a question.
@@ -232,7 +249,7 @@ final class RunningRelay: Sendable {
         let ids = fill(running, 3)
         for round in 0..<3 {
             let client = running.client()
-            #expect(client.login(bob) == .session)
+            #expect(client.login(bob) == .session(nil))
             #expect(client.ask(.subscribe) == .subscribed)
             for id in ids.dropFirst(round) { #expect(pushed(client) == id) }
             #expect(client.response() == .empty)
@@ -243,11 +260,11 @@ final class RunningRelay: Sendable {
     @Test func theNewestConsumerWins() throws {
         let running = try RunningRelay()
         let first = running.client()
-        #expect(first.login(bob) == .session)
+        #expect(first.login(bob) == .session(nil))
         #expect(first.ask(.subscribe) == .subscribed)
         #expect(first.response() == .empty)
         let second = running.client()
-        #expect(second.login(bob) == .session)
+        #expect(second.login(bob) == .session(nil))
         #expect(second.ask(.subscribe) == .subscribed)
         #expect(second.response() == .empty)
         #expect(first.response() == .replaced)
@@ -260,7 +277,7 @@ final class RunningRelay: Sendable {
         let running = try RunningRelay()
         let ids = fill(running, 3)
         let client = running.client()
-        #expect(client.login(bob) == .session)
+        #expect(client.login(bob) == .session(nil))
         for _ in 0..<2 {
             guard
                 case .messages(let found, let more) = client.ask(
@@ -288,15 +305,32 @@ final class RunningRelay: Sendable {
         #expect(dead.count == 1)
     }
 
+    @Test func onlyWhatIsTakenCountsAsDelivered() throws {
+        let running = try RunningRelay()
+        let ids = fill(running, 3)
+        let mallory = running.client()
+        #expect(mallory.login(Sample.identity()) == .session(nil))
+        #expect(mallory.ask(.ack(ids: ids, .delivered)) == .acked)
+        let client = running.client()
+        #expect(client.login(bob) == .session(nil))
+        #expect(client.ask(.ack(ids: [ids[0]], .failed)) == .acked)
+        for _ in 0..<2 {
+            #expect(
+                client.ask(.ack(ids: Array(ids.prefix(2)) + [Envelope.newID()], .delivered))
+                    == .acked)
+        }
+        #expect(running.relay.summary.contains("2 delivered"))
+    }
+
     @Test func nobodyElsesMailboxCanBeEmptied() throws {
         let running = try RunningRelay()
         let ids = fill(running, 1)
         let mallory = running.client()
-        #expect(mallory.login(Sample.identity()) == .session)
+        #expect(mallory.login(Sample.identity()) == .session(nil))
         #expect(mallory.ask(.ack(ids: ids, .delivered)) == .acked)
         #expect(mallory.ask(.fetch(max: 9, after: 0, dead: false)) == .messages([], more: false))
         let client = running.client()
-        #expect(client.login(bob) == .session)
+        #expect(client.login(bob) == .session(nil))
         guard case .messages(let found, _) = client.ask(.fetch(max: 9, after: 0, dead: false))
         else {
             Issue.record("no messages")
@@ -315,6 +349,8 @@ private final class FailingStore: Store {
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
         throws(StateError) -> Page
     { Page() }
+
+    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus? { nil }
 
     func sweep(at minute: Int64) throws(StateError) -> Bool { false }
 

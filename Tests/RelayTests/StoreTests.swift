@@ -118,41 +118,100 @@ import Testing
         let path = scratch.file("relay.db")
         try open().close()
         let database = try DurableDatabase(
-            path: path, migrations: ["", "PRAGMA user_version = 8"], lockTimeout: 1)
+            path: path, migrations: Array(repeating: "", count: 40), lockTimeout: 1)
         try database.close()
         let before = Scratch.contents(path)
         #expect(throws: StateError.newerVersion(path: path)) { try open() }
         #expect(Scratch.contents(path) == before)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk"))
-    func aFullDiskDefersAndStillTakesAcknowledgements() throws {
-        let disk = scratch.file("disk")
-        mkdir(disk, 0o700)
-        guard Command.run("/bin/mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", disk]) == 0 else {
-            return
+    func fail(_ store: SQLiteStore, _ id: String) throws {
+        for _ in 0..<5 { _ = try store.commit([.acknowledge(bob, ids: [id], .failed)], at: 1) }
+    }
+
+    @Test func deadLettersLeaveTheRoomToTheLiving() throws {
+        let store = try open(Retention(mailboxMessages: 2, deadMessages: 3))
+        let all = (0..<5).map { _ in Sample.envelope(to: bob) }
+        for envelope in all {
+            #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
+            try fail(store, envelope.id)
         }
-        defer { _ = Command.run("/bin/umount", ["-l", disk]) }
-        let store = try SQLiteStore(path: disk + "/relay.db", retention: Retention())
-        var stored: [AddressedEnvelope] = []
-        var isFull = false
-        let text = String(repeating: "A", count: 4_000)
-        while !isFull, stored.count < 10_000 {
-            let batch = (0..<8).map { _ in Sample.envelope(to: bob, text: text) }
-            for (outcome, envelope) in zip(try store.commit(batch.map { .store($0) }, at: 1), batch)
-            {
-                switch outcome {
-                case .stored: stored.append(envelope)
-                case .diskFull: isFull = true
-                default: Issue.record("\(outcome)")
-                }
+        // The three newest are kept; the older ones made room.
+        #expect(try ids(store, dead: true) == all.suffix(3).map(\.id))
+        let live = (0..<3).map { _ in Sample.envelope(to: bob) }
+        #expect(
+            try store.commit(live.map { .store($0) }, at: 1) == [.stored, .stored, .mailboxFull])
+        #expect(try ids(store) == live.prefix(2).map(\.id))
+        // Failing once more changes nothing; an acknowledgement takes it out, once.
+        let taken = all[3].id
+        #expect(
+            try store.commit(
+                [
+                    .acknowledge(bob, ids: [taken], .failed),
+                    .acknowledge(bob, ids: [taken], .delivered),
+                    .acknowledge(bob, ids: [taken, Envelope.newID()], .delivered),
+                ], at: 1)
+                == [
+                    .acknowledged(removed: 0), .acknowledged(removed: 1),
+                    .acknowledged(removed: 0),
+                ])
+        #expect(try ids(store, dead: true) == [all[2].id, all[4].id])
+    }
+
+    @Test func deadLettersHaveAQuarterOfTheBytes() throws {
+        let envelopes = (0..<4).map { _ in Sample.envelope(to: bob) }
+        let size = Int64(envelopes[0].bytes.count)
+        let store = try open(Retention(mailboxBytes: 8 * size))
+        for envelope in envelopes {
+            _ = try store.commit([.store(envelope)], at: 1)
+            try fail(store, envelope.id)
+        }
+        #expect(try ids(store, dead: true) == envelopes.suffix(2).map(\.id))
+        let live = (0..<9).map { _ in Change.store(Sample.envelope(to: bob)) }
+        #expect(
+            try store.commit(live, at: 1)
+                == [Outcome](repeating: .stored, count: 8) + [.mailboxFull])
+    }
+
+    @Test func deadLettersAgeApart() throws {
+        let store = try open(Retention(minutes: 10, mailboxMessages: 1))
+        let dead = Sample.envelope(to: bob)
+        _ = try store.commit([.store(dead)], at: 1)
+        try fail(store, dead.id)
+        #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 5) == [.stored])
+        _ = try store.sweep(at: 12)
+        #expect(try ids(store, dead: true, at: 12) == [])
+        #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 12) == [.mailboxFull])
+        _ = try store.sweep(at: 16)
+        #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 16) == [.stored])
+    }
+
+    @Test func aStoreOfTheFirstVersionIsCountedAnew() throws {
+        let path = scratch.file("relay.db")
+        let database = try DurableDatabase(
+            path: path, migrations: [SQLiteStore.migrations[0]], lockTimeout: 1)
+        let live = Sample.envelope(to: bob)
+        let dead = Sample.envelope(to: bob)
+        try database.transaction { connection throws(StateError) in
+            let mailbox = try connection.statement("INSERT INTO mailbox VALUES (1, ?, 2, ?)")
+            mailbox.bind(1, bob.publicKey)
+            mailbox.bind(2, Int64(live.bytes.count + dead.bytes.count))
+            try mailbox.run()
+            for (number, (envelope, failures)) in [(live, 0), (dead, 5)].enumerated() {
+                let insert = try connection.statement(
+                    "INSERT INTO envelope VALUES (?, 1, 1, ?, ?, ?)")
+                insert.bind(1, Int64(number + 1))
+                insert.bind(2, Int64(failures))
+                insert.bind(3, EnvelopeID.bytes(envelope.id))
+                insert.bind(4, envelope.bytes)
+                try insert.run()
             }
         }
-        #expect(isFull && stored.count > 100)
-        let outcomes = try stored.dropLast(10).map { envelope in
-            try store.commit([.acknowledge(bob, ids: [envelope.id], .delivered)], at: 1)
-        }
-        #expect(outcomes.allSatisfy { $0 == [.acknowledged] })
-        #expect(try ids(store) == stored.suffix(10).map(\.id))
+        try database.close()
+        let store = try open(Retention(mailboxMessages: 2))
+        #expect(try ids(store) == [live.id])
+        #expect(try ids(store, dead: true) == [dead.id])
+        let more = (0..<2).map { _ in Change.store(Sample.envelope(to: bob)) }
+        #expect(try store.commit(more, at: 1) == [.stored, .mailboxFull])
     }
 }

@@ -41,6 +41,8 @@ import Testing
         let requests: [Request] = [
             .ping, .challenge, .login(login), .send(envelope), .subscribe,
             .fetch(max: 100, after: 0, dead: false), .ack(ids: [envelope.id], .delivered),
+            .publish(PublishedPreKeys(Sample.preKeys(of: identity, oneTime: 1..<4))),
+            .claim(owner: identity.id, id: envelope.id),
         ]
         for request in requests {
             let frame = try Frame(parsing: request.line(requestID: "x"))
@@ -48,10 +50,15 @@ import Testing
         }
         let delivered = Delivered(sequence: 9, envelope: envelope.bytes)
         let responses: [Response] = [
-            .pong, .challenge(nonce: randomBytes(32), names: ["a:1", "b:2"]), .session, .stored,
+            .pong, .challenge(nonce: randomBytes(32), names: ["a:1", "b:2"]), .session(nil),
+            .stored,
+            .session(PreKeyStatus(oneTime: 3, signedID: 2, oneTimeMark: 104)),
             .duplicate, .deferred(Refusal(.mailboxFull)), .rejected(Refusal(.tooLarge)),
             .messages([delivered, delivered], more: true), .subscribed, .acked,
             .error(Refusal(.badFields)), .newMessage(delivered), .empty, .replaced,
+            .bundle(
+                try Sample.preKeys(of: identity, oneTime: 1..<1).bundle(oneTime: nil).record
+                    .serialized()),
         ]
         for response in responses {
             #expect(Response(try Frame(parsing: response.line(requestID: "x"))) == response)
@@ -79,10 +86,50 @@ import Testing
         (#"{"type":"ack","payload":{"ids":[],"status":"delivered"}}"#, .badFields),
         (#"{"type":"ack","payload":{"ids":["x"],"status":"delivered"}}"#, .badFields),
         (#"{"type":"login","payload":{}}"#, .loginFailed),
+        (#"{"type":"prekeys","payload":{}}"#, .badFields),
+        (#"{"type":"prekeys","payload":{"publication":{"v":1,"type":"prekeys"}}}"#, .badFields),
+        (#"{"type":"claim","payload":{"id":"05","claim":"x"}}"#, .badFields),
     ])
     func notRequests(_ line: String, _ reason: Reason) throws {
         let frame = try Frame(parsing: Array(line.utf8))
         #expect(throws: reason) { try Request(frame) }
+    }
+
+    @Test func sessionsOfOlderRelaysAreRead() throws {
+        for payload in ["{}", #"{"prekeys":{"oneTime":-1}}"#, #"{"prekeys":7,"other":[]}"#] {
+            let line = Array(#"{"type":"session","request_id":"1","payload":\#(payload)}"#.utf8)
+            #expect(Response(try Frame(parsing: line)) == .session(nil))
+        }
+    }
+
+    @Test func aFullPublicationFitsIntoAFrame() throws {
+        let last = UInt32.max
+        let publication = Sample.preKeys(
+            of: Sample.identity(), signed: last, oneTime: last - 100..<last, isPostQuantum: true)
+        let published = PublishedPreKeys(publication)
+        #expect(published.bytes.count < WireLimits.publicationBytes / 4)
+        let line = Request.publish(published).line(requestID: String(repeating: "r", count: 64))
+        #expect(line.count < WireLimits.requestBytes)
+        #expect(try Request(Frame(parsing: line)) == .publish(published))
+    }
+
+    @Test func publicationsAreVerifiedAndHaveLimits() throws {
+        let record = Sample.preKeys(of: Sample.identity(), oneTime: 1..<3).record
+        var other = record
+        other["more"] = .integer(1)
+        #expect(throws: Reason.badSignature) { try PublishedPreKeys(other) }
+        other["more"] = .string(String(repeating: "A", count: WireLimits.publicationBytes))
+        #expect(throws: Reason.tooLarge) { try PublishedPreKeys(other) }
+        var deep: JSON = .integer(1)
+        for _ in 0..<WireLimits.envelopeDepth { deep = .array([deep]) }
+        other["more"] = deep
+        #expect(throws: Reason.badFields) { try PublishedPreKeys(other) }
+        other = record
+        other["oneTimePreKeys"] = .array([])
+        #expect(throws: Reason.badSignature) { try PublishedPreKeys(other) }
+        other["oneTimePreKeys"] = nil
+        #expect(throws: Reason.self) { try PublishedPreKeys(other) }
+        #expect(try PublishedPreKeys(record).bytes == record.serialized())
     }
 
     @Test func envelopesHaveLimits() {

@@ -2,6 +2,7 @@ import Foundation
 import Sotto
 import SottoQR
 import SottoTool
+import TestSupport
 import Testing
 
 /// The built program, as scripts use it.
@@ -63,6 +64,30 @@ import Testing
         let binary = try BuiltQR(["-t", "png"], input: [0xFF])
         let record = try BuiltQR(["scan", "--json"], input: binary.output)
         #expect(record.output == Array("{\"v\":1,\"type\":\"qr\",\"data\":\"/w==\"}\n".utf8))
+    }
+
+    @Test func aTerminalThatIsTooNarrowGetsNoDrawing() throws {
+        let home = try Home()
+        try home.files.write("text", Array("text".utf8))
+        for (type, width) in [("terminal", UInt16(29)), ("ascii", 58)] {
+            let command = home.command("qr", ["-t", type, "text"])
+            let narrow = try TerminalSession(command, columns: width - 1).finish()
+            #expect(narrow.status == 64 && narrow.text.contains("hint: "), "\(narrow.text)")
+            #expect(narrow.text.split(separator: "\n").count == 2)
+            #expect(try TerminalSession(command, columns: width).finish().status == 0)
+            #expect(try TerminalSession(command).finish().status == 0)
+            let file = try TerminalSession(
+                command, stdout: home.files("out"), columns: width - 1
+            ).finish()
+            #expect(file.status == 0)
+        }
+    }
+
+    @Test func negativeNumbers() throws {
+        for option in ["--size", "--margin"] {
+            let run = try BuiltQR(["-t", "png", option, "-1"], input: [65])
+            #expect(run.status == 64 && run.errors.contains("\(option) must be from"))
+        }
     }
 
     @Test func endings() throws {

@@ -11,8 +11,10 @@ package final class TerminalSession {
     private var isWaitedFor = false
 
     /// Starts `command`. `stdin` and `stdout` are paths of files in their place, `nil` for the terminal;
-    /// stderr is the terminal.
-    package init(_ command: Command, stdin: String? = nil, stdout: String? = nil) throws {
+    /// stderr is the terminal. It has `columns`, or does not know how many.
+    package init(
+        _ command: Command, stdin: String? = nil, stdout: String? = nil, columns: UInt16 = 0
+    ) throws {
         terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0, grantpt(terminal) == 0, unlockpt(terminal) == 0 else {
             throw SystemError("a pseudo-terminal")
@@ -22,6 +24,8 @@ package final class TerminalSession {
             throw SystemError("ptsname_r")
         }
         let path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard ioctl(terminal, UInt(TIOCSWINSZ), &size) == 0 else { throw SystemError("winsize") }
         // Open here until the child has it open: a terminal without users would read as ended.
         let user = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(user) }

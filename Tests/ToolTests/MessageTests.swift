@@ -102,6 +102,23 @@ struct MessageTests {
         #expect(text.text == "one\ntwo\n" && text.status == 15)
     }
 
+    @Test(arguments: ["garbage", "[1]", "null", "{", "\u{FFFD}", " ", "\n"])
+    func aBadFirstLineIsOneErrorRecord(_ bad: String) throws {
+        let long = bad == "garbage" ? String(repeating: bad, count: 1000) : bad
+        let run = try open(Array((long + "\n").utf8) + seal("one") + seal("two"))
+        let isBlank = bad.allSatisfy(\.isWhitespace)
+        #expect(run.status == (isBlank ? 0 : 15), "\(run.stderr)")
+        let types = try records(run.stdout).map { $0["type"]?.string }
+        #expect(types == (isBlank ? [] : ["error"]) + ["message", "message"])
+    }
+
+    @Test func whatHasNoEnvelopeAtAllIsRefusedWhole() throws {
+        for text in ["garbage", "garbage\nmore\n", String(repeating: "x\n", count: 100_000)] {
+            let run = try open(Array(text.utf8))
+            #expect(run.status == 65 && run.stdout.isEmpty && run.stderr.contains("neither"))
+        }
+    }
+
     @Test func linesThatAllFailAlikeGiveTheirOwnStatus() throws {
         let run = try open(Array("{\"a\":1}\n{\"b\":1}\n".utf8))
         #expect(run.status == 65)

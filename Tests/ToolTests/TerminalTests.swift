@@ -28,6 +28,115 @@ struct TerminalTests {
         #expect(padded.status == 64)
     }
 
+    @Test func theEndOfTypedInputIsTypedOnce() throws {
+        let session = try TerminalSession(
+            home.command("encrypt", ["-r", "bob.card"]), stdout: home.files("file"))
+        try session.type("hi\n\u{4}")
+        #expect(try session.finish().status == 0)
+        let run = try home.run("decrypt", ["-i", "bob.key", "file"])
+        #expect(run.text == "hi\n")
+    }
+
+    func show(_ plain: [UInt8], _ more: String...) throws -> Run {
+        let file = try home.output("encrypt", ["-r", "bob.card"], stdin: plain)
+        try home.files.write("file", file)
+        return try TerminalSession(
+            home.command("decrypt", ["-i", "bob.key"] + more + ["file"])
+        ).finish()
+    }
+
+    @Test func aDecryptedFileThatIsTextIsShown() throws {
+        for text in ["hello, bob\n", "tab\tand é\r\n", ""] {
+            for run in try [show(Array(text.utf8)), show(Array(text.utf8), "--hold")] {
+                #expect(run.status == 0 && run.stdout == Array(text.utf8), "\(run.text)")
+            }
+        }
+        let forced = try show([0, 1, 2, 0x41], "-o", "-")
+        #expect(forced.status == 0 && forced.stdout.contains(0x41))
+    }
+
+    @Test func aDecryptedFileThatIsNotTextIsRefused() throws {
+        for bytes in [[0xFF], Array("a\u{1B}[2J".utf8), [0x41, 0], [0x41, 0xC3]] as [[UInt8]] {
+            let run = try show(bytes)
+            #expect(run.status == 64 && run.text.contains("refusing to write binary data"))
+            #expect(!run.stdout.contains(0x1B) && !run.stdout.contains(0xFF))
+        }
+        let overridden = try show(Array("a\u{202E}b\u{9B}c\n".utf8))
+        #expect(overridden.status == 0 && overridden.text == "a\\u{202e}b\\u{9b}c\n")
+    }
+
+    @Test func aLongTextIsShownUpToWhatIsNone() throws {
+        // Characters of three bytes: chunks end within them.
+        let text = Array(String(repeating: "€uro\n", count: (17 << 20) / 7).utf8)
+        let run = try show(text + [0x1B])
+        #expect(run.status == 64 && !run.stdout.contains(0x1B))
+        #expect(
+            run.stdout.count >= 16 << 20 && run.stdout.prefix(16 << 20) == text.prefix(16 << 20))
+    }
+
+    @Test func theTextOfAMessageIsShownWhereStdoutIsNamed() throws {
+        let path = try seal(Array("hello".utf8))
+        let shown = try TerminalSession(
+            home.command("decrypt", ["-i", "bob.key", "-q", "--text", "-o", "-"]), stdin: path
+        ).finish()
+        #expect(shown.status == 0 && shown.text == "hello\n")
+    }
+
+    @Test func aStoppedQuestionGivesTheEchoBackAndHidesItAgain() throws {
+        let keygen = Programs.path("keygen")
+        let script =
+            "set -m; \(keygen) --protect -o new.key; stty -a; echo stood; fg; echo ended $?"
+        let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
+        try session.expect("New passphrase: ")
+        try session.type("\u{1A}")
+        try session.expect("stood")
+        try session.expect("New passphrase: ")
+        try session.type("correct horse\n")
+        try session.expect("again: ")
+        try session.type("correct horse\n")
+        try session.expect("ended 0")
+        let run = try session.finish()
+        #expect(run.text.contains(" echo ") && !run.text.contains("-echo "), "\(run.text)")
+        #expect(!run.text.contains("correct horse"))
+        #expect(home.files.exists("new.key"))
+    }
+
+    @Test func aQuestionThatIsQuitGivesTheEchoBack() throws {
+        let keygen = Programs.path("keygen")
+        let script = "set -m; \(keygen) --protect -o new.key; echo ended $?; stty -a; echo stood"
+        let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
+        try session.expect("New passphrase: ")
+        try session.type("\u{1C}")
+        try session.expect("ended 131")
+        try session.expect("stood")
+        let run = try session.finish()
+        #expect(run.text.contains(" echo ") && !run.text.contains("-echo "), "\(run.text)")
+    }
+
+    @Test func wordsAreNotShownWhenTheyAreTyped() throws {
+        let words = Array(repeating: "abandon", count: 11).joined(separator: " ") + " about"
+        let session = try TerminalSession(home.command("keygen", ["recover", "-o", "new.key"]))
+        try session.expect("Words: ")
+        try session.type(words + "\n")
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.text.contains("abandon"))
+    }
+
+    @Test func aQuestionCannotBeMadeToMoveTheCursor() throws {
+        let name = "p\u{1B}[2J\n.key"
+        let made = try home.run(
+            "keygen", ["--protect", "--passphrase", "@ENV:P", "-o", name],
+            environment: ["P": "correct horse"])
+        #expect(made.status == 0)
+        let session = try TerminalSession(
+            home.command("keygen", ["public", name]), stdout: home.files("card"))
+        try session.expect(": ")
+        try session.type("correct horse\n")
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.stdout.contains(0x1B))
+        #expect(run.text.contains("p\\u{1b}[2J\\u{a}.key"))
+    }
+
     @Test func aPassphraseIsAskedForWithoutEchoAndTwice() throws {
         try home.files.write("plain", Array("x".utf8))
         let session = try TerminalSession(

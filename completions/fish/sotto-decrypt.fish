@@ -1,5 +1,5 @@
 # fish completion of decrypt. Made by completions/generate.
-complete -c sotto-decrypt -c decrypt -s i -l identity -r -F -d 'Identity file; decrypt takes several. Default: $SOTTO_IDENTITY, else the default identity file'
+complete -c sotto-decrypt -c decrypt -s i -l identity -r -F -d 'Identity file; may be repeated for files. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-decrypt -c decrypt -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-decrypt -c decrypt -l from -r -F -d 'Demand that this card\'s owner, or this contact, signed; may be repeated, then one of them'
 complete -c sotto-decrypt -c decrypt -l trust -x -a 'any first-use verified' -d 'Whose messages to print: any, first-use (contacts) or verified (compared contacts). Default: first-use once there are contacts. Others wait as requests'

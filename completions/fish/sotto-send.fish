@@ -1,7 +1,7 @@
 # fish completion of send. Made by completions/generate.
 complete -c sotto-send -c send -f
 complete -c sotto-send -c send -l relay -x -d 'The relay, tcp://host:port. Default: $SOTTO_RELAY'
-complete -c sotto-send -c send -l lock-timeout -x -d 'Wait so long for another process that uses the outbox'
+complete -c sotto-send -c send -l lock-timeout -x -d 'Wait so long for another process that uses the state'
 complete -c sotto-send -c send -s q -l quiet -d 'No notes on stderr'
 complete -c sotto-send -c send -l version -d 'Show the version'
 complete -c sotto-send -c send -s h -l help -d 'Show help information'

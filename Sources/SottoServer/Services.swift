@@ -1,0 +1,27 @@
+import Dispatch
+import SottoState
+
+/// What all connections of a relay share.
+struct Services: Sendable {
+    let store: any Store
+    let writer: Writer
+    let reader = DispatchQueue(label: "relay.reader")
+    let hub: Hub
+    let counters: Counters
+    let clock: RelayClock
+    let names: RelayNames
+    let timeouts: Timeouts
+    let onFailure: @Sendable (StateError) -> Void
+}
+
+/// How long a connection may keep a relay waiting, in seconds.
+struct Timeouts: Sendable {
+    /// For a line to be complete, the first one from the beginning of the connection.
+    var line = 10.0
+    /// Without any line.
+    var idle = 300.0
+    /// Without taking what is sent to it.
+    var stalled = 60.0
+    /// After a failed login on it, doubling with each.
+    var failedLogin = 1.0
+}

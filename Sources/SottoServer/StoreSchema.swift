@@ -1,0 +1,62 @@
+/// The tables of the store.
+///
+/// | table | what it is |
+/// |---|---|
+/// | `mailbox` | a public key, its small number, and how much waits there, dead letters apart |
+/// | `envelope` | what waits: `seq` is the order, `body` the envelope as it came; with 5 `failures` a dead letter |
+/// | `seen` | for each id that a mailbox ever got: 16 bytes of the body's SHA-256, to know it again |
+///
+/// | `prekey_owner` | who published prekeys: which signed ones are current, the highest numbers that were taken |
+/// | `prekey_signed` | the signed prekeys, as the head of a bundle's line; those superseded last as long as claims |
+/// | `prekey_one_time` | one-time prekeys that nobody has claimed |
+/// | `prekey_claim` | what each claim got, to say it again |
+///
+/// No row says who sent or claimed, and no time is finer than a minute.
+extension SQLiteStore {
+    /// The schema, by version. A later version adds a script; one that was released never changes.
+    static let migrations = [
+        """
+        CREATE TABLE mailbox (
+            number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE,
+            messages INTEGER NOT NULL, bytes INTEGER NOT NULL
+        );
+        CREATE TABLE envelope (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT, mailbox INTEGER NOT NULL, minute INTEGER NOT NULL,
+            failures INTEGER NOT NULL, id BLOB NOT NULL, body BLOB NOT NULL
+        );
+        CREATE INDEX envelope_mailbox ON envelope (mailbox);
+        CREATE TABLE seen (
+            mailbox INTEGER NOT NULL, id BLOB NOT NULL, digest BLOB NOT NULL,
+            seq INTEGER NOT NULL, minute INTEGER NOT NULL, PRIMARY KEY (mailbox, id)
+        ) WITHOUT ROWID;
+        """,
+        """
+        ALTER TABLE mailbox ADD COLUMN dead INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE mailbox ADD COLUMN dead_bytes INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX envelope_dead ON envelope (mailbox) WHERE failures >= 5;
+        UPDATE mailbox SET (dead, dead_bytes) = (
+            SELECT count(*), coalesce(sum(length(body)), 0) FROM envelope
+            WHERE envelope.mailbox = mailbox.number AND failures >= 5
+        );
+        UPDATE mailbox SET messages = messages - dead, bytes = bytes - dead_bytes;
+        """,
+        """
+        CREATE TABLE prekey_owner (
+            number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, signed INTEGER NOT NULL,
+            signed_id INTEGER NOT NULL, one_time_mark INTEGER NOT NULL
+        );
+        CREATE TABLE prekey_signed (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, head BLOB NOT NULL, superseded INTEGER
+        );
+        CREATE INDEX prekey_superseded ON prekey_signed (superseded)
+            WHERE superseded IS NOT NULL;
+        CREATE TABLE prekey_one_time (
+            owner INTEGER NOT NULL, id INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (owner, id)
+        ) WITHOUT ROWID;
+        CREATE TABLE prekey_claim (
+            number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, owner INTEGER NOT NULL,
+            signed INTEGER NOT NULL, one_time INTEGER, key BLOB, minute INTEGER NOT NULL
+        );
+        """,
+    ]
+}

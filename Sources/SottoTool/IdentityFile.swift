@@ -1,0 +1,93 @@
+import Glibc
+public import Sotto
+
+/// What an identity file holds.
+public enum IdentityFile {
+    /// An identity of ours.
+    case sotto(Identity)
+    /// Keys of `age-keygen`, one on a line.
+    case age([AgeIdentity])
+
+    private static let limit = 1 << 20
+
+    /// The age identities in the file, the post-quantum one first.
+    public var ageIdentities: [AgeIdentity] {
+        switch self {
+        case .sotto(let identity): [.hybrid(identity.hybridKey), .x25519(identity.ageKey)]
+        case .age(let identities): identities
+        }
+    }
+
+    /// `$SOTTO_IDENTITY`, else `$XDG_CONFIG_HOME/sotto/identity`, else `~/.config/sotto/identity`.
+    public static func defaultPath() throws(Failure) -> String {
+        func variable(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let path = variable("SOTTO_IDENTITY") { return path }
+        if let base = variable("XDG_CONFIG_HOME") { return base + "/sotto/identity" }
+        if let home = variable("HOME") { return home + "/.config/sotto/identity" }
+        throw Failure(
+            .configuration, "no identity is given and $HOME is not set", hint: "use -i FILE")
+    }
+
+    /// Reads a file, after checking that nobody else can; asks for the passphrase of a protected one.
+    public static func read(_ path: String, passphrase: SecretSource?) throws -> IdentityFile {
+        var text = try contents(of: path)
+        defer { wipe(&text) }
+        if AgeFormat.isAge(text) { text = try unprotect(text, path: path, passphrase: passphrase) }
+        let start = text.firstIndex { $0 > 0x20 } ?? text.endIndex
+        if text[start...].first == UInt8(ascii: "{") {
+            let record = try JSON.object(parsing: text)
+            if record["type"]?.string == "contact" {
+                throw Failure(
+                    .malformed, "\(path) is a card, and an identity is needed here",
+                    hint: "give the file that keygen made")
+            }
+            return .sotto(try Identity(record: record))
+        }
+        var identities: [AgeIdentity] = []
+        for (index, line) in text.split(separator: UInt8(ascii: "\n")).enumerated() {
+            let line = String(decoding: line, as: UTF8.self).filter { !$0.isWhitespace }
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            guard let identity = AgeIdentity(line) else {
+                throw Failure(
+                    .malformed, "\(path) is not an identity (line \(index + 1))",
+                    hint: "it may be an identity record, or AGE-SECRET-KEY-… lines")
+            }
+            identities.append(identity)
+        }
+        guard !identities.isEmpty else { throw Failure(.malformed, "\(path) holds no identity") }
+        return .age(identities)
+    }
+
+    private static func contents(of path: String) throws(Failure) -> [UInt8] {
+        var status = stat()
+        if path != "-", stat(path, &status) != 0 {
+            throw Failure(
+                Failure.meaning(of: errno).0,
+                "cannot read the identity \(path): \(Failure.text(of: errno))",
+                hint: errno == ENOENT ? "make one with: keygen --name YOU -o \(path)" : nil)
+        }
+        if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
+            throw Failure(
+                .permission, "others can read the identity \(path)", hint: "chmod 600 \(path)")
+        }
+        return try Input(path: path).readAll(limit: limit)
+    }
+
+    private static func unprotect(
+        _ file: [UInt8], path: String, passphrase: SecretSource?
+    ) throws -> [UInt8] {
+        do {
+            return try AgeFileReader.open(file, identities: []) {
+                try passphrase?.passphrase()
+                    ?? Passphrase(Terminal.ask("Passphrase for \(path): ", secret: true))
+            }
+        } catch AgeError.wrongPassphrase {
+            throw Failure(.noKey, "the passphrase does not open the identity \(path)")
+        } catch AgeError.noMatch {
+            throw Failure(
+                .malformed, "\(path) is an age file for keys, not one protected by a passphrase")
+        }
+    }
+}

@@ -1,0 +1,43 @@
+public import Sotto
+
+/// A source whose first bytes can be looked at before they are read.
+public final class PeekingSource: ByteSource {
+    private let source: any ByteSource
+    private var peeked: [UInt8] = []
+    /// The end was met: a terminal would have to be told again.
+    private var isAtEnd = false
+
+    /// Looks at `source`.
+    public init(_ source: any ByteSource) { self.source = source }
+
+    /// The first `count` bytes, fewer only at the end. To be called before anything is read.
+    public func peek(_ count: Int) throws -> [UInt8] {
+        var block = [UInt8](repeating: 0, count: count - peeked.count)
+        let filled = try block.withUnsafeMutableBytes { try source.fill($0) }
+        if filled < block.count { isAtEnd = true }
+        peeked += block[..<filled]
+        return peeked
+    }
+
+    /// The first bytes, read piece by piece until `isEnough` says so, `limit` is reached, or the end is.
+    public func peek(
+        upTo limit: Int, until isEnough: ([UInt8]) -> Bool
+    ) throws -> [UInt8] {
+        while peeked.count < limit, !isEnough(peeked), !isAtEnd {
+            var block = [UInt8](repeating: 0, count: limit - peeked.count)
+            let count = try block.withUnsafeMutableBytes { try source.read(into: $0) }
+            isAtEnd = count == 0
+            peeked += block[..<count]
+        }
+        return peeked
+    }
+
+    /// Reads the bytes that were looked at, then the source.
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if peeked.isEmpty { return isAtEnd ? 0 : try source.read(into: buffer) }
+        let count = min(buffer.count, peeked.count)
+        buffer.copyBytes(from: peeked[..<count])
+        peeked.removeFirst(count)
+        return count
+    }
+}

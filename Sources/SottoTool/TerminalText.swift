@@ -1,0 +1,49 @@
+public import Sotto
+
+/// A sink before a terminal: text passes, and anything else is refused.
+///
+/// What a terminal obeys never reaches it: of control characters only tab, line feed and carriage return
+/// pass; what remains of them above ASCII, with the bidirectional overrides, is escaped.
+public final class TerminalText: ByteSink {
+    private let sink: any ByteSink
+    /// The beginning of a character whose end was not written yet: at most 3 bytes.
+    private var partial: [UInt8] = []
+
+    /// Guards `sink`, which shows on a terminal.
+    public init(_ sink: any ByteSink) { self.sink = sink }
+
+    /// Passes `bytes`; throws a failure with status 64, and passes nothing of them, when they are not text.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var block = partial + Array(bytes)
+        defer { wipe(&block) }
+        let whole = block.count - Self.partialLength(block)
+        guard let text = String(validating: block[..<whole], as: UTF8.self),
+            !text.utf8.contains(where: Self.isBinary)
+        else { throw Failure.binaryOnTerminal }
+        partial = Array(block[whole...])
+        try sink.write(Array(Terminal.escapingControls(text, besides: "\r").utf8))
+    }
+
+    /// Throws when the text breaks off within a character; else finishes the sink.
+    public func finish() throws {
+        guard partial.isEmpty else { throw Failure.binaryOnTerminal }
+        try sink.finish()
+    }
+
+    private static func isBinary(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x09, 0x0A, 0x0D: false
+        case 0..<0x20, 0x7F: true
+        default: false
+        }
+    }
+
+    /// How many bytes at the end begin a character of UTF-8 that needs more of them.
+    private static func partialLength(_ bytes: [UInt8]) -> Int {
+        for (index, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0xC0 != 0x80 {
+            let needed = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1
+            return needed > index + 1 ? index + 1 : 0
+        }
+        return 0
+    }
+}

@@ -1,0 +1,146 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Whom messages are for, and how each of them is reached.
+struct Recipients {
+    /// How messages to one recipient are encrypted.
+    private enum Route {
+        case sealed(Card)
+        case session(SessionID)
+    }
+
+    private let identity: Identity
+    private let store: IdentityStore?
+    private let routes: [Route]
+    private let classic: Bool
+
+    init(tool: EncryptTool) throws {
+        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+        identity = try book.identity()
+        classic = tool.classic
+        let bundles = try tool.bundle.map { try BundleFile.read($0) }
+        let needsState = tool.suite == .ratchet || !bundles.isEmpty
+        if tool.stateless {
+            guard !needsState else {
+                throw Failure(.usage, "a session needs the state", hint: "leave out --stateless")
+            }
+            store = nil
+        } else if needsState {
+            store = try IdentityStore(
+                directory: .standard(), identity: identity, lockTimeout: tool.lock.timeout)
+        } else {
+            store = try book.store()
+        }
+        let people = try tool.to.map { try book.find($0) }
+        let plan = RoutePlan(tool: tool, own: identity.id, bundles: bundles)
+        try plan.check(people)
+        try Self.checkNames(people, store, tool.trust)
+        // Without anything to begin, this only looks, and waits for nobody.
+        var routes: [Route] = []
+        for person in people {
+            switch try plan.suite(for: person, store) {
+            case .sealed:
+                guard let card = person.card else {
+                    throw Failure(
+                        .noKey, "there is no card of \(person.name) to encrypt to",
+                        hint: "add it: contact add CARD")
+                }
+                routes.append(.sealed(card))
+            case .ratchet: routes.append(.session(person.id))
+            }
+        }
+        self.routes = routes
+        let cards = routes.compactMap { if case .sealed(let card) = $0 { card } else { nil } }
+        if !classic, !tool.quiet, cards.contains(where: { $0.hybrid == nil }) {
+            Terminal.say(
+                "encrypt: note: a sotto: URI has no post-quantum key; the whole card has one")
+        }
+        guard let store else { return }
+        for (person, route) in zip(people, routes) {
+            guard case .session = route else { continue }
+            try plan.prepare(person, store)
+        }
+    }
+
+    /// Nobody is written to whose key is in doubt.
+    private static func checkNames(
+        _ people: [Correspondent], _ store: IdentityStore?, _ policy: TrustPolicy?
+    ) throws {
+        for person in people {
+            if person.contact?.isBlocked == true {
+                throw Failure(
+                    .untrusted, "\(person.name) is blocked", hint: "contact unblock \(person.name)")
+            }
+            if let doubtful = person.contact, doubtful.changed != nil {
+                throw Failure(
+                    .untrusted, "another key came for \(doubtful.name) and was not accepted",
+                    hint:
+                        "contact accept-key \(doubtful.name), or contact keep-key \(doubtful.name)")
+            }
+            if policy == .verified, person.trust != .verified {
+                throw Failure(
+                    .untrusted, "the key of \(person.name) has not been verified",
+                    hint: "compare it with its owner: contact verify \(person.name)")
+            }
+            if policy == .firstUse, person.contact == nil {
+                throw Failure(
+                    .untrusted, "\(person.name) is no contact", hint: "contact add CARD")
+            }
+            if policy != .any, person.contact == nil, let store, let name = person.card?.name,
+                !name.isEmpty,
+                case .found(let other) = try store.resolve(name),
+                other.name.lowercased() == name.lowercased(), !other.isBlocked
+            {
+                throw Failure(
+                    .untrusted,
+                    "the card says \(name), and the contact of that name has another key",
+                    hint: "contact add CARD, then accept-key; or go on with --trust any")
+            }
+        }
+    }
+
+    /// The envelopes of each message, one for each recipient, or why there are none. What throws ends the
+    /// whole work: nothing was encrypted.
+    func seal(_ messages: [MessageText]) throws -> [Result<[Envelope], Failure>] {
+        guard !messages.isEmpty else { return [] }
+        let hasSession = routes.contains { if case .session = $0 { true } else { false } }
+        guard hasSession, let store else { return try messages.map { try seal($0, nil) } }
+        return try store.transaction { transaction in
+            try messages.map { try seal($0, transaction) }
+        }
+    }
+
+    private func seal(
+        _ message: MessageText, _ transaction: StateTransaction?
+    ) throws -> Result<[Envelope], Failure> {
+        let time = Timestamp.now()
+        do {
+            return .success(
+                try routes.map { route in
+                    switch route {
+                    case .sealed(let card):
+                        return try Sealed.seal(
+                            body: message.body, extra: message.extra, from: identity, to: card,
+                            classic: classic, time: time)
+                    case .session(let peer):
+                        guard let transaction else { throw SessionError.nothingToSendWith(peer) }
+                        return try transaction.seal(
+                            body: message.body, extra: message.extra, to: peer, time: time)
+                    }
+                })
+        } catch let error as StateError {
+            throw error
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            return .failure(failure)
+        }
+    }
+}
+
+/// `--suite` of encrypt.
+enum MessageSuite: String, CaseIterable {
+    case sealed
+    case ratchet
+}

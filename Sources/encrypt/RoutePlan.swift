@@ -1,0 +1,103 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Which suite each recipient gets, and where a session comes from.
+struct RoutePlan {
+    let tool: EncryptTool
+    let own: SessionID
+    let bundles: [PreKeyBundle]
+
+    /// Days after which a signed prekey is old: its owner renews it every seven.
+    private static let oldDays: Int64 = 14
+
+    private func given(_ peer: SessionID) -> PreKeyBundle? { bundles.first { $0.owner == peer } }
+
+    /// Throws for bundles of nobody who is written to.
+    func check(_ people: [Correspondent]) throws {
+        guard bundles.allSatisfy({ bundle in people.contains { $0.id == bundle.owner } }) else {
+            throw SessionError.otherOwner
+        }
+    }
+
+    /// The suite for a recipient: what was asked for; else a session where there is one; else `sealed`.
+    func suite(for person: Correspondent, _ store: IdentityStore?) throws -> Suite {
+        if let suite = tool.suite {
+            guard suite == .sealed || person.id != own else {
+                throw Failure(.usage, "a session with oneself is none", hint: "leave out --suite")
+            }
+            return suite == .sealed ? .sealed : .ratchet
+        }
+        if given(person.id) != nil || tool.newSession || tool.requireOneTime { return .ratchet }
+        if let suite = person.contact?.suite { return suite }
+        guard let store else { return .sealed }
+        return try store.preview { try $0.hasSession(with: person.id) } ? .ratchet : .sealed
+    }
+
+    /// Sees to it that there is a session: continues one, or begins it with the bundle that was given or is kept.
+    func prepare(_ person: Correspondent, _ store: IdentityStore) throws {
+        let bundle = given(person.id)
+        if bundle == nil, !tool.newSession,
+            try store.preview({ try $0.hasSession(with: person.id) })
+        {
+            return
+        }
+        let begun = try store.transaction { transaction -> (PeerSession.Origin, PreKeyBundle)? in
+            // Another process may have begun one since; a bundle that was given is used in any case once.
+            if !tool.newSession, try transaction.hasSession(with: person.id) { return nil }
+            guard let bundle = try bundle ?? transaction.bundle(of: person.id) else {
+                throw SessionError.nothingToSendWith(person.id)
+            }
+            if bundle.pqSignedPreKey == nil, person.card?.hybrid != nil, !tool.classic {
+                throw SessionError.notPostQuantum
+            }
+            guard bundle.oneTimePreKey != nil || !tool.requireOneTime else {
+                throw SessionError.noOneTimePreKey
+            }
+            return (try transaction.begin(with: bundle), bundle)
+        }
+        if let begun {
+            say(person, begun.0, begun.1)
+        } else if bundle != nil, !tool.quiet {
+            Terminal.say(
+                "encrypt: note: there is a session with \(person.name), and the bundle was not used; --new-session begins another"
+            )
+        }
+    }
+
+    private func say(_ person: Correspondent, _ origin: PeerSession.Origin, _ bundle: PreKeyBundle)
+    {
+        guard !tool.quiet else { return }
+        let kind = origin.isPostQuantum ? "PQXDH" : "X3DH, not post-quantum"
+        let oneTime =
+            origin.hasOneTimePreKey
+            ? "with a one-time prekey"
+            : "without a one-time prekey: whoever stores the first message could repeat it"
+        Terminal.say("encrypt: began a session with \(person.name): \(kind), \(oneTime)")
+        guard let made = bundle.signedPreKey.date?.time else {
+            Terminal.say("encrypt: note: the bundle does not say how old its signed prekey is")
+            return
+        }
+        let days = (Timestamp.now().seconds - made.seconds) / 86_400
+        guard days > Self.oldDays else { return }
+        Terminal.say(
+            "encrypt: warning: the bundle's signed prekey is \(days) days old: its owner was away, or somebody serves an old one"
+        )
+    }
+}
+
+/// A bundle from a file or pipe.
+enum BundleFile {
+    private static let limit = 1 << 20
+
+    static func read(_ path: String) throws -> PreKeyBundle {
+        let record = try JSON.object(parsing: try Input(path: path).readAll(limit: limit))
+        if record["type"]?.string == "prekeys" {
+            // What its owner published for all will do as well. Its one-time prekeys are the relay's to give
+            // out: taken here, two people could take the same.
+            return try PreKeyPublication(record: record).bundle(oneTime: nil)
+        }
+        return try PreKeyBundle(record: record)
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import Sotto
+import SottoState
+import SottoTool
+
+/// `keygen prekeys`: what others need to begin a session while we are away.
+struct PreKeysCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "prekeys",
+        abstract: "Print fresh prekeys to publish: keygen prekeys | send.",
+        discussion: """
+            The secrets are kept in the state; what is printed is public and signed. The signed prekeys are \
+            renewed when they are 7 days old, and their secrets deleted after that; one-time prekeys come in \
+            batches of 50, and each is used once. recv publishes more by itself.
+
+            EXAMPLES
+              keygen prekeys -i bob.key | send
+              keygen prekeys --bundle -i bob.key > for-alice.bundle
+            """)
+
+    @Flag(
+        help: "Print a bundle for one person, who gives it to encrypt --bundle; no relay is needed."
+    )
+    var bundle = false
+
+    @OptionGroup var identity: IdentityOptions
+
+    @OptionGroup var lock: LockOptions
+
+    @Argument(help: "Identity file. Default: as -i.")
+    var file: String?
+
+    func execute() throws {
+        let identity = try load(identity, file)
+        let output = try Output(path: "-", content: .text)
+        let store = try IdentityStore(
+            directory: .standard(), identity: identity, lockTimeout: lock.timeout)
+        let count = bundle ? 1 : StateTransaction.batch
+        let publication = try store.transaction { try $0.publication(oneTime: count) }
+        if bundle {
+            let oneTime = publication.oneTimePreKeys.first
+            try output.writeLine(try publication.bundle(oneTime: oneTime).record)
+        } else {
+            try output.writeLine(publication.record)
+        }
+        try output.finish()
+    }
+}

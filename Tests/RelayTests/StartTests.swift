@@ -1,0 +1,60 @@
+import Glibc
+import Testing
+
+/// What keeps a relay from starting.
+@Suite struct StartTests {
+    let scratch = Scratch()
+
+    /// Runs a relay that must not start.
+    func run(_ arguments: [String]) -> (status: Int32, errors: String) {
+        let status = Command.run(
+            "relay", ["--listen", "127.0.0.1:0"] + arguments, errors: scratch.file("errors"))
+        defer { unlink(scratch.file("errors")) }
+        return (
+            status, String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self)
+        )
+    }
+
+    @Test func aStoreThatIsNoFile() {
+        for (path, what) in [(scratch.path, "is a directory"), ("/dev/null", "is no file")] {
+            let (status, errors) = run(["--store", path])
+            #expect(status == 73 && errors.contains("cannot open the store \(path): \(what)"))
+        }
+        let missing = run(["--store", scratch.file("missing/relay.db")])
+        #expect(missing.status == 73 && missing.errors.contains("no such file"))
+    }
+
+    @Test func aStoreThatCannotBeOpened() {
+        // Nobody, not even root, writes to a program that runs.
+        let (status, errors) = run(["--store", "/proc/\(getpid())/exe"])
+        #expect(status == 73 && errors.contains(": text file busy"), "\(errors)")
+    }
+
+    @Test func aStoreInUseIsNoMatterOfALockTimeout() throws {
+        let relay = try #require(RelayProcess(scratch))
+        let (status, errors) = run(["--store", scratch.file("relay.db")])
+        #expect(status == 75 && errors.contains("uses the store"), "\(errors)")
+        #expect(!errors.contains("--lock-timeout"))
+        relay.command.kill(SIGTERM)
+        #expect(relay.command.wait() == 0)
+    }
+
+    @Test func aReadyFileThatIsTheStore() throws {
+        let path = scratch.write("relay.db", [])
+        let (status, errors) = run(["--store", path, "--ready-file", path])
+        #expect(status == 64 && errors.contains("is read"))
+        #expect(Scratch.contents(path).isEmpty)
+    }
+
+    @Test func numbersOutOfRange() {
+        let store = ["--store", scratch.file("relay.db")]
+        for arguments in [
+            ["--ttl", "-1"], ["--ttl", "0"], ["--ttl", "9223372036854775807"],
+            ["--mailbox-messages", "-1"], ["--max-connections", "-1"],
+        ] {
+            let (status, errors) = run(store + arguments)
+            #expect(status == 64 && errors.contains("\(arguments[0])"), "\(errors)")
+            #expect(!errors.contains("missing value"))
+        }
+    }
+}

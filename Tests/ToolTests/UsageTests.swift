@@ -1,0 +1,111 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// What is said of a wrong command line.
+struct UsageTests {
+    let home: Home
+    init() throws { home = try Home(people: "alice", "bob") }
+
+    func expectUsage(
+        _ tool: String, _ arguments: [String], _ saying: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let run = try home.run(tool, arguments)
+        #expect(run.status == 64 && run.stdout.isEmpty, sourceLocation: sourceLocation)
+        for text in saying {
+            #expect(run.stderr.contains(text), "\(run.stderr)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func aNegativeNumberIsOutOfRangeAndNotMissing() throws {
+        try expectUsage("decrypt", ["--lock-timeout", "-1"], "--lock-timeout is 0 to")
+        try expectUsage("decrypt", ["--lock-timeout", "1e30"], "--lock-timeout is 0 to")
+        try expectUsage("pad", ["--scheme", "iso7816", "--block", "-1"], "--block is 1 to 2^30")
+        try expectUsage("keygen", ["--words", "-12"], "--words is 12")
+    }
+
+    @Test func anOptionThatDoesNotExistIsSaidFirst() throws {
+        try expectUsage("encrypt", ["--bogus"], "unknown option '--bogus'")
+        try expectUsage("encrypt", [], "say for whom")
+    }
+
+    @Test func aChoiceThatDoesNotExistNamesThoseThatDo() throws {
+        for form in [["new"], ["recover"]] {
+            try expectUsage(
+                "keygen", form + ["--language", "klingon"], "english, japanese, korean",
+                "czech, portuguese\n")
+        }
+    }
+
+    @Test func onlyDecryptTakesSeveralIdentities() throws {
+        for tool in ["encrypt", "fingerprint"] {
+            #expect(try !home.run(tool, ["--help"]).text.contains("repeated for files"))
+        }
+        #expect(try home.run("decrypt", ["--help"]).text.contains("may be repeated for files"))
+    }
+
+    @Test func aBlockSizeIsForOneSchemeAlone() throws {
+        try expectUsage("pad", ["--scheme", "pow2", "--block", "5"], "--scheme iso7816")
+        try expectUsage("pad", ["--block", "256"], "--scheme iso7816")
+        let padded = try home.run("pad", ["--scheme", "iso7816", "--block", "5"], text: "abc")
+        #expect(padded.stdout == Array("abc".utf8) + [0x80, 0])
+        let whole = try home.run("pad", ["--scheme", "iso7816"], text: "abc")
+        #expect(whole.stdout.count == 256)
+    }
+
+    @Test func theRelayOfACardIsAnAddress() throws {
+        for text in ["foo", "127.0.0.1:7667", "tcp://host", "ws://host:1", "tcp://h:1\u{1B}", ""] {
+            try expectUsage("keygen", ["public", "--relay", text, "alice.key"], "tcp://host:port")
+        }
+        let relay = "tcp://relay.example.org:7667"
+        let line = try home.output("keygen", ["public", "--relay", relay, "alice.key"])
+        #expect(try JSON.object(parsing: line)["relay"] == .string(relay))
+        let six = try home.output(
+            "keygen", ["public", "--relay", "tcp://[::1]:7667/", "alice.key"])
+        #expect(try JSON.object(parsing: six)["relay"] == .string("tcp://[::1]:7667"))
+    }
+
+    @Test func aMessageIsOneLineWhateverAFileIsCalled() throws {
+        let name = "a\ndecrypt: error: not this\u{1B}[2J\rb"
+        for (tool, arguments) in [
+            ("decrypt", [name]), ("pad", ["--block", name]), ("pad", ["--" + name]),
+            ("encrypt", ["-r", name]), ("keygen", ["public", name]),
+        ] {
+            let run = try home.run(tool, arguments)
+            #expect(run.status != 0 && run.stderr.contains("\\u{a}"), "\(tool) \(run.stderr)")
+            #expect(!run.stderr.contains("\ndecrypt: error: not this"))
+            #expect(!run.stderr.contains("\u{1B}") && !run.stderr.contains("\r"))
+        }
+    }
+
+    // MARK: fingerprint --check
+
+    @Test func aNumberMayBeWrittenInGroups() throws {
+        let digits = try #require(
+            home.run("fingerprint", ["--with", "bob.card", "alice.card"]).lines.first)
+        for separator in ["", "-", ":", " - ", "\u{2013}", "\n"] {
+            let typed = digits.split(separator: " ").joined(separator: separator)
+            let run = try home.run(
+                "fingerprint", ["--with", "bob.card", "--check=\(typed)", "alice.card"])
+            #expect(run.status == 0, "\(separator) \(run.stderr)")
+        }
+    }
+
+    @Test func aNumberOfAnotherLengthIsNoMismatch() throws {
+        let thirty = try #require(home.run("fingerprint", ["alice.card"]).lines.first)
+        for typed in ["12345", "", thirty, "x"] {
+            let run = try home.run(
+                "fingerprint", ["--with", "bob.card", "--check", typed, "alice.card"])
+            #expect(run.status == 65 && run.stderr.contains("60"), "\(run.stderr)")
+        }
+        let run = try home.run("fingerprint", ["--check", "12345", "alice.card"])
+        #expect(run.status == 65 && run.stderr.contains("30"))
+    }
+
+    @Test func aCardIsNotComparedWithItself() throws {
+        try expectUsage("fingerprint", ["--with", "alice.card", "alice.card"], "same card")
+        try expectUsage(
+            "fingerprint", ["--with", "alice.card", "-i", "alice.key", "--check", "1"], "same card")
+    }
+}
