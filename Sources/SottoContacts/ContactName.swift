@@ -49,8 +49,8 @@ public enum ContactName {
             }
     }
 
-    /// Control characters, those that turn the direction of text, line ends, and those that nobody sees. The two
-    /// joiners are letters' business in some scripts, and stay.
+    /// Control characters, those that turn the direction of text, line ends, other spaces than the usual, and what
+    /// nobody sees. The two joiners are letters' business in some scripts, and stay.
     private static func isRefused(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x200C, 0x200D: false
@@ -58,6 +58,7 @@ public enum ContactName {
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
                 true
+            case .spaceSeparator: scalar != " " && scalar != "\u{3000}"
             default: scalar.properties.isDefaultIgnorableCodePoint && scalar.value < 0xFE00
             }
         }

@@ -46,9 +46,11 @@ struct RequestsCommand: Program {
         } else {
             var table = Table()
             for request in requests {
+                // Somebody may have been added since, and their messages not yet been read.
+                let name = try open.book.store()?.contact(id: request.from)?.name ?? ""
                 table.add([
                     request.from.short, counted(request.count, "message"),
-                    request.firstSeen.description,
+                    request.firstSeen.description, Table.cut(name, to: Table.nameWidth),
                 ])
             }
             try output.writeText(table.text)

@@ -77,7 +77,7 @@ struct ShowCommand: Program {
         table.add(["suite", contact.suite?.rawValue ?? "auto"])
         table.add(["card", Self.describe(contact.card)])
         if let name = contact.card?.name, !name.isEmpty, name != contact.name {
-            table.add(["calls itself", name])
+            table.add(["their name", name])
         }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
         table.add(["added", contact.added.description])
@@ -85,7 +85,7 @@ struct ShowCommand: Program {
             table.add(["requests", "\(waiting), see: contact requests \(contact.id.short)"])
         }
         table.add(["fingerprint", Fingerprint.grouped(fingerprint)])
-        table.add(["safety number", Fingerprint.grouped(String(number.prefix(30)))])
+        table.add(["safety no.", Fingerprint.grouped(String(number.prefix(30)))])
         table.add(["", Fingerprint.grouped(String(number.suffix(30)))])
         if let changed = contact.changed {
             let isSame = changed.id == contact.id

@@ -116,7 +116,8 @@ struct ContactTests {
 
     @Test(arguments: [
         "", " ", "-x", "a/b", "sotto:x", "SOTTO:05", "age1abc", "AGE1x", "0512345678", "a\nb",
-        "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}b", "-", "@ENV:X", String(repeating: "x", count: 129),
+        "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}b", "a\u{a0}b", "-", "@ENV:X",
+        String(repeating: "x", count: 129),
     ])
     func namesThatMeanSomethingElseAreRefused(_ name: String) throws {
         let option = name.isEmpty ? ["--name", ""] : ["--name=" + name]
@@ -209,6 +210,7 @@ struct ContactTests {
             #expect(try home.run("contact", command + ["-i", "alice.key"]).status == 1)
         }
         #expect(try contact().status == 64)
+        #expect(try home.run("contact", ["lsit"]).status == 64)
     }
 
     @Test func theListIsATableWithMarks() throws {
@@ -236,8 +238,9 @@ struct ContactTests {
         #expect(text.contains(digits.prefix(6).joined(separator: " ")))
         #expect(text.contains(digits.suffix(6).joined(separator: " ")))
         let own = try home.run("fingerprint", ["bob.card"]).lines[0]
-        #expect(text.contains("fingerprint    \(own)\n"))
+        #expect(text.contains("fingerprint  \(own)\n"))
         #expect(text.contains(try card("bob").id.description))
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
         let record = try record("bob")
         #expect(record["safety_number"]?.string == digits.joined())
         #expect(record["fingerprint"]?.string == own.filter { $0 != " " })
@@ -250,13 +253,13 @@ struct ContactTests {
     /// Their own name and relay are theirs to choose, and are shown.
     @Test func aCardCannotWriteLinesOfOurs() throws {
         var card = try #require(card("bob").record)
-        card["name"] = .string("x\nsafety number  00000\u{2028}\u{1b}[2J")
-        card["relay"] = .string("tcp://x\ntrust          verified")
+        card["name"] = .string("x\nsafety no.   00000\u{2028}\u{1b}[2J")
+        card["relay"] = .string("tcp://x\ntrust        verified")
         SignedRecord.sign(&card, with: try identity("bob").signingKey)
         #expect(try contact("add", stdin: card.serialized()).status == 64)
         _ = try must("add", "--name", "bob", stdin: card.serialized())
         let shown = try must("show", "bob").text
-        #expect(!shown.contains("\nsafety number  00000") && !shown.contains("\u{1b}"))
+        #expect(!shown.contains("\nsafety no.   00000") && !shown.contains("\u{1b}"))
         #expect(shown.components(separatedBy: "\ntrust ").count == 2)
     }
 
@@ -442,6 +445,31 @@ struct ContactTests {
         #expect(try names() == ["bob", "second", "third"])
     }
 
+    @Test func nothingIsSentWhileAKeyIsInDoubt() throws {
+        func seal() throws -> Run {
+            try home.run("encrypt", ["--to", "bob", "-i", "alice.key"], text: "hello")
+        }
+        _ = try must("add", "bob.card")
+        #expect(try seal().status == 0)
+        try makeImpostor(of: "bob")
+        #expect(try contact("add", "other.card").status == 12)
+        let run = try seal()
+        #expect(run.status == 12 && run.stdout.isEmpty)
+        _ = try must("keep-key", "bob")
+        let kept = try seal()
+        #expect(
+            try home.run("decrypt", ["-i", "bob.key", "--text"], stdin: .whole(kept.stdout)).text
+                == "hello\n")
+        #expect(try contact("add", "other.card").status == 12)
+        _ = try must("accept-key", "bob")
+        let taken = try seal()
+        #expect(
+            try home.run("decrypt", ["-i", "other.key", "--text"], stdin: .whole(taken.stdout)).text
+                == "hello\n")
+        _ = try must("block", "bob")
+        #expect(try seal().status == 12)
+    }
+
     // MARK: Requests
 
     /// What `name` seals for alice.
@@ -494,6 +522,8 @@ struct ContactTests {
         #expect(try contact("requests").status == 1)
         #expect(try contact("accept", "carol").status == 1)
         #expect(try contact("show", "carol", "--card").status == 10)
+        let answer = try home.run("encrypt", ["--to", "carol", "-i", "alice.key"], text: "x")
+        #expect(answer.status == 10 && answer.stderr.contains("contact add"))
         // Their card completes the contact.
         _ = try must("add", "carol.card")
         #expect(try must("show", "carol", "--card").stdout == home.files.read("carol.card"))
@@ -518,6 +548,7 @@ struct ContactTests {
         let run = try must("add", "carol.card")
         #expect(run.stderr.contains("1 message of carol waits: contact accept carol | decrypt"))
         #expect(try record("carol")["requests"] == .integer(1))
+        #expect(try must("requests").lines[0].hasSuffix("Z  carol"))
     }
 
     @Test func blockingDropsWhatWaits() throws {
