@@ -20,7 +20,7 @@ TOOLS := keygen contact encrypt decrypt fingerprint qr pad send recv relay
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 RELEASE := .build-release/release
 
-.PHONY: all build deps demo test check bench lint format completions install uninstall clean
+.PHONY: all build deps demo test check bench fuzz lint format completions install uninstall clean
 
 all: build
 
@@ -31,7 +31,7 @@ deps:
 ## build: release programs in .build-release/release
 build: deps
 	@# One by one: a release build of everything would take in what only the tests use.
-	for p in $(TOOLS) sotto relay-load; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
+	for p in $(TOOLS) sotto relay-load ratchet-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
 
 ## demo: play a whole conversation over a loopback relay
 demo: build
@@ -45,18 +45,23 @@ check: deps
 	$(SWIFT) build --build-tests
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
 
-## bench: start-up, throughput and the relay, each with a peer in the same run
+## bench: start-up, throughput, the relay and the ratchet, each with a peer in the same run
 bench: build
 	Scripts/bench $(RELEASE)
 
+## fuzz: libFuzzer on every parser, FUZZ_SECONDS each
+FUZZ_SECONDS ?= 60
+fuzz: deps
+	Scripts/fuzz $(FUZZ_SECONDS)
+
 ## lint: the format, the manual pages, the scripts
 lint:
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
-	bash -n Scripts/deps Scripts/demo Scripts/bench .ci/run completions/generate
+	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz .ci/run completions/generate
 
 format:
-	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench
+	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
 
 completions: build
 	completions/generate $(RELEASE)
@@ -98,4 +103,4 @@ uninstall:
 	    rm -f "$(DESTDIR)$${shell#*:}/$$(basename $$file)"; done; done
 
 clean:
-	rm -rf .build .build-release
+	rm -rf .build .build-release .build-fuzz

@@ -67,6 +67,10 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOPosix", package: "swift-nio"),
 ]
 
+// Scripts/fuzz sets SOTTO_FUZZ: the core is then instrumented, and there is a program `fuzz`.
+let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
+let core: [SwiftSetting] = strict + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
+
 func program(
     _ name: String, _ dependencies: [Target.Dependency], link: [LinkerSetting] = []
 ) -> Target {
@@ -101,7 +105,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: strict, linkerSettings: sodium),
+            swiftSettings: core, linkerSettings: sodium),
 
         .target(name: "SottoTool", dependencies: ["Sotto", argumentParser], swiftSettings: strict),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: strict),
@@ -136,6 +140,10 @@ let package = Package(
         .executableTarget(
             name: "relay-load", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
             path: "Bench/relay-load", swiftSettings: strict),
+        // Rates of the ratchet for `make bench`; not installed.
+        .executableTarget(
+            name: "ratchet-bench", dependencies: ["Sotto"], path: "Bench/ratchet",
+            swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 
         .testTarget(
@@ -151,13 +159,17 @@ let package = Package(
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]),
+        // What `make fuzz` gives to libFuzzer, and the tests replay.
+        .target(
+            name: "FuzzParsers", dependencies: ["Sotto"], path: "Fuzz/Parsers", swiftSettings: core),
         .target(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
             name: "SottoTests",
             dependencies: [
-                "Sotto", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+                "Sotto", "TestSupport", "FuzzParsers",
+                .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .testTarget(
             name: "ToolTests",
@@ -178,3 +190,11 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if isFuzzing {
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz", dependencies: ["FuzzParsers"], path: "Fuzz/Driver",
+            swiftSettings: strict,
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
+}

@@ -1,4 +1,5 @@
-import Crypto
+import CSodium
+package import Crypto
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -7,7 +8,7 @@ import Crypto
 #endif
 
 /// What X3DH or PQXDH gives both sides: where a session begins.
-struct KeyAgreement: Sendable {
+package struct KeyAgreement: Sendable {
     /// SK, 32 bytes.
     let secret: RatchetSecret
     /// IK_initiator ‖ IK_responder, 64 bytes.
@@ -43,7 +44,7 @@ struct KeyAgreement: Sendable {
     /// The initiator's side (X3DH §3.3, PQXDH §3.3): the agreement, and what to send along.
     ///
     /// The bundle's signatures have been verified. Throws ``RatchetError/lowOrderKey``.
-    static func initiate(
+    package static func initiate(
         _ identity: Identity, _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair = RatchetKeyPair()
     ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
         try initiate(
@@ -51,7 +52,7 @@ struct KeyAgreement: Sendable {
             ephemeral: ephemeral)
     }
 
-    static func initiate(
+    package static func initiate(
         own: RatchetKeyPair, publicKey: [UInt8], _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair
     ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
         guard let theirs = x25519PublicKey(fromEd25519: bundle.identityKey) else {
@@ -91,7 +92,7 @@ struct KeyAgreement: Sendable {
     }
 
     /// The responder's side (X3DH §3.4, PQXDH §3.4). `oneTime` and `kemKey` are those that the opening names.
-    static func respond(
+    package static func respond(
         _ identity: Identity, _ opening: Opening, signed: RatchetKeyPair, oneTime: RatchetKeyPair?,
         kemKey: MLKEM1024.PrivateKey?
     ) throws(RatchetError) -> KeyAgreement {
@@ -100,7 +101,7 @@ struct KeyAgreement: Sendable {
             signed: signed, oneTime: oneTime, kemKey: kemKey)
     }
 
-    static func respond(
+    package static func respond(
         own: RatchetKeyPair, publicKey: [UInt8], _ opening: Opening, signed: RatchetKeyPair,
         oneTime: RatchetKeyPair?, kemKey: MLKEM1024.PrivateKey?
     ) throws(RatchetError) -> KeyAgreement {
@@ -130,11 +131,15 @@ struct KeyAgreement: Sendable {
 }
 
 extension Identity {
-    /// The X25519 form of the signing key, for X3DH.
-    func agreementPair() -> RatchetKeyPair {
-        let secret = signingKey.withSeed { seed in
-            x25519Secret(fromEd25519Seed: SecretBytes(copying: seed))
+    /// The X25519 form of the signing key, for X3DH (RFC 8032 §5.1.5's scalar). Keep it for several sessions.
+    package func agreementPair() -> RatchetKeyPair {
+        var scalar = [UInt8](repeating: 0, count: 32)
+        defer { wipe(&scalar) }
+        signingKey.withSeed { seed in
+            // Of the 64 bytes of a secret key it hashes the first 32, which are the seed.
+            _ = crypto_sign_ed25519_sk_to_curve25519(
+                &scalar, seed.baseAddress!.assumingMemoryBound(to: UInt8.self))
         }
-        return RatchetKeyPair(secret: secret.withBytes { RatchetSecret($0) })
+        return RatchetKeyPair(secret: RatchetSecret(scalar))
     }
 }

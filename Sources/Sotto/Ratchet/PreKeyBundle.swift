@@ -80,7 +80,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     public var owner: SessionID { SessionID(publicKey: identityKey) }
 
     /// The label before a post-quantum prekey in what its signature covers.
-    static let pqLabel = Array("ratchet/pqspk/v1\0".utf8)
+    package static let pqLabel = Array("ratchet/pqspk/v1\0".utf8)
 
     /// Verifies the signatures.
     public init(

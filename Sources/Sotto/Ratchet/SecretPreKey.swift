@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -94,7 +94,7 @@ public struct SecretPreKey: Sendable {
     var pair: RatchetKeyPair? { if case .x25519(let pair) = key { pair } else { nil } }
 
     /// The key of a post-quantum prekey.
-    var kemKey: MLKEM1024.PrivateKey? {
+    package var kemKey: MLKEM1024.PrivateKey? {
         if case .mlkem1024(let key) = key { key } else { nil }
     }
 }

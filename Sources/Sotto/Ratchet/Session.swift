@@ -63,7 +63,7 @@ public struct Session: Sendable {
     }
 
     /// The initiator's session (Double Ratchet §3.3, RatchetInitAlice), which can send at once.
-    init(
+    package init(
         initiatorWith agreement: KeyAgreement, theirSignedPreKey: [UInt8],
         pair: RatchetKeyPair = RatchetKeyPair()
     ) throws(RatchetError) {
@@ -74,7 +74,7 @@ public struct Session: Sendable {
     }
 
     /// The responder's session (RatchetInitBob), which can send after the first message came.
-    init(responderWith agreement: KeyAgreement, signedPreKey: RatchetKeyPair) {
+    package init(responderWith agreement: KeyAgreement, signedPreKey: RatchetKeyPair) {
         self.init(
             associatedData: agreement.associatedData, root: RootKey(secret: agreement.secret),
             pair: signedPreKey, sending: nil, receiving: nil, previousLength: 0, skipped: [])

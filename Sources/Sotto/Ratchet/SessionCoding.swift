@@ -11,7 +11,6 @@ extension Session {
         out += associatedData
         root.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
         pair.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        out += pair.publicKey
         out += previousLength.bigEndianBytes
         out.append((sending == nil ? 0 : 1) | (receiving == nil ? 0 : 2))
         if let sending {
@@ -37,7 +36,7 @@ extension Session {
         var reader = ByteReader(bytes)
         guard reader.byte() == Self.version, let associatedData = reader.bytes(64),
             let root = reader.bytes(32), let secret = reader.bytes(32),
-            let publicKey = reader.bytes(32), let previousLength = reader.integer(UInt32.self),
+            let previousLength = reader.integer(UInt32.self),
             let flags = reader.byte(), flags < 4
         else { return nil }
         var sending: SendingChain?
@@ -71,7 +70,7 @@ extension Session {
         guard reader.isAtEnd else { return nil }
         self.init(
             associatedData: Array(associatedData), root: RootKey(secret: RatchetSecret(root)),
-            pair: RatchetKeyPair(secret: RatchetSecret(secret), publicKey: Array(publicKey)),
+            pair: RatchetKeyPair(secret: RatchetSecret(secret)),
             sending: sending, receiving: receiving, previousLength: previousLength,
             skipped: skipped)
     }

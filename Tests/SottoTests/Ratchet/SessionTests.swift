@@ -157,6 +157,22 @@ struct RatchetSessionTests {
         }
     }
 
+    @Test func aKeyOfLowOrderIsRefused() throws {
+        let one: [UInt8] = [1] + [UInt8](repeating: 0, count: 31)
+        for key in [[UInt8](repeating: 0, count: 32), one] {
+            #expect(RatchetKeyPair().sharedSecret(key) == nil)
+            let (_, bob) = try sessions()
+            var copy = bob
+            #expect(throws: RatchetError.lowOrderKey) {
+                try copy.decrypt(
+                    RatchetMessage(
+                        header: RatchetHeader(publicKey: key, number: 0, previousLength: 0),
+                        combined: [UInt8](repeating: 0, count: 28)))
+            }
+            #expect(copy.fingerprint == bob.fingerprint)
+        }
+    }
+
     @Test func aMessageOfAnotherConversationIsRefused() throws {
         var (alice, _) = try sessions()
         var (_, other) = try sessions()

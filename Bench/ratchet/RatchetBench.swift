@@ -1,0 +1,104 @@
+import Glibc
+import Sotto
+
+/// `ratchet-bench [SECONDS [PREFIX]]`: how many messages and session starts a second the ratchet's core makes, both
+/// sides on one thread, without JSON. With PREFIX, only what begins with it, for a profiler.
+///
+/// Each line is `NAME<tab>RATE`; Bench/vodozemac.py prints the same of its peer.
+@main
+struct RatchetBench {
+    static func main() throws {
+        let seconds = CommandLine.arguments.count > 1 ? Double(CommandLine.arguments[1]) ?? 2 : 2
+        let people = try People()
+        for size in [100, 1000] {
+            let plaintext = randomBytes(size)
+            var (alice, bob) = try people.start(people.classic)
+            try rate("one way, \(size) bytes", seconds) {
+                try transfer(plaintext, from: &alice, to: &bob)
+            }
+            try rate("ping-pong, \(size) bytes", seconds) {
+                try transfer(plaintext, from: &bob, to: &alice)
+                swap(&alice, &bob)
+            }
+        }
+        try rate("session starts, X3DH", seconds) { _ = try people.start(people.classic) }
+        try rate("session starts, PQXDH", seconds) { _ = try people.start(people.postQuantum) }
+    }
+
+    /// One message, encrypted and decrypted.
+    static func transfer(
+        _ plaintext: [UInt8], from sender: inout Session, to reader: inout Session
+    ) throws {
+        guard try reader.decrypt(try sender.encrypt(plaintext)) == plaintext else { exit(1) }
+    }
+
+    /// Repeats `body` for some time and prints how often a second it ran.
+    static func rate(_ name: String, _ seconds: Double, _ body: () throws -> Void) throws {
+        if CommandLine.arguments.count > 2, !name.hasPrefix(CommandLine.arguments[2]) { return }
+        for _ in 0..<100 { try body() }
+        var count = 0
+        let start = now()
+        var elapsed = 0.0
+        while elapsed < seconds {
+            for _ in 0..<20 { try body() }
+            count += 20
+            elapsed = now() - start
+        }
+        print("\(name)\t\(Int(Double(count) / elapsed))")
+    }
+
+    static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// Two people, and the prekeys of one of them.
+struct People {
+    /// A published bundle's members; its signatures are verified at each start.
+    struct Published {
+        let signed: PreKeyBundle.SignedPreKey
+        let postQuantum: PreKeyBundle.SignedPreKey?
+    }
+
+    let alice = Identity(mnemonic: Mnemonic(randomWordCount: 24), name: "alice")
+    let bob = Identity(mnemonic: Mnemonic(randomWordCount: 24), name: "bob")
+    let alicePair: RatchetKeyPair
+    let bobPair: RatchetKeyPair
+    let signedPair = RatchetKeyPair()
+    let oneTimePair = RatchetKeyPair()
+    let kem = SecretPreKey(.postQuantum, id: 1)
+    let classic: Published
+    let postQuantum: Published
+
+    init() throws {
+        alicePair = alice.agreementPair()
+        bobPair = bob.agreementPair()
+        let signed = PreKeyBundle.SignedPreKey(
+            id: 1, key: signedPair.publicKey, signature: bob.signingKey.sign(signedPair.publicKey))
+        classic = Published(signed: signed, postQuantum: nil)
+        postQuantum = Published(
+            signed: signed,
+            postQuantum: kem.signed(by: bob, at: .now()))
+    }
+
+    /// A session from bundle to first message: verified, initiated, sent, responded and read.
+    func start(_ published: Published) throws -> (alice: Session, bob: Session) {
+        let bundle = try PreKeyBundle(
+            identityKey: bob.id.publicKey, signedPreKey: published.signed,
+            pqSignedPreKey: published.postQuantum,
+            oneTimePreKey: PreKeyBundle.PreKey(id: 1, key: oneTimePair.publicKey))
+        let (agreement, opening) = try KeyAgreement.initiate(
+            own: alicePair, publicKey: alice.id.publicKey, bundle, ephemeral: RatchetKeyPair())
+        var initiator = try Session(
+            initiatorWith: agreement, theirSignedPreKey: signedPair.publicKey)
+        let message = try initiator.encrypt([1])
+        let theirs = try KeyAgreement.respond(
+            own: bobPair, publicKey: bob.id.publicKey, opening, signed: signedPair,
+            oneTime: oneTimePair, kemKey: kem.kemKey)
+        var responder = Session(responderWith: theirs, signedPreKey: signedPair)
+        guard try responder.decrypt(message) == [1] else { exit(1) }
+        return (initiator, responder)
+    }
+}

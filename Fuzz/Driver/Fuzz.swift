@@ -1,0 +1,39 @@
+import FuzzParsers
+import Glibc
+import Sotto
+
+/// `fuzz TARGET [LIBFUZZER-OPTIONS] [CORPUS...]`: libFuzzer on one target. Built by Scripts/fuzz alone.
+@main
+struct Fuzz {
+    static func main() {
+        let name = CommandLine.arguments.dropFirst().first ?? ""
+        guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
+            for target in FuzzTarget.all { print(target.name) }
+            exit(name == "--list" ? 0 : 64)
+        }
+        chosen = target
+        // Made before the first input, which is not to be blamed for the time.
+        _ = FuzzTarget.reader.id
+        // libFuzzer sees its own options alone.
+        CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
+        var count = CommandLine.argc - 1
+        var arguments: Arguments = CommandLine.unsafeArgv + 1
+        exit(
+            runDriver(&count, &arguments) { data, size in
+                chosen?.run(Array(UnsafeBufferPointer(start: data, count: size)))
+                return 0
+            })
+    }
+}
+
+typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+
+/// The target of this process; set once, before anything else runs.
+nonisolated(unsafe) private var chosen: FuzzTarget?
+
+/// libFuzzer's loop (compiler-rt, "Using libFuzzer as a library").
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<Arguments>,
+    _ run: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt

@@ -1,0 +1,12 @@
+import Sotto
+
+extension FuzzTarget {
+    /// An envelope: its record is read as the same envelope, and it is opened.
+    static let envelope = FuzzTarget("envelope") { bytes in
+        guard let record = object(bytes), let envelope = try? Envelope(record: record) else {
+            return
+        }
+        precondition((try? Envelope(record: envelope.record)) == envelope)
+        _ = try? Sealed.open(envelope, with: reader)
+    }
+}
