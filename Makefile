@@ -16,7 +16,7 @@ COMPLETIONS = $(if $(PROGRAM_PREFIX),sotto*,*)
 
 ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 
-TOOLS := keygen encrypt decrypt fingerprint qr pad send recv relay
+TOOLS := keygen contact encrypt decrypt fingerprint qr pad send recv relay
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 RELEASE := .build-release/release
 

@@ -130,7 +130,7 @@ let package = Package(
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("decrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("contact", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("fingerprint", [], link: fullyStatic),
+        program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("pad", [], link: fullyStatic),
         program("qr", ["SottoQR"], link: nearlyStatic),
         program("send", ["SottoClient", "SottoState", "SottoWire"]),
@@ -174,9 +174,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint",
-                "pad",
-                "sotto",
+                "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
+                "fingerprint", "pad", "qr", "sotto",
             ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
@@ -184,8 +183,8 @@ let package = Package(
         .testTarget(
             name: "DocumentTests",
             dependencies: [
-                "SottoTool", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint", "pad",
-                "qr", "send", "recv", "relay", "sotto",
+                "SottoTool", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
+                "fingerprint", "pad", "qr", "send", "recv", "relay", "sotto",
             ],
             swiftSettings: strict),
     ],

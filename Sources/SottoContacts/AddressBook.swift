@@ -35,9 +35,12 @@ public struct Correspondent: Sendable {
 public final class AddressBook {
     private let loaded: Lazily<Identity>
     private let opened: Lazily<IdentityStore?>
+    private var made: IdentityStore?
+    private let lockTimeout: Double
 
     /// The address book of the identity that `load` reads, once.
     public init(_ load: @escaping () throws -> Identity, lockTimeout: Double) {
+        self.lockTimeout = lockTimeout
         let loaded = Lazily(load)
         self.loaded = loaded
         opened = Lazily {
@@ -52,11 +55,21 @@ public final class AddressBook {
 
     /// The identity's state; `nil` where there is none yet, or no identity to have one.
     public func store() throws -> IdentityStore? {
+        if let made { return made }
         do {
             return try opened.get()
         } catch let failure as Failure where failure.status == .noInput && !loaded.isReady {
             return nil
         }
+    }
+
+    /// The identity's state, made where there is none yet: for what writes to it.
+    public func writableStore() throws -> IdentityStore {
+        if let store = try store() { return store }
+        let store = try IdentityStore(
+            directory: .standard(), identity: identity(), lockTimeout: lockTimeout)
+        made = store
+        return store
     }
 
     /// Whom `argument` names: a `sotto:` URI, a card file, or a contact.

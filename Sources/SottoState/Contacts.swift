@@ -17,13 +17,14 @@ extension IdentityStore {
 
     /// All contacts, by name.
     public func contacts() throws(StateError) -> [Contact] {
-        let rows = try database.use { connection throws(StateError) in
-            let select = try connection.statement("SELECT sealed FROM contact")
-            defer { select.reset() }
-            var rows: [[UInt8]] = []
-            while try select.step() { rows.append(select.bytes(0)) }
-            return rows
-        }
+        try database.use { connection throws(StateError) in try contacts(connection) }
+    }
+
+    fileprivate func contacts(_ connection: Connection) throws(StateError) -> [Contact] {
+        let select = try connection.statement("SELECT sealed FROM contact")
+        defer { select.reset() }
+        var rows: [[UInt8]] = []
+        while try select.step() { rows.append(select.bytes(0)) }
         var contacts: [Contact] = []
         for row in rows { contacts.append(try contact(sealed: row)) }
         return contacts.sorted {
@@ -52,6 +53,10 @@ extension IdentityStore {
         let matches = try contacts().filter {
             $0.name.lowercased().hasPrefix(beginning)
                 || beginning.utf8.count >= Self.idPrefix && $0.id.description.hasPrefix(beginning)
+        }
+        // A name that was typed in another form of Unicode is the whole name, too.
+        if let whole = matches.first(where: { $0.name.lowercased() == beginning }) {
+            return .found(whole)
         }
         switch matches.count {
         case 0: return .unknown
@@ -88,10 +93,12 @@ extension StateTransaction {
         return found
     }
 
-    /// The contact of a whole name.
+    /// The contact of a whole name, without regard to case and to the form of Unicode in which it is written.
     public func contact(named name: String) throws(StateError) -> Contact? {
-        try store.contact(
+        let exact = try store.contact(
             connection, "SELECT sealed FROM contact WHERE name = ?", store.mark(name: name))
+        guard exact == nil, !name.utf8.allSatisfy({ $0 < 0x80 }) else { return exact }
+        return try store.contacts(connection).first { $0.name.lowercased() == name.lowercased() }
     }
 
     /// Whether there is any contact that is not merely blocked: an address book in use.

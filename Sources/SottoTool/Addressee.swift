@@ -22,7 +22,8 @@ public enum Addressee: Sendable {
         let all = try list(in: argument)
         guard let first = all.first, all.count == 1 else {
             throw Failure(
-                .malformed, "\(argument) holds \(all.count) recipients, where one card is expected",
+                .malformed,
+                "\(name(of: argument)) holds \(all.count) recipients, where one card is expected",
                 hint: all.isEmpty ? nil : "give a list with -R")
         }
         return first
@@ -62,11 +63,15 @@ public enum Addressee: Sendable {
             } catch {
                 guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
                 throw Failure(
-                    failure.status, "\(path), line \(index + 1): \(failure.message)",
+                    failure.status, "\(name(of: path)), line \(index + 1): \(failure.message)",
                     hint: failure.hint)
             }
         }
         return addressees
+    }
+
+    private static func name(of path: String) -> String {
+        path == "-" ? "standard input" : path
     }
 
     /// The card that `argument` names; a bare recipient is refused.

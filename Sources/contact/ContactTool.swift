@@ -4,7 +4,43 @@ import SottoTool
 @main
 struct ContactTool: Program {
     static let configuration = CommandConfiguration(
-        commandName: "contact", abstract: "The address book and its trust.", version: sottoVersion)
+        commandName: "contact",
+        abstract: "The address book and its trust: add, verify, block, accept.",
+        usage: """
+            contact add [--name NAME] [CARD]
+            contact list | show NAME | rename OLD NEW | remove NAME
+            contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
+            contact block NAME | unblock NAME | set NAME --suite SUITE
+            contact accept-key NAME | keep-key NAME
+            contact requests [ID] | accept ID [--name NAME] [CARD]
+            contact export [NAME ...] | export --backup [-o FILE] | import [FILE]
+            """,
+        discussion: """
+            A contact is a name of yours for somebody's key. Wherever a tool wants a card, the name serves. A key \
+            is taken when it is first seen, and is verified once you have compared it with its owner. Another key \
+            under a known name is never taken silently: exit 12, and nothing is sent until you decide. With \
+            contacts, messages of others wait as requests.
 
-    func execute() throws { throw Failure(.bug, "not yet") }
+            EXAMPLES
+              contact add bob.card
+              qr scan bob.png | contact add --name bob
+              contact show bob
+              contact verify bob 12345 67890 ...
+              contact requests
+              contact accept 05ab12cd --name carol | decrypt --text
+              contact export --backup -o contacts.age
+            """,
+        version: sottoVersion,
+        subcommands: [
+            AddCommand.self, ListCommand.self, ShowCommand.self, RenameCommand.self,
+            RemoveCommand.self, VerifyCommand.self, UnverifyCommand.self, BlockCommand.self,
+            UnblockCommand.self, SetCommand.self, AcceptKeyCommand.self, KeepKeyCommand.self,
+            RequestsCommand.self, AcceptCommand.self, ExportCommand.self, ImportCommand.self,
+        ])
+
+    func execute() throws {
+        throw Failure(
+            .usage, "say what to do: list, add, show, verify, …",
+            hint: "contact --help shows all of it")
+    }
 }

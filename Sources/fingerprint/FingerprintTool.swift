@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import Sotto
+import SottoContacts
 import SottoTool
 
 @main
@@ -14,7 +15,7 @@ struct FingerprintTool: Program {
         discussion: """
             One card shows its 30 digits; two show the 60-digit safety number, which is the same on both \
             sides. Compare it over a call or in person. With --check the exit status is the answer: 0 or 14. \
-            Without CARD it is the default identity's own.
+            Without CARD it is the default identity's own. The name of a contact serves as a card.
 
             EXAMPLES
               fingerprint bob.card
@@ -25,7 +26,8 @@ struct FingerprintTool: Program {
 
     @Option(
         name: .customLong("with"),
-        help: ArgumentHelp("The other's card; shows the safety number.", valueName: "card"))
+        help: ArgumentHelp(
+            "The other's card or contact; shows the safety number.", valueName: "card"))
     var other: String?
 
     @Option(
@@ -60,8 +62,11 @@ struct FingerprintTool: Program {
     @Flag(name: [.short, .long], help: "With --check, say nothing: the exit status tells.")
     var quiet = false
 
-    @Argument(help: "Card file, sotto: URI, or `-` for stdin.")
+    @Argument(help: "Card file, sotto: URI, contact, or `-` for stdin.")
     var card: String?
+
+    /// How long another process that uses the state is waited for, in seconds.
+    private static let lockTimeout = 10.0
 
     func validate() throws {
         guard (key == nil) == (user == nil), (withKey == nil) == (withUser == nil) else {
@@ -76,13 +81,16 @@ struct FingerprintTool: Program {
     }
 
     func execute() throws {
-        let mine = try own()
+        let book = AddressBook({ try identity.load() }, lockTimeout: Self.lockTimeout)
+        // The other first: a card in a file is read without the address book, also beside one's own identity.
+        let theirs = try others(book)
+        let mine = try own(book)
         var digits = mine.digits
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("fingerprint")),
             ("style", .string(style.rawValue)), ("id", .string(mine.userID)),
         ])
-        if let theirs = try others() {
+        if let theirs {
             guard theirs.key != mine.key else {
                 throw Failure(
                     .usage, "this is one and the same card, compared with itself",
@@ -108,15 +116,15 @@ struct FingerprintTool: Program {
         }
     }
 
-    private func own() throws -> Fingerprint {
+    private func own(_ book: AddressBook) throws -> Fingerprint {
         if let key, let user { return try raw(key, user) }
-        let id = try card.map { try Addressee.card($0).id } ?? identity.load().id
+        let id = try card.map { try book.find($0).id } ?? book.identity().id
         return try of(id)
     }
 
-    private func others() throws -> Fingerprint? {
+    private func others(_ book: AddressBook) throws -> Fingerprint? {
         if let withKey, let withUser { return try raw(withKey, withUser) }
-        return try other.map { try of(Addressee.card($0).id) }
+        return try other.map { try of(book.find($0).id) }
     }
 
     private func of(_ id: SessionID) throws -> Fingerprint {
@@ -141,23 +149,15 @@ struct FingerprintTool: Program {
             let bytes = try Input(path: nil).readAll(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
-        let typed = text.filter { !$0.isWhitespace && !Self.separators.contains($0) }
-        guard typed.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
-            typed.utf8.count == digits.utf8.count
-        else {
+        guard let typed = TypedDigits.read(text), typed.count == digits.utf8.count else {
             throw Failure(
                 .malformed, "the number to compare with has not \(digits.utf8.count) digits",
                 hint: other == nil && withKey == nil
                     ? "the number of one card has 30 digits; that of two, with --with, has 60"
                     : "a safety number has 60 digits; compare the whole of it")
         }
-        return typed.isSameBytes(as: digits)
+        return constantTimeEqual(typed, Array(digits.utf8))
     }
-
-    /// What people write between groups of digits: hyphens, dashes and colons.
-    private static let separators: Set<Character> = [
-        "-", ":", "\u{2010}", "\u{2011}", "\u{2012}", "\u{2013}", "\u{2014}", "\u{2212}",
-    ]
 
     private func show(_ digits: String, _ record: JSONObject, _ matches: Bool?) throws {
         let output = try Output(path: "-", content: .text)

@@ -48,13 +48,14 @@ struct SottoDispatcher: Program {
 
 /// The tools of this version, in the order in which people meet them.
 enum Tool: String, CaseIterable {
-    case keygen, fingerprint, qr, encrypt, decrypt, pad, send, recv, relay
+    case keygen, fingerprint, qr, contact, encrypt, decrypt, pad, send, recv, relay
 
     var purpose: String {
         switch self {
         case .keygen: "make an identity, restore it from words, show its public card"
         case .fingerprint: "show keys for people, and check them: safety numbers"
         case .qr: "bytes to a QR code, and a picture back to exactly those bytes"
+        case .contact: "the address book and its trust: add, verify, block, accept"
         case .encrypt: "encrypt a file or pipe, or messages"
         case .decrypt: "decrypt a file, or messages; print only what is authentic"
         case .pad: "hide a length, and undo it"

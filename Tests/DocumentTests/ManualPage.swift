@@ -75,7 +75,9 @@ struct ManualPage {
     /// The subcommands: the words that the SYNOPSIS gives as they are, with the macro Cm.
     var subcommands: Set<String> {
         section("SYNOPSIS").reduce(into: []) { names, line in
-            if let match = line.firstMatch(of: #/\bCm ([a-z]+)/#) { names.insert(String(match.1)) }
+            if let match = line.firstMatch(of: #/\bCm ([a-z][a-z-]*)/#) {
+                names.insert(String(match.1))
+            }
         }
     }
 

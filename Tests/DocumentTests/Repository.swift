@@ -23,7 +23,8 @@ enum Repository {
 
     /// The tools that have flags of their own: all but the dispatcher.
     static let tools = [
-        "decrypt", "encrypt", "fingerprint", "keygen", "pad", "qr", "recv", "relay", "send",
+        "contact", "decrypt", "encrypt", "fingerprint", "keygen", "pad", "qr", "recv", "relay",
+        "send",
     ]
 
     /// The path of a tool's manual page.

@@ -1,0 +1,72 @@
+import Sotto
+import SottoState
+public import SottoTool
+
+/// What a contact may be called: nothing that an argument could mean otherwise, or that reads as another name.
+public enum ContactName {
+    /// The name as it is kept, without white space around it.
+    ///
+    /// Throws a failure with status 64 for one that is empty, longer than ``Contact/nameLimit`` bytes, has control
+    /// or invisible characters, begins with `-` or `@`, contains `/`, or looks like an id, a URI or a recipient.
+    public static func checked(_ text: String) throws(Failure) -> String {
+        let name = trimmed(text)
+        guard !name.isEmpty else {
+            throw Failure(.usage, "there is no name", hint: "give one: --name NAME")
+        }
+        if let reason = refusal(of: name) {
+            throw Failure(.usage, reason, hint: "give another name: --name NAME")
+        }
+        return name
+    }
+
+    private static func refusal(of name: String) -> String? {
+        if name.utf8.count > Contact.nameLimit {
+            return "a name has at most \(Contact.nameLimit) bytes"
+        }
+        if name.unicodeScalars.contains(where: isRefused) {
+            return "a name has no control or invisible characters"
+        }
+        if name.hasPrefix("-") { return "a name does not begin with -" }
+        if name.hasPrefix("@") { return "a name does not begin with @" }
+        if name.contains("/") { return "a name has no /" }
+        let lower = name.lowercased()
+        if lower.hasPrefix("sotto:") || lower.hasPrefix("whisper2:") {
+            return "a name does not look like a URI"
+        }
+        if lower.hasPrefix("age1") { return "a name does not look like an age1… recipient" }
+        if looksLikeID(name) { return "a name does not look like an id" }
+        return nil
+    }
+
+    /// Whether `text` could be an id or the beginning of one.
+    public static func looksLikeID(_ text: String) -> Bool {
+        text.utf8.count >= IdentityStore.idPrefix && text.hasPrefix("05")
+            && text.utf8.allSatisfy {
+                switch $0 {
+                case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+                default: false
+                }
+            }
+    }
+
+    /// Control characters, those that turn the direction of text, line ends, other spaces than the usual, and what
+    /// nobody sees. The two joiners are letters' business in some scripts, and stay.
+    private static func isRefused(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x200C, 0x200D: false
+        default:
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+                true
+            case .spaceSeparator: scalar != " " && scalar != "\u{3000}"
+            default: scalar.properties.isDefaultIgnorableCodePoint && scalar.value < 0xFE00
+            }
+        }
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let from = text.drop { $0 == " " }
+        guard let last = from.lastIndex(where: { $0 != " " }) else { return "" }
+        return String(from[...last])
+    }
+}

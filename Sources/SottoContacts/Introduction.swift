@@ -1,0 +1,100 @@
+public import Sotto
+public import SottoState
+public import SottoTool
+
+/// What came of showing a card to the address book.
+public enum Introduction: Sendable {
+    /// A new contact.
+    case added(Contact)
+    /// Somebody who is known, and whose card says more than the one that was kept.
+    case completed(Contact)
+    /// Somebody who is known; nothing has changed.
+    case known(Contact)
+    /// Another key than the contact's. It is kept beside the old one until somebody decides.
+    case changed(Contact)
+}
+
+extension StateTransaction {
+    /// Takes a card into the address book, under `name` or else the name that is on it.
+    ///
+    /// Who is known keeps the name that we gave. Throws a failure with status 64 for the owner's own card and for a
+    /// name that does not serve, and 12 for an unsigned card of a verified contact who has none.
+    public func introduce(_ card: Card, as name: String?) throws -> Introduction {
+        guard card.id != owner.id else {
+            throw Failure(
+                .usage, "this is your own card", hint: "give it to others: keygen public")
+        }
+        let known = try contact(id: card.id)
+        if var known, !known.name.isEmpty {
+            guard known.agrees(with: card) else { return try offer(card, instead: known) }
+            guard card.says(moreThan: known.card) else { return .known(known) }
+            // The comparison was of the id, and nothing ties this encryption key to the id.
+            if card.record == nil, known.trust == .verified {
+                throw Failure(
+                    .untrusted, "\(known.name) is verified, and this card is not signed",
+                    hint: "add the signed card, or scan their code: contact verify NAME --scan")
+            }
+            known.card = card
+            try save(known)
+            return .completed(known)
+        }
+        let name = try ContactName.checked(name ?? card.name)
+        if let other = try contact(named: name), other.id != card.id {
+            return try offer(card, instead: other)
+        }
+        var contact = Contact(name: name, id: card.id, card: card)
+        contact.isBlocked = known?.isBlocked ?? false
+        try save(contact)
+        return .added(contact)
+    }
+
+    private func offer(_ card: Card, instead contact: Contact) throws -> Introduction {
+        var contact = contact
+        contact.changed = card
+        try save(contact)
+        return .changed(contact)
+    }
+}
+
+extension Card {
+    /// Whether this card is worth keeping in place of an older one of the same keys: a signed one in place of a
+    /// URI, or one that its owner wrote otherwise; never one without the post-quantum key that the older has.
+    public func says(moreThan old: Card?) -> Bool {
+        guard let old else { return true }
+        guard let record else { return false }
+        return old.record != record && (hybrid != nil || old.hybrid == nil)
+    }
+}
+
+extension Failure {
+    /// The failure of a lookup that found nobody.
+    public static func noContact(_ text: String) -> Failure {
+        Failure(.noInput, "\(text) is no contact", hint: "contact list shows the contacts")
+    }
+
+    /// What is said when a key is not the one that is known, status 12.
+    public static func changedKey(of contact: Contact) -> Failure {
+        let name = shellWord(contact.name)
+        return Failure(
+            .untrusted,
+            "this is another key than the one that \(contact.name) has; nothing is sent to \(contact.name) now",
+            hint:
+                "ask \(contact.name) in another way; then contact accept-key \(name), or contact keep-key \(name)"
+        )
+    }
+}
+
+/// `text` as a word of the shell, quoted where that is needed.
+public func shellWord(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy {
+        switch $0 {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E, 0x40, 0x5F, 0x80...: true
+        default: false
+        }
+    }
+    return isPlain && !text.isEmpty
+        ? text
+        : "'"
+            + text.split(separator: "'", omittingEmptySubsequences: false).joined(
+                separator: "'\\''") + "'"
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct AcceptCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "accept",
+        abstract: "Make who wrote a contact, and print what waits of theirs for decrypt.",
+        usage: "contact accept ID [--name NAME] [CARD] | decrypt",
+        discussion: """
+            The messages leave the list when decrypt has opened them. Of a contact, what waits is printed again.
+            """)
+
+    @Option(
+        help: ArgumentHelp("What to call them. Default: the name on the card.", valueName: "name"))
+    var name: String?
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "An id, its beginning (8 characters or more), a card or a contact.")
+    var id: String
+
+    @Argument(help: "Their card, if you have it; `-` is stdin.")
+    var card: String?
+
+    func execute() throws {
+        if let name { _ = try ContactName.checked(name) }
+        let open = try options.open()
+        let person = try open.person(id)
+        let card = try card.map { try Addressee.card($0) } ?? givenCard(person)
+        if let card, card.id != person.id {
+            throw Failure(
+                .mismatch, "the card is not that of \(person.id)",
+                hint: "its signer is somebody else; do not take it for theirs")
+        }
+        if let contact = person.contact, contact.isBlocked {
+            throw Failure(
+                .untrusted, "\(person.shown) is blocked",
+                hint: "contact unblock "
+                    + (contact.name.isEmpty ? contact.id.short : shellWord(contact.name)))
+        }
+        let isNew = person.contact == nil
+        if let contact = person.contact, let name, name != contact.name {
+            options.note("the name stays \(contact.name)")
+        }
+        if let card {
+            let outcome = try open.book.writableStore().transaction {
+                try $0.introduce(card, as: name)
+            }
+            if case .changed(let contact) = outcome { throw Failure.changedKey(of: contact) }
+        } else if isNew {
+            try addWithoutCard(person.id, open)
+        }
+        guard let contact = try open.book.store()?.contact(id: person.id) else {
+            throw Failure.noContact(id)
+        }
+        try finish(contact, isNew: isNew, open)
+    }
+
+    /// The argument itself, where it is a card; a contact's own says nothing new.
+    private func givenCard(_ person: Correspondent) -> Card? {
+        person.contact?.card == person.card ? nil : person.card
+    }
+
+    private func addWithoutCard(_ id: SessionID, _ open: OpenBook) throws {
+        guard id != open.identity.id else { throw Failure(.usage, "this is your own id") }
+        guard let name else {
+            throw Failure(
+                .usage, "there is no card of theirs, and so no name",
+                hint: "give one: contact accept \(id.short) --name NAME")
+        }
+        let contact = Contact(name: try ContactName.checked(name), id: id, card: nil)
+        try open.book.writableStore().transaction { transaction in
+            guard try transaction.contact(id: id) == nil else { return }
+            try transaction.save(contact)
+        }
+    }
+
+    private func finish(_ contact: Contact, isNew: Bool, _ open: OpenBook) throws {
+        let envelopes = try open.book.store()?.requestedEnvelopes(from: contact.id) ?? []
+        let name = shellWord(contact.name)
+        if isNew {
+            options.note(
+                "added \(contact.name) (\(contact.id.short)…), unverified until: contact verify \(name)"
+            )
+            if contact.card == nil {
+                options.note("to answer, their card is needed: contact add CARD")
+            }
+        }
+        guard !envelopes.isEmpty else {
+            if isNew { return }
+            throw Failure(.no, options.quiet ? "" : "nothing of \(contact.name) waits")
+        }
+        if Terminal.isTerminal(1) {
+            options.note(
+                "\(counted(envelopes.count, "message")) to read: contact accept \(name) | decrypt")
+        } else {
+            try print(envelopes: envelopes)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct BlockCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "block", abstract: "Drop what somebody sends, and what waits of theirs.")
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A contact, an id or the beginning of one, or a card.")
+    var name: String
+
+    func execute() throws {
+        let open = try options.open()
+        let person = try open.person(name)
+        guard person.id != open.identity.id else {
+            throw Failure(.usage, "this is your own id")
+        }
+        let waiting = try open.waiting(from: person.id)
+        let contact = try open.book.writableStore().transaction { transaction in
+            var contact =
+                try transaction.contact(id: person.id)
+                ?? Contact(name: "", id: person.id, card: nil)
+            if !contact.isBlocked {
+                contact.isBlocked = true
+                try transaction.save(contact)
+            }
+            try transaction.forgetRequests(from: person.id)
+            return contact
+        }
+        let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name
+        let dropped = waiting > 0 ? "; dropped \(counted(waiting, "message")) that waited" : ""
+        options.note("\(who) is blocked\(dropped)")
+    }
+}

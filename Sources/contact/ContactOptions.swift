@@ -1,0 +1,109 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// What every subcommand takes.
+struct ContactOptions: ParsableArguments {
+    @OptionGroup var identity: IdentityOptions
+
+    @OptionGroup var lock: LockOptions
+
+    @Flag(name: [.short, .long], help: "No notes on stderr.")
+    var quiet = false
+
+    /// Says something on stderr, unless it is to be quiet.
+    func note(_ text: String) { if !quiet { Terminal.say("\(ContactTool.toolName): \(text)") } }
+
+    /// Reads the identity; its address book is opened when it is needed.
+    func open() throws -> OpenBook { try OpenBook(self) }
+}
+
+/// The address book that a command works on.
+struct OpenBook {
+    let book: AddressBook
+    let identity: Identity
+
+    init(_ options: ContactOptions) throws {
+        book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
+        identity = try book.identity()
+    }
+
+    /// The contact that a name, an id or the beginning of one means; a failure with status 66 without one.
+    func contact(_ text: String) throws -> Contact {
+        guard let found = try book.lookUp(text) else { throw Failure.noContact(text) }
+        return found
+    }
+
+    /// Changes one contact in a transaction, as it is then, and returns what became of it.
+    @discardableResult
+    func change(
+        _ text: String, _ body: (inout Contact, StateTransaction) throws -> Void
+    ) throws -> Contact {
+        let id = try contact(text).id
+        return try book.writableStore().transaction { transaction in
+            // Another process may have removed it since.
+            guard var contact = try transaction.contact(id: id) else {
+                throw Failure.noContact(text)
+            }
+            let before = contact
+            try body(&contact, transaction)
+            if contact != before { try transaction.save(contact, formerID: before.id) }
+            return contact
+        }
+    }
+
+    /// Somebody who need not be a contact: an id, the beginning of one that is known or waits, a contact, a card.
+    func person(_ text: String) throws -> Correspondent {
+        if let id = SessionID(text) {
+            let contact = try book.store()?.contact(id: id)
+            return Correspondent(id: id, card: contact?.card, contact: contact)
+        }
+        if ContactName.looksLikeID(text), !Addressee.isFile(text), let store = try book.store() {
+            let beginning = text.lowercased()
+            let known = try store.contacts().map(\.id) + store.requests().map(\.from)
+            let ids = Set(known.filter { $0.description.hasPrefix(beginning) })
+            if ids.count > 1 {
+                let shown = ids.map(\.description).sorted().prefix(8).joined(separator: ", ")
+                throw Failure(
+                    .usage, "\(text) is the beginning of several ids: \(shown)",
+                    hint: "write more of it")
+            }
+            guard let id = ids.first else { throw Failure.noContact(text) }
+            return try person(id.description)
+        }
+        return try book.find(text)
+    }
+
+    /// How many messages of somebody wait as requests.
+    func waiting(from id: SessionID) throws -> Int {
+        try book.store()?.requestedEnvelopes(from: id).count ?? 0
+    }
+}
+
+extension SessionID {
+    /// Its beginning: enough to type and to tell it from others.
+    var short: String { String(description.prefix(16)) }
+}
+
+extension Correspondent {
+    /// What to call them in a message: our name, or the id; never what they call themselves.
+    var shown: String {
+        guard let contact, !contact.name.isEmpty else { return id.short + "…" }
+        return contact.name
+    }
+}
+
+/// Reads the card that is an argument, or comes on stdin; a terminal is no place to type one.
+func readCard(_ argument: String?) throws -> Card {
+    if argument == nil, Terminal.isTerminal(0) {
+        throw Failure(
+            .usage, "no card is given",
+            hint: "name a file or a sotto: URI, or pipe one in: qr scan bob.png | contact add")
+    }
+    return try Addressee.card(argument ?? "-")
+}
+
+/// A count with its noun.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -1,0 +1,74 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct ExportCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Print contacts as records, or write an encrypted backup.",
+        usage: """
+            contact export [-o FILE] [NAME ...]
+            contact export --backup [--passphrase SOURCE] [-o FILE]
+            """)
+
+    @Flag(help: "Write all contacts as an age file to your own post-quantum key.")
+    var backup = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Encrypt the backup with this passphrase instead: @ENV:NAME, @FD:N or @FILE:PATH.",
+            valueName: "source"))
+    var passphrase: SecretSource?
+
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "Write to this file, whole or not at all; `-` is stdout.", valueName: "file"))
+    var output: String?
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: ArgumentHelp("Whom to export. Default: all.", valueName: "name"))
+    var names: [String] = []
+
+    func validate() throws {
+        try passphrase?.validate()
+        guard backup || passphrase == nil else {
+            throw ValidationError("--passphrase goes with --backup")
+        }
+        guard !backup || names.isEmpty else {
+            throw ValidationError("a backup is of all contacts")
+        }
+    }
+
+    func execute() throws {
+        let open = try options.open()
+        let contacts =
+            names.isEmpty
+            ? try open.book.store()?.contacts() ?? [] : try names.map { try open.contact($0) }
+        guard !contacts.isEmpty else {
+            throw Failure(.no, options.quiet ? "" : "there are no contacts")
+        }
+        if backup { return try write(backupOf: contacts, open.identity) }
+        let output = try Output(path: output, content: .text)
+        for contact in contacts { try output.writeRecord(contact.record) }
+        try output.finish()
+    }
+
+    private func write(backupOf contacts: [Contact], _ identity: Identity) throws {
+        let access: AgeAccess =
+            try passphrase.map { .passphrase(try $0.passphrase()) }
+            ?? .recipients([.hybrid(identity.hybridKey.recipient)])
+        let output = try Output(path: output, content: .binary)
+        let writer = try AgeFile.writer(for: access, to: output)
+        try writer.write(ContactBackup.content(contacts, of: identity))
+        try writer.finish()
+        if output.isFile {
+            let other = passphrase == nil ? "the identity" : "the passphrase and the identity"
+            options.note(
+                "\(counted(contacts.count, "contact")) kept; \(other) brings them back: contact import"
+            )
+        }
+    }
+}

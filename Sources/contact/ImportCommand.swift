@@ -1,0 +1,75 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct ImportCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Take contacts from records, cards or a backup; who is known is left as is.")
+
+    @Option(
+        help: ArgumentHelp(
+            "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
+            valueName: "source"))
+    var passphrase: SecretSource?
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "Input file; `-` is stdin, the default.")
+    var file: String?
+
+    func validate() throws { try passphrase?.validate() }
+
+    private static let lineLimit = 1 << 20
+
+    func execute() throws {
+        let source = PeekingSource(try Input(path: file))
+        let open = try options.open()
+        var content: any ByteSource = source
+        var isOurs = false
+        if AgeFormat.isAge(try source.peek(64)) {
+            let bytes = try decrypt(source, open.identity)
+            isOurs = try ContactBackup.isGenuine(bytes, of: open.identity)
+            if !isOurs {
+                options.note("not a backup of this identity's: nobody in it is taken as verified")
+            }
+            content = MemorySource(bytes)
+        }
+        var work = try ContactImport(store: try open.book.writableStore(), keepsTrust: isOurs)
+        var lines = LineReader(content, limit: Self.lineLimit)
+        while let line = try lines.next() {
+            try work.collect(line, number: lines.number)
+            if lines.mustWait { try work.process() }
+        }
+        try work.process()
+        try work.output.finish()
+        work.knownNames.forEach { options.note("\($0) is there already, and stays as it is") }
+        guard !work.outcome.isEmpty else {
+            throw Failure(.no, options.quiet ? "" : "there are no contacts in it")
+        }
+        options.note("\(counted(work.added, "contact")) added")
+        try work.outcome.end(tool: ContactTool.toolName)
+    }
+
+    private func decrypt(_ source: any ByteSource, _ identity: Identity) throws -> [UInt8] {
+        let reader = try AgeFileReader(
+            source, identities: IdentityFile.sotto(identity).ageIdentities
+        ) {
+            try passphrase?.passphrase()
+                ?? Passphrase(try Terminal.ask("Passphrase of the backup: ", secret: true))
+        }
+        let memory = MemorySink()
+        var block = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
+            if count == 0 { return memory.bytes }
+            try memory.write(Array(block[..<count]))
+            guard memory.bytes.count <= ContactBackup.limit else {
+                throw Failure(
+                    .malformed, "the backup is longer than \(ContactBackup.limit) bytes")
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct KeepKeyCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "keep-key",
+        abstract: "Drop the changed key of a contact, and keep the old one.")
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A name, an id, or the beginning of one.")
+    var name: String
+
+    func execute() throws {
+        let contact = try options.open().change(name) { contact, _ in
+            guard contact.changed != nil else { throw Failure.noChangedKey(of: contact) }
+            contact.changed = nil
+        }
+        options.note(
+            "\(contact.name) keeps the key \(contact.id.short)…, \(contact.trust.rawValue)")
+    }
+}

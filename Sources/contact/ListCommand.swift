@@ -1,0 +1,47 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct ListCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the contacts: name, trust, id, suite, and what is amiss.")
+
+    @Flag(help: "Print records, one JSON object a line.")
+    var json = false
+
+    @OptionGroup var options: ContactOptions
+
+    func execute() throws {
+        let contacts = try options.open().book.store()?.contacts() ?? []
+        guard !contacts.isEmpty else {
+            throw Failure(
+                .no, options.quiet ? "" : "there are no contacts",
+                hint: options.quiet ? nil : "add one: contact add CARD")
+        }
+        let output = try Output(path: "-", content: .text)
+        if json {
+            for contact in contacts { try output.writeRecord(contact.record) }
+        } else {
+            var table = Table()
+            for contact in contacts { table.add(Self.row(contact)) }
+            try output.writeText(table.text)
+        }
+        try output.finish()
+    }
+
+    private static func row(_ contact: Contact) -> [String] {
+        let isNameless = contact.name.isEmpty
+        var marks: [String] = []
+        if contact.isBlocked { marks.append("blocked") }
+        if contact.changed != nil { marks.append("changed key") }
+        if contact.card == nil, !isNameless { marks.append("no card") }
+        return [
+            isNameless ? "-" : Table.cut(contact.name, to: Table.nameWidth),
+            isNameless ? "-" : contact.trust.rawValue, contact.id.short,
+            isNameless ? "-" : contact.suite?.rawValue ?? "auto", marks.joined(separator: ", "),
+        ]
+    }
+}

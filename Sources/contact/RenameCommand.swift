@@ -1,0 +1,28 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct RenameCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Give a contact another name.")
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "The name now, an id, or the beginning of one.")
+    var old: String
+
+    @Argument(help: "The name from now on.")
+    var new: String
+
+    func execute() throws {
+        let name = try ContactName.checked(new)
+        var former = ""
+        try options.open().change(old) { contact, _ in
+            former = contact.name
+            contact.name = name
+        }
+        options.note("\(former.isEmpty ? "the contact" : former) is called \(name) now")
+    }
+}

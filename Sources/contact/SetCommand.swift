@@ -1,0 +1,36 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct SetCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Set how messages to a contact are protected.")
+
+    /// What `--suite` may be.
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case sealed, ratchet, auto
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "sealed, ratchet, or auto: whatever there is.", valueName: "suite"))
+    var suite: Choice
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A name, an id, or the beginning of one.")
+    var name: String
+
+    func execute() throws {
+        let contact = try options.open().change(name) { contact, _ in
+            switch suite {
+            case .sealed: contact.suite = .sealed
+            case .ratchet: contact.suite = .ratchet
+            case .auto: contact.suite = nil
+            }
+        }
+        options.note("messages to \(contact.name) use \(suite.rawValue)")
+    }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct ShowCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show all of a contact, with the safety number to compare; or print their card.")
+
+    @Flag(help: "Print a JSON record.")
+    var json = false
+
+    @Flag(help: "Print their card alone, for a pipe or a file: the signed record, or the URI.")
+    var card = false
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A name, an id, or the beginning of one.")
+    var name: String
+
+    func validate() throws {
+        guard !(json && card) else { throw ValidationError("--json and --card exclude each other") }
+    }
+
+    func execute() throws {
+        let open = try options.open()
+        let contact = try open.contact(name)
+        if card { return try print(cardOf: contact) }
+        let (theirs, number) = try fingerprints(contact, open.identity)
+        let waiting = try open.waiting(from: contact.id)
+        let output = try Output(path: "-", content: .text)
+        if json {
+            var record = contact.record
+            record["fingerprint"] = .string(theirs)
+            record["safety_number"] = .string(number)
+            record["requests"] = .integer(Int64(waiting))
+            try output.writeRecord(record)
+        } else {
+            try output.writeText(text(contact, theirs, number, waiting))
+        }
+        try output.finish()
+    }
+
+    private func print(cardOf contact: Contact) throws {
+        guard let card = contact.card else {
+            throw Failure(
+                .noKey, "there is no card of \(contact.name)", hint: "add it: contact add CARD")
+        }
+        let output = try Output(path: "-", content: .text)
+        if let record = card.record {
+            try output.writeRecord(record)
+        } else {
+            try output.writeText(card.uri.text + "\n")
+        }
+        try output.finish()
+    }
+
+    private func fingerprints(
+        _ contact: Contact, _ identity: Identity
+    ) throws -> (theirs: String, number: String) {
+        guard let theirs = Fingerprint(contact.id), let ours = Fingerprint(identity.id) else {
+            throw Failure(.malformed, "the id's key is not on the curve")
+        }
+        return (theirs.digits, Fingerprint.safetyNumber(ours, theirs, style: .sotto))
+    }
+
+    private func text(
+        _ contact: Contact, _ fingerprint: String, _ number: String, _ waiting: Int
+    ) -> String {
+        var table = Table()
+        table.add(["name", contact.name.isEmpty ? "-" : contact.name])
+        table.add(["id", contact.id.description])
+        table.add(["trust", contact.trust.rawValue])
+        if contact.isBlocked { table.add(["blocked", "yes"]) }
+        table.add(["suite", contact.suite?.rawValue ?? "auto"])
+        table.add(["card", Self.describe(contact.card)])
+        if let name = contact.card?.name, !name.isEmpty, name != contact.name {
+            table.add(["their name", name])
+        }
+        if let relay = contact.card?.relay { table.add(["relay", relay]) }
+        table.add(["added", contact.added.description])
+        if waiting > 0 {
+            table.add(["requests", "\(waiting), see: contact requests \(contact.id.short)"])
+        }
+        table.add(["fingerprint", Fingerprint.grouped(fingerprint)])
+        table.add(["safety no.", Fingerprint.grouped(String(number.prefix(30)))])
+        table.add(["", Fingerprint.grouped(String(number.suffix(30)))])
+        if let changed = contact.changed {
+            let isSame = changed.id == contact.id
+            table.add([
+                "changed key", isSame ? "the same id with other keys" : changed.id.description,
+            ])
+            let name = shellWord(contact.name)
+            table.add(["", "contact accept-key \(name), or contact keep-key \(name)"])
+        }
+        return table.text
+    }
+
+    private static func describe(_ card: Card?) -> String {
+        guard let card else { return "none" }
+        let keys = card.hybrid == nil ? "without a post-quantum key" : "post-quantum"
+        return (card.record == nil ? "a URI, not signed, " : "signed, ") + keys
+    }
+}

@@ -1,0 +1,72 @@
+/// Columns of text for people.
+struct Table {
+    private var rows: [[String]] = []
+
+    /// The widest that a name is shown.
+    static let nameWidth = 32
+
+    /// Adds a line. Line feeds and other control characters are escaped: a card's owner chose some of the text, and
+    /// must not write lines of ours.
+    mutating func add(_ row: [String]) { rows.append(row.map(Self.onOneLine)) }
+
+    private static func onOneLine(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { out, scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator:
+                out += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// The lines, each column as wide as its widest cell; nothing follows the last cell of a line.
+    var text: String {
+        let count = rows.map(\.count).max() ?? 0
+        let widths = (0..<count).map { column in
+            rows.map { column < $0.count ? Self.width($0[column]) : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            var line = ""
+            for (cell, width) in zip(row, widths) {
+                line += cell + String(repeating: " ", count: width - Self.width(cell) + 2)
+            }
+            while line.last == " " { line.removeLast() }
+            return line + "\n"
+        }.joined()
+    }
+
+    /// `text`, cut with an ellipsis where it is wider than `limit` columns.
+    static func cut(_ text: String, to limit: Int) -> String {
+        guard width(text) > limit else { return text }
+        var cut = ""
+        var used = 1
+        for character in text {
+            used += width(String(character))
+            if used > limit { break }
+            cut.append(character)
+        }
+        return cut + "…"
+    }
+
+    /// The columns that a terminal gives to `text`: none to marks that combine, two to East Asian wide characters
+    /// and emoji.
+    static func width(_ text: String) -> Int {
+        text.reduce(0) { sum, character in
+            sum + (character.unicodeScalars.map(width).max() ?? 0)
+        }
+    }
+
+    private static func width(_ scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: break
+        }
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+            0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1FAFF,
+            0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
+    }
+}

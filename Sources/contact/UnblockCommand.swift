@@ -1,0 +1,28 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct UnblockCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "unblock", abstract: "Let somebody's messages in again.")
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A name, an id, or the beginning of one.")
+    var name: String
+
+    func execute() throws {
+        let open = try options.open()
+        let contact = try open.contact(name)
+        if contact.name.isEmpty {
+            // They were known for nothing else.
+            try open.book.writableStore().transaction { try $0.remove(id: contact.id) }
+            options.note("\(contact.id.short)… is no longer blocked")
+        } else {
+            try open.change(contact.id.description) { contact, _ in contact.isBlocked = false }
+            options.note("\(contact.name) is \(contact.isBlocked ? "no longer" : "not") blocked")
+        }
+    }
+}

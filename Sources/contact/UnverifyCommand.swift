@@ -1,0 +1,24 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct UnverifyCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "unverify", abstract: "Take back that a contact's key was compared.")
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A name, an id, or the beginning of one.")
+    var name: String
+
+    func execute() throws {
+        var was = false
+        let contact = try options.open().change(name) { contact, _ in
+            was = contact.trust == .verified
+            if was { contact.trust = .trusted }
+        }
+        options.note("\(contact.name) is \(was ? "no longer" : "not") verified")
+    }
+}

@@ -1,0 +1,131 @@
+import ArgumentParser
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+struct VerifyCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compare a contact's key with its owner's, and remember that it is the same.",
+        usage: """
+            contact verify NAME NUMBER
+            contact verify NAME --scan [FILE]
+            """,
+        discussion: """
+            NUMBER is the 60-digit safety number as they read it out, in as many words as you like, or `-` for \
+            stdin. FILE is what their QR code says, or their card, in a file, on stdin, or as a URI.
+            """)
+
+    @Flag(help: "Compare with what was scanned from their screen, in place of a number.")
+    var scan = false
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument(help: "A name, an id, or the beginning of one.")
+    var name: String
+
+    @Argument(
+        help: ArgumentHelp(
+            "The safety number that they see; with --scan, a file.", valueName: "number"))
+    var number: [String] = []
+
+    func validate() throws {
+        guard !scan || number.count <= 1 else { throw ValidationError("--scan takes one file") }
+    }
+
+    func execute() throws {
+        let open = try options.open()
+        let contact = try open.contact(name)
+        guard scan || !number.isEmpty else {
+            let name = shellWord(contact.name)
+            throw Failure(
+                .usage, "give the number that \(contact.name) sees",
+                hint:
+                    "you see it with contact show \(name); or scan their code: contact verify \(name) --scan"
+            )
+        }
+        if scan {
+            let scanned = try readCard(number.first)
+            try verify(contact, open) { try Self.compare(&$0, with: scanned) }
+        } else {
+            let digits = try readNumber()
+            try verify(contact, open) { try Self.compare(&$0, with: digits, of: open.identity) }
+        }
+    }
+
+    private func verify(
+        _ contact: Contact, _ open: OpenBook, _ compare: (inout Contact) throws -> Void
+    ) throws {
+        let contact = try open.change(contact.id.description) { contact, _ in
+            guard !contact.name.isEmpty else {
+                throw Failure(.usage, "this id is blocked, and no contact")
+            }
+            try compare(&contact)
+            contact.trust = .verified
+        }
+        options.note("\(contact.name) is verified")
+        if contact.changed != nil {
+            options.note(
+                "the key that was offered instead is not theirs: contact keep-key \(shellWord(contact.name))"
+            )
+        }
+    }
+
+    private func readNumber() throws -> [UInt8] {
+        var text = number.joined()
+        if text == "-" {
+            let bytes = try Input(path: nil).readAll(limit: 64 << 10)
+            text = String(decoding: bytes, as: UTF8.self)
+        }
+        guard let digits = TypedDigits.read(text), digits.count == 60 else {
+            throw Failure(
+                .malformed, "a safety number has 60 digits",
+                hint: "it is that of the two of you, as contact show prints it on both sides")
+        }
+        return digits
+    }
+
+    // MARK: Comparing
+
+    private static func compare(
+        _ contact: inout Contact, with digits: [UInt8], of identity: Identity
+    ) throws {
+        guard constantTimeEqual(digits, try number(contact.id, identity)) else {
+            if let changed = contact.changed, changed.id != contact.id,
+                constantTimeEqual(digits, try number(changed.id, identity))
+            {
+                let name = shellWord(contact.name)
+                throw Failure(
+                    .mismatch, "this is the number of the key that was offered for \(contact.name)",
+                    hint: "take it: contact accept-key \(name), then contact verify \(name)")
+            }
+            throw mismatch
+        }
+        // The number is of ids alone. On a signed card the id vouches for the key that is encrypted to.
+        if let card = contact.card, card.record == nil {
+            throw Failure(
+                .untrusted,
+                "the number is right, but the card of \(contact.name) is a URI: no signature ties its encryption key to the id",
+                hint: "add the signed card, or scan their code: contact verify NAME --scan")
+        }
+    }
+
+    private static func compare(_ contact: inout Contact, with scanned: Card) throws {
+        guard constantTimeEqual(scanned.id.publicKey, contact.id.publicKey),
+            contact.agrees(with: scanned)
+        else { throw mismatch }
+        if scanned.says(moreThan: contact.card) { contact.card = scanned }
+    }
+
+    private static let mismatch = Failure(
+        .mismatch, "the keys do not match; nothing was changed",
+        hint: "one side has another key: do not trust it before you know why")
+
+    private static func number(_ id: SessionID, _ identity: Identity) throws -> [UInt8] {
+        guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
+            throw Failure(.malformed, "the id's key is not on the curve")
+        }
+        return Array(Fingerprint.safetyNumber(ours, theirs, style: .sotto).utf8)
+    }
+}

@@ -1,0 +1,752 @@
+import Foundation
+import Glibc
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// The address book, as alice keeps it.
+struct ContactTests {
+    let home: Home
+    init() throws { home = try Home(people: "alice", "bob", "carol") }
+
+    @discardableResult
+    func contact(_ arguments: String..., stdin: [UInt8] = []) throws -> Run {
+        try home.run("contact", arguments + ["-i", "alice.key"], stdin: .whole(stdin))
+    }
+
+    func must(_ arguments: String..., stdin: [UInt8] = []) throws -> Run {
+        let run = try home.run("contact", arguments + ["-i", "alice.key"], stdin: .whole(stdin))
+        #expect(run.status == 0, "\(arguments): \(run.stderr)")
+        return run
+    }
+
+    func records(_ bytes: [UInt8]) throws -> [JSONObject] {
+        try bytes.split(separator: 10).map { try JSON.object(parsing: Array($0)) }
+    }
+
+    func record(_ name: String) throws -> JSONObject {
+        try JSON.object(parsing: must("show", "--json", name).stdout)
+    }
+
+    func names() throws -> [String] {
+        try records(contact("list", "--json").stdout).compactMap { $0["name"]?.string }
+    }
+
+    func card(_ name: String) throws -> Card {
+        try Card(record: JSON.object(parsing: home.files.read("\(name).card")))
+    }
+
+    func identity(_ name: String) throws -> Identity {
+        try Identity(record: JSON.object(parsing: home.files.read("\(name).key")))
+    }
+
+    func number(_ one: String, _ other: String) throws -> String {
+        String(
+            decoding: try home.output(
+                "fingerprint", ["--with", "\(one).card", "\(other).card"]), as: UTF8.self)
+    }
+
+    func uri(_ name: String) throws -> String {
+        try card(name).uri.text
+    }
+
+    /// Another person who says that their name is `name`: `other.key`, `other.card`.
+    func makeImpostor(of name: String) throws {
+        #expect(try home.run("keygen", ["--name", name, "-o", "other.key"]).status == 0)
+        try home.files.write("other.card", home.output("keygen", ["public", "other.key"]))
+    }
+
+    // MARK: Adding
+
+    @Test func aCardIsAddedUnderItsNameOrOurs() throws {
+        let run = try must("add", "bob.card")
+        #expect(run.stdout.isEmpty)
+        #expect(run.stderr.contains("added bob (05"))
+        #expect(run.stderr.contains("unverified until: contact verify bob"))
+        #expect(try must("add", "--name", "Caro L", "-q", "carol.card").stderr.isEmpty)
+        #expect(try names() == ["bob", "Caro L"])
+        let bob = try record("bob")
+        #expect(bob["type"] == .string("contact-entry") && bob["v"] == .integer(1))
+        #expect(bob["trust"] == .string("trusted") && bob["blocked"] == .bool(false))
+        #expect(bob["card"]?.object == (try card("bob").record))
+        #expect(try record("caro l")["id"]?.string == card("carol").id.description)
+    }
+
+    @Test func stdinMayBeACardAURIOrTheTextOfAPicture() throws {
+        _ = try must("add", "--name", "one", stdin: home.files.read("bob.card"))
+        _ = try must("remove", "one")
+        _ = try must("add", "--name", "two", stdin: Array((uri("bob") + "\n").utf8))
+        _ = try must("remove", "two")
+        _ = try home.output("qr", ["-o", "bob.png"], stdin: Array(uri("bob").utf8))
+        let pipeline = try Command.pipeline([
+            home.command("qr", ["scan", "bob.png"]),
+            home.command("contact", ["add", "-i", "alice.key"]),
+        ])
+        #expect(pipeline.map(\.status) == [0, 0], "\(pipeline.map(\.stderr))")
+        #expect(try record("bob")["card"]?.string == uri("bob"))
+        _ = try must("add", uri("carol"))
+        #expect(try names() == ["bob", "carol"])
+    }
+
+    @Test func theSameCardAgainChangesNothing() throws {
+        _ = try must("add", "bob.card")
+        let before = try record("bob")
+        #expect(try must("add", "bob.card").stderr.contains("there already"))
+        // Under another name: ours stays, and the command to change it is said.
+        let other = try must("add", "--name", "bobby", "bob.card")
+        #expect(other.stderr.contains("contact rename bob bobby"))
+        #expect(try record("bob") == before)
+    }
+
+    @Test func aSignedCardReplacesAURIAndNeverTheOtherWay() throws {
+        _ = try must("add", uri("bob"))
+        #expect(try record("bob")["card"]?.string != nil)
+        _ = try must("add", "bob.card")
+        #expect(try record("bob")["card"]?.object != nil)
+        _ = try must("add", uri("bob"))
+        #expect(try record("bob")["card"]?.object != nil)
+        // Nor a card without the post-quantum key one that has it.
+        var poor = try #require(card("bob").record)
+        poor["pq"] = nil
+        SignedRecord.sign(&poor, with: try identity("bob").signingKey)
+        _ = try must("add", stdin: poor.serialized())
+        #expect(try record("bob")["card"]?.object?["pq"] != nil)
+    }
+
+    @Test(arguments: [
+        "", " ", "-x", "a/b", "sotto:x", "SOTTO:05", "age1abc", "AGE1x", "0512345678", "a\nb",
+        "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}b", "a\u{a0}b", "-", "@ENV:X",
+        String(repeating: "x", count: 129),
+    ])
+    func namesThatMeanSomethingElseAreRefused(_ name: String) throws {
+        let option = name.isEmpty ? ["--name", ""] : ["--name=" + name]
+        let run = try home.run("contact", ["add", "-i", "alice.key", "bob.card"] + option)
+        #expect(run.status == 64, "\(run.stderr)")
+        #expect(try contact("list").status == 1)
+        _ = try must("add", "bob.card")
+        let renamed = try home.run("contact", ["rename", "-i", "alice.key", "bob", "--", name])
+        #expect(renamed.status == 64 && !renamed.stderr.contains("--help"))
+    }
+
+    @Test func aCardWithoutANameNeedsOne() throws {
+        let nameless = ContactURI(
+            id: try card("bob").id, x25519: try card("bob").age.publicKey
+        ).text
+        let run = try contact("add", nameless)
+        #expect(run.status == 64 && run.stderr.contains("--name NAME"))
+        #expect(!home.files.exists("state/\(try card("alice").id).db"))
+        _ = try must("add", "--name", "bob", nameless)
+    }
+
+    @Test func onesOwnCardAndWhatIsNoCardAreRefused() throws {
+        #expect(try contact("add", "alice.card").status == 64)
+        #expect(try contact("add", "alice.key").status == 65)
+        #expect(try contact("add", "missing").status == 66)
+        #expect(try contact("add", stdin: Array("rubbish".utf8)).status == 65)
+        #expect(try contact("add").status == 65)
+        var forged = try #require(card("bob").record)
+        forged["name"] = .string("carol")
+        #expect(try contact("add", stdin: forged.serialized()).status == 11)
+        #expect(try contact("list").status == 1)
+    }
+
+    @Test func namesAreUniqueWithoutRegardToCaseOrForm() throws {
+        _ = try must("add", "--name", "René", "bob.card")
+        #expect(try contact("add", "--name", "RENE\u{301}", "carol.card").status == 12)
+        #expect(try record("rene\u{301}")["name"] == .string("René"))
+        _ = try must("keep-key", "René")
+        _ = try must("add", "carol.card")
+        #expect(try contact("rename", "carol", "RENÉ").status == 73)
+        _ = try must("rename", "René", "RENÉ")
+        #expect(try names() == ["carol", "RENÉ"])
+    }
+
+    @Test func ofSeveralProcessesAtOnceOneGetsTheName() throws {
+        let people = (0..<6).map { "p\($0)" }
+        for person in people { try home.makePerson(person) }
+        let runs = try people.map {
+            try Pipeline([
+                home.command("contact", ["add", "--name", "same", "\($0).card", "-i", "alice.key"])
+            ])
+        }.map { try $0.finish()[0] }
+        #expect(runs.count { $0.status == 0 } == 1, "\(runs.map(\.stderr))")
+        #expect(runs.count { $0.status == 12 } == people.count - 1)
+        #expect(try names() == ["same"])
+    }
+
+    // MARK: Finding
+
+    @Test func aBeginningServesUnlessItIsAmbiguous() throws {
+        _ = try must("add", "--name", "anna", "bob.card")
+        _ = try must("add", "--name", "Annabel", "carol.card")
+        #expect(try record("annab")["name"] == .string("Annabel"))
+        #expect(try record("anna")["name"] == .string("anna"))
+        #expect(
+            try record(String(card("bob").id.description.prefix(16)))["name"] == .string("anna"))
+        let run = try contact("show", "ann")
+        #expect(run.status == 64)
+        #expect(run.stderr.contains("anna, Annabel"))
+    }
+
+    @Test func unknownNamesAreNoInput() throws {
+        let commands = [
+            ["show", "x"], ["rename", "x", "y"], ["remove", "x"], ["unblock", "x"], ["block", "x"],
+            ["verify", "x", "1"], ["unverify", "x"], ["set", "x", "--suite", "auto"],
+            ["accept-key", "x"], ["keep-key", "x"], ["requests", "x"], ["accept", "x"],
+            ["export", "x"],
+        ]
+        for withContacts in [false, true] {
+            if withContacts { _ = try must("add", "bob.card") }
+            for command in commands {
+                let run = try home.run("contact", command + ["-i", "alice.key"])
+                #expect(run.status == 66, "\(command): \(run.stderr)")
+                #expect(run.stderr.contains("hint: "))
+            }
+            if !withContacts { #expect(!home.files.exists("state/\(try card("alice").id).db")) }
+        }
+        for command in [["list"], ["requests"], ["export"]] {
+            try home.run("contact", ["remove", "bob", "-i", "alice.key"])
+            #expect(try home.run("contact", command + ["-i", "alice.key"]).status == 1)
+        }
+        #expect(try contact().status == 64)
+        #expect(try home.run("contact", ["lsit"]).status == 64)
+    }
+
+    @Test func theListIsATableWithMarks() throws {
+        let long = String(repeating: "long", count: 20)
+        _ = try must("add", "--name", long, "bob.card")
+        _ = try must("add", "--name", "日本", "carol.card")
+        try makeImpostor(of: long)
+        #expect(try contact("add", "other.card").status == 12)
+        _ = try must("block", "日本")
+        _ = try must("set", "日本", "--suite", "sealed")
+        let lines = try must("list").lines
+        #expect(lines.count == 2)
+        let bob = try card("bob").id.description.prefix(16)
+        let carol = try card("carol").id.description.prefix(16)
+        #expect(lines[0] == "\(long.prefix(31))…  trusted  \(bob)  auto    changed key")
+        #expect(
+            lines[1]
+                == "日本\(String(repeating: " ", count: 28))  trusted  \(carol)  sealed  blocked")
+    }
+
+    @Test func showHasTheFingerprintAndTheSafetyNumber() throws {
+        _ = try must("add", "bob.card")
+        let text = try must("show", "bob").text
+        let digits = try number("alice", "bob").split(whereSeparator: \.isWhitespace)
+        #expect(text.contains(digits.prefix(6).joined(separator: " ")))
+        #expect(text.contains(digits.suffix(6).joined(separator: " ")))
+        let own = try home.run("fingerprint", ["bob.card"]).lines[0]
+        #expect(text.contains("fingerprint  \(own)\n"))
+        #expect(text.contains(try card("bob").id.description))
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        let record = try record("bob")
+        #expect(record["safety_number"]?.string == digits.joined())
+        #expect(record["fingerprint"]?.string == own.filter { $0 != " " })
+        #expect(try must("show", "bob", "--card").stdout == home.files.read("bob.card"))
+        _ = try must("remove", "bob")
+        _ = try must("add", uri("bob"))
+        #expect(try must("show", "bob", "--card").text == uri("bob") + "\n")
+    }
+
+    /// Their own name and relay are theirs to choose, and are shown.
+    @Test func aCardCannotWriteLinesOfOurs() throws {
+        var card = try #require(card("bob").record)
+        card["name"] = .string("x\nsafety no.   00000\u{2028}\u{1b}[2J")
+        card["relay"] = .string("tcp://x\ntrust        verified")
+        SignedRecord.sign(&card, with: try identity("bob").signingKey)
+        #expect(try contact("add", stdin: card.serialized()).status == 64)
+        _ = try must("add", "--name", "bob", stdin: card.serialized())
+        let shown = try must("show", "bob").text
+        #expect(!shown.contains("\nsafety no.   00000") && !shown.contains("\u{1b}"))
+        #expect(shown.components(separatedBy: "\ntrust ").count == 2)
+    }
+
+    @Test func fingerprintTakesContacts() throws {
+        _ = try must("add", "bob.card")
+        let expected = try number("alice", "bob")
+        let run = try home.run("fingerprint", ["--with", "bob", "-i", "alice.key"])
+        #expect(run.status == 0 && run.text == expected, "\(run.stderr)")
+        let one = try home.run("fingerprint", ["bob", "-i", "alice.key"])
+        #expect(one.text == (try home.run("fingerprint", ["bob.card"]).text))
+        #expect(
+            try home.run(
+                "fingerprint", ["--with", "bob", "--check", expected, "-i", "alice.key"]
+            ).status == 0)
+        #expect(try home.run("fingerprint", ["--with", "x", "-i", "alice.key"]).status == 66)
+    }
+
+    // MARK: Changing
+
+    @Test func renameRemoveAndSet() throws {
+        _ = try must("add", "bob.card")
+        #expect(try must("rename", "bob", "Robert").stdout.isEmpty)
+        _ = try must("set", "Robert", "--suite", "ratchet")
+        #expect(try record("robert")["suite"] == .string("ratchet"))
+        _ = try must("set", "Robert", "--suite", "auto")
+        #expect(try record("robert")["suite"] == nil)
+        #expect(try contact("set", "Robert", "--suite", "other").status == 64)
+        #expect(try contact("remove", "Rob").status == 64)
+        #expect(try must("remove", "Robert").stderr.contains("stay"))
+        #expect(try contact("show", "Robert").status == 66)
+    }
+
+    @Test func blockingAndUnblocking() throws {
+        _ = try must("add", "bob.card")
+        _ = try must("block", "bob")
+        #expect(try record("bob")["blocked"] == .bool(true))
+        let dropped = try send("bob", "x")
+        #expect(try open(dropped).stdout.isEmpty)
+        _ = try must("unblock", "bob")
+        #expect(try open(send("bob", "y"), "--text").text == "y\n")
+        // Somebody who is no contact: by card, by id, by the beginning of an id that is known.
+        for name in ["carol.card", try card("carol").id.description, try uri("carol")] {
+            _ = try must("block", name)
+            #expect(try names() == ["", "bob"])
+            #expect(try open(send("carol", "z")).stdout.isEmpty)
+            _ = try must("unblock", String(card("carol").id.description.prefix(12)))
+            #expect(try names() == ["bob"])
+        }
+        #expect(try contact("block", "alice.card").status == 64)
+    }
+
+    @Test func aBlockedStrangerWhoIsAddedStaysBlocked() throws {
+        _ = try must("block", "bob.card")
+        let run = try must("add", "bob.card")
+        #expect(run.stderr.contains("contact unblock bob"))
+        #expect(try record("bob")["blocked"] == .bool(true))
+    }
+
+    // MARK: Verifying
+
+    @Test func theSafetyNumberVerifies() throws {
+        _ = try must("add", "bob.card")
+        let digits = try number("alice", "bob")
+        let wrong = try number("alice", "carol")
+        #expect(try contact("verify", "bob", wrong).status == 14)
+        #expect(try record("bob")["trust"] == .string("trusted"))
+        for bad in ["1234", digits + "1", String(repeating: "x", count: 60), ""] {
+            #expect(try contact("verify", "bob", bad).status == 65, "\(bad)")
+        }
+        #expect(try contact("verify", "bob").status == 64)
+        _ = try must("verify", "bob", digits)
+        #expect(try record("bob")["trust"] == .string("verified"))
+        // A wrong number later does not lower it; unverify does.
+        #expect(try contact("verify", "bob", wrong).status == 14)
+        #expect(try record("bob")["trust"] == .string("verified"))
+        _ = try must("unverify", "bob")
+        #expect(try record("bob")["trust"] == .string("trusted"))
+        let dashed = digits.split(whereSeparator: \.isWhitespace).joined(separator: "-")
+        _ = try must("verify", "bob", "-", stdin: Array((dashed + "\n").utf8))
+        #expect(try record("bob")["trust"] == .string("verified"))
+        _ = try must("unverify", "bob")
+        let words = digits.split(whereSeparator: \.isWhitespace).map(String.init)
+        let run = try home.run("contact", ["verify", "bob"] + words + ["-i", "alice.key"])
+        #expect(run.status == 0)
+    }
+
+    /// The number is of ids; a URI's encryption key is tied to the id by nothing.
+    @Test func aNumberDoesNotVerifyAnUnsignedEncryptionKey() throws {
+        let forged = ContactURI(
+            id: try card("bob").id, x25519: try card("carol").age.publicKey, name: "bob")
+        _ = try must("add", forged.text)
+        let run = try contact("verify", "bob", try number("alice", "bob"))
+        #expect(run.status == 12 && run.stderr.contains("--scan"))
+        #expect(try record("bob")["trust"] == .string("trusted"))
+        // Scanning his screen finds it out.
+        #expect(try contact("verify", "bob", "--scan", uri("bob")).status == 14)
+    }
+
+    @Test func aScanVerifies() throws {
+        _ = try must("add", "bob.card")
+        #expect(
+            try contact("verify", "bob", "--scan", stdin: Array(uri("carol").utf8)).status == 14)
+        let otherX = ContactURI(
+            id: try card("bob").id, x25519: try card("carol").age.publicKey, name: "bob")
+        #expect(try contact("verify", "bob", "--scan", otherX.text).status == 14)
+        #expect(try contact("verify", "bob", "--scan", stdin: [1, 2]).status == 65)
+        #expect(try contact("verify", "bob", "--scan", "missing").status == 66)
+        #expect(try record("bob")["trust"] == .string("trusted"))
+        _ = try must("verify", "bob", "--scan", stdin: Array(uri("bob").utf8))
+        #expect(try record("bob")["trust"] == .string("verified"))
+        // The signed card stays.
+        #expect(try record("bob")["card"]?.object != nil)
+        // A URI that is completed by its signed card stays verified: the keys are the same.
+        _ = try must("add", uri("carol"))
+        try home.files.write("carol.uri", Array((uri("carol") + "\n").utf8))
+        _ = try must("verify", "carol", "--scan", "carol.uri")
+        _ = try must("add", "carol.card")
+        #expect(try record("carol")["trust"] == .string("verified"))
+    }
+
+    // MARK: Changed keys
+
+    @Test func anotherKeyUnderANameIsNeverTakenSilently() throws {
+        _ = try must("add", "bob.card")
+        _ = try must("verify", "bob", try number("alice", "bob"))
+        let before = try record("bob")
+        try makeImpostor(of: "Bob")
+        let run = try contact("add", "other.card")
+        #expect(run.status == 12 && run.stdout.isEmpty)
+        #expect(run.stderr.contains("accept-key bob") && run.stderr.contains("keep-key bob"))
+        var after = try record("bob")
+        #expect(after["changed"]?.object == (try card("other").record))
+        after["changed"] = nil
+        #expect(after == before)
+        #expect(try must("list").text.contains("changed key"))
+        #expect(try contact("add", "other.card").status == 12)
+        _ = try must("keep-key", "bob")
+        #expect(try record("bob") == before)
+        #expect(try contact("keep-key", "bob").status == 1)
+        #expect(try contact("accept-key", "bob").status == 1)
+    }
+
+    @Test func anAcceptedKeyIsTrustedAndNotVerified() throws {
+        _ = try must("add", "bob.card")
+        _ = try must("verify", "bob", try number("alice", "bob"))
+        _ = try must("set", "bob", "--suite", "sealed")
+        try makeImpostor(of: "bob")
+        #expect(try contact("add", "other.card").status == 12)
+        // The number of the new key is not that of the contact, and the tool says whose it is.
+        let early = try contact("verify", "bob", try number("alice", "other"))
+        #expect(early.status == 14 && early.stderr.contains("accept-key"))
+        let run = try must("accept-key", "bob")
+        #expect(run.stderr.contains("no longer verified"))
+        let record = try record("bob")
+        #expect(record["id"]?.string == (try card("other").id.description))
+        #expect(record["trust"] == .string("trusted") && record["changed"] == nil)
+        #expect(record["suite"] == .string("sealed"))
+        #expect(try contact("show", card("bob").id.description).status == 66)
+        #expect(try names() == ["bob"])
+    }
+
+    @Test func theSameIdWithOtherEncryptionKeysIsAChangedKey() throws {
+        _ = try must("add", "bob.card")
+        _ = try must("verify", "bob", "--scan", uri("bob"))
+        let forged = ContactURI(
+            id: try card("bob").id, x25519: try card("carol").age.publicKey, name: "bob")
+        #expect(try contact("add", forged.text).status == 12)
+        #expect(try record("bob")["card"]?.object != nil)
+        #expect(try record("bob")["changed"]?.string == forged.text)
+        let run = try must("accept-key", "bob")
+        #expect(run.stderr.contains("no longer verified"))
+        #expect(try record("bob")["trust"] == .string("trusted"))
+    }
+
+    @Test func aChangedKeyThatIsAnothersContactIsNotTaken() throws {
+        _ = try must("add", "bob.card")
+        try makeImpostor(of: "bob")
+        #expect(try contact("add", "other.card").status == 12)
+        _ = try must("add", "--name", "second", "carol.card")
+        #expect(try contact("add", "--name", "third", "other.card").status == 0)
+        let run = try contact("accept-key", "bob")
+        #expect(run.status == 73 && run.stderr.contains("third"))
+        #expect(try names() == ["bob", "second", "third"])
+    }
+
+    @Test func nothingIsSentWhileAKeyIsInDoubt() throws {
+        func seal() throws -> Run {
+            try home.run("encrypt", ["--to", "bob", "-i", "alice.key"], text: "hello")
+        }
+        _ = try must("add", "bob.card")
+        #expect(try seal().status == 0)
+        try makeImpostor(of: "bob")
+        #expect(try contact("add", "other.card").status == 12)
+        let run = try seal()
+        #expect(run.status == 12 && run.stdout.isEmpty)
+        _ = try must("keep-key", "bob")
+        let kept = try seal()
+        #expect(
+            try home.run("decrypt", ["-i", "bob.key", "--text"], stdin: .whole(kept.stdout)).text
+                == "hello\n")
+        #expect(try contact("add", "other.card").status == 12)
+        _ = try must("accept-key", "bob")
+        let taken = try seal()
+        #expect(
+            try home.run("decrypt", ["-i", "other.key", "--text"], stdin: .whole(taken.stdout)).text
+                == "hello\n")
+        _ = try must("block", "bob")
+        #expect(try seal().status == 12)
+    }
+
+    // MARK: Requests
+
+    /// What `name` seals for alice.
+    func send(_ name: String, _ text: String) throws -> [UInt8] {
+        try home.output(
+            "encrypt", ["--to", "alice.card", "-i", "\(name).key"], stdin: Array(text.utf8))
+    }
+
+    func open(_ lines: [UInt8], _ more: String...) throws -> Run {
+        try home.run("decrypt", ["-i", "alice.key"] + more, stdin: .whole(lines))
+    }
+
+    @Test func strangersWaitUntilTheyAreAccepted() throws {
+        // Without contacts nobody is a stranger.
+        #expect(try open(send("carol", "hi"), "--text").text == "hi\n")
+        _ = try must("add", "bob.card")
+        let (one, two) = (try send("carol", "one"), try send("carol", "two"))
+        let waits = try open(one + two, "--text")
+        #expect(waits.status == 0 && waits.stdout.isEmpty)
+        let id = try card("carol").id
+        let list = try must("requests").lines
+        #expect(list.count == 1)
+        #expect(list[0].hasPrefix(id.description.prefix(16) + "  2 messages  20"))
+        let record = try records(must("requests", "--json").stdout)[0]
+        #expect(record["type"] == .string("requests") && record["count"] == .integer(2))
+        #expect(record["from"]?.string == id.description && record["first_seen"] != nil)
+
+        let beginning = String(id.description.prefix(8))
+        let envelopes = try must("requests", beginning).stdout
+        #expect(envelopes == one + two)
+        #expect(try must("requests", "carol.card").stdout == envelopes)
+        #expect(try contact("requests", "bob").status == 1)
+        #expect(try open(envelopes, "--preview", "--text").text == "one\ntwo\n")
+        #expect(try must("requests", beginning).stdout == envelopes)
+
+        // Without a card there is no name.
+        let nameless = try contact("accept", beginning)
+        #expect(nameless.status == 64 && nameless.stderr.contains("--name NAME"))
+        #expect(try contact("accept", beginning, "--name", "bob").status == 73)
+        #expect(try contact("accept", beginning, "bob.card").status == 14)
+        let pipeline = try Command.pipeline([
+            home.command("contact", ["accept", beginning, "--name", "carol", "-i", "alice.key"]),
+            home.command("decrypt", ["-i", "alice.key"]),
+        ])
+        #expect(pipeline.map(\.status) == [0, 0], "\(pipeline.map(\.stderr))")
+        let messages = try records(pipeline[1].stdout)
+        #expect(messages.map { $0["body"]?.object?["text"] } == [.string("one"), .string("two")])
+        #expect(messages.allSatisfy { $0["name"] == .string("carol") })
+        #expect(messages.allSatisfy { $0["trust"] == .string("trusted") })
+        #expect(try contact("requests").status == 1)
+        #expect(try contact("accept", "carol").status == 1)
+        #expect(try contact("show", "carol", "--card").status == 10)
+        let answer = try home.run("encrypt", ["--to", "carol", "-i", "alice.key"], text: "x")
+        #expect(answer.status == 10 && answer.stderr.contains("contact add"))
+        // Their card completes the contact.
+        _ = try must("add", "carol.card")
+        #expect(try must("show", "carol", "--card").stdout == home.files.read("carol.card"))
+    }
+
+    @Test func acceptingWithTheCardAndAgain() throws {
+        _ = try must("add", "bob.card")
+        let envelope = try send("carol", "one")
+        _ = try open(envelope)
+        #expect(try must("accept", "carol.card").stdout == envelope)
+        #expect(try record("carol")["card"]?.object != nil)
+        // What was not opened is printed again.
+        #expect(try must("accept", "carol").stdout == envelope)
+        #expect(try open(envelope, "--text").text == "one\n")
+        #expect(try contact("accept", "carol").status == 1)
+    }
+
+    @Test func addingWhoWaitsSaysHowToReadThem() throws {
+        _ = try must("add", "bob.card")
+        let envelope = try send("carol", "one")
+        _ = try open(envelope)
+        let run = try must("add", "carol.card")
+        #expect(run.stderr.contains("1 message of carol waits: contact accept carol | decrypt"))
+        #expect(try record("carol")["requests"] == .integer(1))
+        #expect(try must("requests").lines[0].hasSuffix("Z  carol"))
+    }
+
+    @Test func blockingDropsWhatWaits() throws {
+        _ = try must("add", "bob.card")
+        let id = try card("carol").id.description
+        _ = try open(send("carol", "one"))
+        #expect(try must("block", String(id.prefix(10))).stderr.contains("dropped 1 message"))
+        #expect(try contact("requests").status == 1)
+        #expect(try contact("accept", id, "--name", "carol").status == 12)
+    }
+
+    @Test func anAmbiguousBeginningOfAnIdNamesTheCandidates() throws {
+        _ = try must("add", "bob.card")
+        // Two ids that begin alike: two contacts' entries, made for it.
+        let alice = try identity("alice")
+        let key = [UInt8](repeating: 0xAB, count: 31)
+        let directory = try StateDirectory(path: home.files("state"))
+        let store = try IdentityStore(directory: directory, identity: alice, lockTimeout: 10)
+        for last in [UInt8(1), 2] {
+            try store.transaction {
+                try $0.save(
+                    Contact(name: "", id: SessionID(publicKey: key + [last]), card: nil))
+            }
+        }
+        let run = try contact("accept", "05abababab", "--name", "x")
+        #expect(run.status == 64)
+        #expect(run.stderr.contains("ababab01") && run.stderr.contains("ababab02"))
+        #expect(try contact("show", "05abababab").status == 64)
+    }
+
+    @Test func onATerminalAcceptSaysWhatToType() throws {
+        _ = try must("add", "bob.card")
+        _ = try open(send("carol", "one"))
+        let session = try TerminalSession(
+            home.command("contact", ["accept", "carol.card", "-i", "alice.key"]))
+        try session.expect("1 message to read: contact accept carol | decrypt")
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.text.contains("envelope"))
+    }
+
+    // MARK: Export and import
+
+    @Test func recordsGoOutAndComeBackTrusted() throws {
+        _ = try must("add", "bob.card")
+        _ = try must("verify", "bob", try number("alice", "bob"))
+        _ = try must("add", uri("carol"))
+        #expect(try records(must("export", "carol").stdout).count == 1)
+        let all = try must("export").stdout
+        #expect(try records(all).map { $0["name"] } == [.string("bob"), .string("carol")])
+        // Who is known is left alone, verified or not.
+        let again = try must("import", stdin: all)
+        #expect(again.stderr.contains("bob is there already") && again.stdout.isEmpty)
+        #expect(try record("bob")["trust"] == .string("verified"))
+        _ = try must("unverify", "bob")
+        _ = try must("import", stdin: all)
+        #expect(try record("bob")["trust"] == .string("trusted"))
+        // What a file says of trust is nobody's word.
+        _ = try must("remove", "bob")
+        _ = try must("import", stdin: all)
+        #expect(try record("bob")["trust"] == .string("trusted"))
+        #expect(try record("carol")["card"]?.string == uri("carol"))
+    }
+
+    @Test func oneBadLineIsOneErrorRecord() throws {
+        _ = try must("add", "bob.card")
+        let entry = try must("export").stdout
+        _ = try must("remove", "bob")
+        _ = try must("add", "--name", "known", "carol.card")
+        try makeImpostor(of: "known")
+        let lines =
+            Array("rubbish\n{\"v\":1,\"type\":\"contact-entry\"}\n".utf8) + entry
+            + (try home.files.read("other.card")) + (try home.files.read("alice.card"))
+        let run = try contact("import", stdin: lines)
+        #expect(run.status == 15)
+        let errors = try records(run.stdout)
+        #expect(errors.map { $0["line"] } == [.integer(1), .integer(2), .integer(4), .integer(5)])
+        #expect(
+            errors.map { $0["status"] } == [
+                .integer(65), .integer(65), .integer(12), .integer(64),
+            ])
+        #expect(!run.stderr.contains("rubbish"))
+        #expect(try names() == ["bob", "known"])
+        #expect(try record("known")["changed"] == nil)
+        #expect(try contact("import").status == 1)
+        #expect(try contact("import", "missing").status == 66)
+    }
+
+    @Test func aBackupComesBackAsItWas() throws {
+        _ = try must("add", "bob.card")
+        _ = try must("verify", "bob", try number("alice", "bob"))
+        _ = try must("add", "carol.card")
+        _ = try must("block", "carol")
+        let before = try must("list", "--json").stdout
+        #expect(try must("export", "--backup", "-o", "contacts.age").stdout.isEmpty)
+        let file = try home.files.read("contacts.age")
+        #expect(String(decoding: file.prefix(64), as: UTF8.self).hasPrefix("age-encryption.org/v1"))
+        var status = stat()
+        #expect(stat(home.files("contacts.age"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        // decrypt reads it.
+        let plain = try home.output("decrypt", ["-i", "alice.key", "contacts.age"])
+        #expect(Array(plain[(plain.firstIndex(of: 10)! + 1)...]) == before)
+        // So does this tool, on a machine that knows nobody.
+        try FileManager.default.removeItem(atPath: home.files("state"))
+        _ = try must("import", "contacts.age")
+        #expect(try must("list", "--json").stdout == before)
+        // Once more changes nothing.
+        _ = try must("unverify", "bob")
+        _ = try must("import", "contacts.age")
+        #expect(try record("bob")["trust"] == .string("trusted"))
+    }
+
+    @Test func aBackupByPassphrase() throws {
+        _ = try must("add", "bob.card")
+        _ = try must("verify", "bob", try number("alice", "bob"))
+        try home.files.write("secret", Array("a passphrase\n".utf8))
+        let file = try must("export", "--backup", "--passphrase", "@FILE:secret").stdout
+        #expect(
+            try home.output("decrypt", ["--passphrase", "@FILE:secret"], stdin: file).count > 100)
+        _ = try must("remove", "bob")
+        try home.files.write("wrong", Array("x\n".utf8))
+        #expect(try contact("import", "--passphrase", "@FILE:wrong", stdin: file).status == 10)
+        #expect(
+            try contact("import", "--passphrase", "@FILE:secret", stdin: file.dropLast()).status
+                == 11)
+        #expect(try contact("list").status == 1)
+        _ = try must("import", "--passphrase", "@FILE:secret", stdin: file)
+        #expect(try record("bob")["trust"] == .string("verified"))
+    }
+
+    @Test func whatAnotherWroteVerifiesNobody() throws {
+        // Carol verified bob, and encrypts her contacts to alice; or forges a backup of alice's.
+        _ = try must("add", "bob.card")
+        _ = try must("verify", "bob", try number("alice", "bob"))
+        let body = try must("export").stdout
+        _ = try must("remove", "bob")
+        func forged(_ header: JSONObject) throws -> [UInt8] {
+            try home.output(
+                "encrypt", ["-r", "alice.card"], stdin: header.serialized() + [10] + body)
+        }
+        let digest = Base64.standard.encode(sha256(body))
+        var header = JSONObject([
+            ("v", .integer(1)), ("type", .string("contact-backup")),
+            ("id", .string(try card("carol").id.description)), ("sha256", .string(digest)),
+        ])
+        SignedRecord.sign(&header, with: try identity("carol").signingKey)
+        let run = try must("import", stdin: forged(header))
+        #expect(run.stderr.contains("not a backup of this identity's"))
+        #expect(try record("bob")["trust"] == .string("trusted"))
+        _ = try must("remove", "bob")
+        header["id"] = .string(try card("alice").id.description)
+        #expect(try contact("import", stdin: forged(header)).status == 11)
+        #expect(try contact("list").status == 1)
+        // A genuine header over other contacts is refused, too.
+        var own = header
+        own["sha256"] = .string(Base64.standard.encode(sha256([])))
+        SignedRecord.sign(&own, with: try identity("alice").signingKey)
+        #expect(try contact("import", stdin: forged(own)).status == 11)
+        let unencrypted = try must("import", stdin: body)
+        #expect(unencrypted.status == 0)
+        #expect(try record("bob")["trust"] == .string("trusted"))
+    }
+
+    @Test func commandLinesThatMeanNothing() throws {
+        for arguments in [
+            ["export", "--passphrase", "@ENV:X"], ["export", "--backup", "bob"],
+            ["show", "--json", "--card", "bob"], ["requests", "--json", "bob"], ["set", "bob"],
+            ["add", "--lock-timeout", "-1", "bob.card"], ["verify", "bob", "--scan", "a", "b"],
+        ] {
+            let run = try home.run("contact", arguments + ["-i", "alice.key"])
+            #expect(run.status == 64, "\(arguments): \(run.stderr)")
+        }
+    }
+
+    // MARK: State
+
+    @Test func stateOfANewerVersionIsRefusedAndUntouched() throws {
+        let path = "state/\(try card("alice").id).db"
+        _ = try StateDirectory(path: home.files("state"))
+        let newer = try DurableDatabase(
+            path: home.files(path),
+            migrations: (0..<50).map { "CREATE TABLE t\($0)(x)" }, lockTimeout: 1)
+        try newer.close()
+        let before = try home.files.read(path)
+        for arguments in [["add", "bob.card"], ["list"], ["requests"]] {
+            let run = try home.run("contact", arguments + ["-i", "alice.key"])
+            #expect(run.status == 78 && run.stderr.contains("newer"), "\(run.stderr)")
+        }
+        #expect(try home.files.read(path) == before)
+    }
+
+    @Test func theStateShowsNeitherNamesNorIds() throws {
+        _ = try must("add", "--name", "Unmistakable", "bob.card")
+        let id = try card("bob").id
+        for name in try FileManager.default.contentsOfDirectory(atPath: home.files("state")) {
+            let bytes = Data(try home.files.read("state/" + name))
+            #expect(bytes.range(of: Data("nmistakable".utf8)) == nil)
+            #expect(bytes.range(of: Data(id.description.utf8)) == nil)
+            #expect(bytes.range(of: Data(id.publicKey)) == nil)
+        }
+    }
+}

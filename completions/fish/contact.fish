@@ -1,0 +1,1 @@
+sotto-contact.fish
