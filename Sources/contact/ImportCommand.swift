@@ -41,7 +41,7 @@ struct ImportCommand: Program {
         var lines = LineReader(content, limit: Self.lineLimit)
         while let line = try lines.next() {
             try work.collect(line, number: lines.number)
-            if lines.mustWait { try work.process() }
+            if try lines.mustWait() { try work.process() }
         }
         try work.process()
         try work.output.finish()
