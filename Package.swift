@@ -142,7 +142,7 @@ let package = Package(
             path: "Bench/relay-load", swiftSettings: strict),
         // Rates of the ratchet for `make bench`; not installed.
         .executableTarget(
-            name: "ratchet-bench", dependencies: ["Sotto"], path: "Bench/ratchet",
+            name: "ratchet-bench", dependencies: ["Sotto", "SottoState"], path: "Bench/ratchet",
             swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 

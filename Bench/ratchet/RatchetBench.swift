@@ -8,6 +8,9 @@ import Sotto
 @main
 struct RatchetBench {
     static func main() throws {
+        if CommandLine.arguments.count == 7, CommandLine.arguments[1] == "populate" {
+            return try Populate.run(Array(CommandLine.arguments[2...]))
+        }
         let seconds = CommandLine.arguments.count > 1 ? Double(CommandLine.arguments[1]) ?? 2 : 2
         let people = try People()
         for size in [100, 1000] {
