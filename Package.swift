@@ -4,7 +4,7 @@ import PackageDescription
 // The floors of the house, bottom to top; a target depends only on lower floors,
 // and Tests/ArchitectureTests reads every import to hold it to that.
 //
-//   0  CSodium CQREncode CZBar CPNG CJPEG     one module map each
+//   0  CSodium CSQLite CQREncode CZBar CPNG CJPEG     one module map each
 //      CSottoImage                            what C alone can do with libjpeg and zbar
 //   1  Sotto                                  the core: values in, values out
 //   2  SottoTool SottoWire SottoQR SottoState
@@ -35,6 +35,12 @@ let sodium: [LinkerSetting] = [
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
 ]
 
+let sqlite: [LinkerSetting] = [
+    .linkedLibrary("sqlite3", .when(configuration: .debug)),
+    .linkedLibrary(":libsqlite3.a", .when(configuration: .release)),
+    .linkedLibrary("m"),
+]
+
 // libqrencode has no archive on Debian, so `qr` cannot be fully static. Its other libraries have; the
 // shared zbar would load X11, D-Bus, systemd and v4l at every start. Hence no pkg-config for these:
 // it names the shared libraries in every build.
@@ -60,8 +66,6 @@ let nearlyStatic: [LinkerSetting] = [
 
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -88,12 +92,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CZBar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CPNG", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", providers: [.apt(["libjpeg-dev"])]),
@@ -114,7 +118,8 @@ let package = Package(
             name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CZBar", "CPNG", "CSottoImage"],
             swiftSettings: strict, linkerSettings: pictures),
         .target(
-            name: "SottoState", dependencies: ["Sotto", grdb, sqlite], swiftSettings: strict),
+            name: "SottoState", dependencies: ["Sotto", "CSQLite"], swiftSettings: strict,
+            linkerSettings: sqlite),
 
         .target(
             name: "SottoContacts", dependencies: ["Sotto", "SottoTool", "SottoState"],

@@ -1,16 +1,17 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Glibc
 
 /// A SQLite file in WAL mode whose commits are on disk when they return: `synchronous` is FULL, and has
 /// been read back.
 ///
-/// One connection, used from any thread, one at a time. GRDB opens it, keeps its statements and
-/// serialises its use; the statements themselves are stepped directly, for speed.
-package final class DurableDatabase: Sendable {
+/// One connection, used from any thread, one at a time, with the statements that were prepared on it.
+package final class DurableDatabase: @unchecked Sendable {
+    // Sendable: what follows is touched only by the thread that holds the lock.
     /// Where the file is.
     package let path: String
-    private let queue: DatabaseQueue
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private var handle: OpaquePointer?
+    private var statements: [String: OpaquePointer] = [:]
 
     /// Opens or makes the file, mode 0600, and brings its schema up to date.
     ///
@@ -27,15 +28,14 @@ package final class DurableDatabase: Sendable {
         } else if errno != EEXIST {
             throw .cannotOpen(path: path, code: errno)
         }
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(lockTimeout)
-        configuration.foreignKeysEnabled = false
+        lock = .allocate(capacity: 1)
+        pthread_mutex_init(lock, nil)
         let deadline = Monotonic.seconds() + lockTimeout
-        do {
-            queue = try DatabaseQueue(path: path, configuration: configuration)
-        } catch {
-            throw StateError(sqlite: (error as? DatabaseError)?.extendedResultCode.rawValue, path)
-        }
+        let code = sqlite3_open_v2(
+            path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let handle else { throw StateError(sqlite: code, path) }
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, Int32(clamping: Int64(lockTimeout * 1_000)))
         while true {
             do throws(StateError) {
                 try prepare(migrations)
@@ -71,16 +71,17 @@ package final class DurableDatabase: Sendable {
         }
     }
 
+    deinit {
+        try? close()
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
     /// Lends the connection to `body`.
-    package func use<T>(_ body: (Connection) throws(StateError) -> T) throws(StateError) -> T {
-        let result: Result<T, StateError> = queue.inDatabase { database in
-            do throws(StateError) {
-                return .success(try body(Connection(database: database, path: path)))
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
+    package func use<T, E: Error>(_ body: (Connection) throws(E) -> T) throws(E) -> T {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return try body(Connection(database: self))
     }
 
     /// Runs `body` in one transaction, durable when this returns, and without a trace when it throws.
@@ -94,50 +95,50 @@ package final class DurableDatabase: Sendable {
 
     /// As ``transaction(_:)``, for work that has errors of its own.
     package func work<T>(_ body: (Connection) throws -> T) throws -> T {
-        let result: Result<T, any Error> = queue.inDatabase { database in
-            Result {
-                try Connection(database: database, path: path).transaction(anyError: body)
-            }
-        }
-        return try result.get()
+        try use { connection in try connection.transaction(anyError: body) }
     }
 
     /// Runs `body` on one unchanging view of the file, and takes back whatever it wrote.
     package func view<T>(_ body: (Connection) throws -> T) throws -> T {
-        let result: Result<T, any Error> = queue.inDatabase { database in
-            Result {
-                let connection = Connection(database: database, path: path)
-                try connection.run("BEGIN")
-                defer { connection.rollBack() }
-                return try body(connection)
-            }
+        try use { connection in
+            try connection.run("BEGIN")
+            defer { connection.rollBack() }
+            return try body(connection)
         }
-        return try result.get()
     }
 
-    /// Closes the file; the last to do so folds the log into it.
+    /// Closes the file; the last to do so folds the log into it. It is not used after this.
     package func close() throws(StateError) {
-        do {
-            try queue.close()
-        } catch {
-            throw StateError(sqlite: (error as? DatabaseError)?.extendedResultCode.rawValue, path)
-        }
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        for statement in statements.values { sqlite3_finalize(statement) }
+        statements = [:]
+        let code = sqlite3_close(handle)
+        guard code == SQLITE_OK else { throw StateError(sqlite: code, path) }
+        handle = nil
     }
+
+    /// The statement of `sql`, prepared once.
+    fileprivate func statement(_ sql: String) throws(StateError) -> OpaquePointer {
+        if let known = statements[sql] { return known }
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(
+            handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw StateError(sqlite: code, path) }
+        statements[sql] = statement
+        return statement
+    }
+
+    fileprivate var connectionHandle: OpaquePointer? { handle }
 }
 
 /// The connection of a ``DurableDatabase`` while it is lent.
 package struct Connection {
-    fileprivate let database: Database
-    fileprivate let path: String
+    fileprivate let database: DurableDatabase
 
     /// The prepared statement of `sql`, made once for each connection.
     package func statement(_ sql: String) throws(StateError) -> PreparedStatement {
-        do {
-            let statement = try database.cachedStatement(sql: sql)
-            return PreparedStatement(handle: statement.sqliteStatement, path: path)
-        } catch {
-            throw StateError(sqlite: (error as? DatabaseError)?.extendedResultCode.rawValue, path)
-        }
+        PreparedStatement(handle: try database.statement(sql), path: database.path)
     }
 
     /// Runs one statement to its end, ignoring its rows.
@@ -156,17 +157,15 @@ package struct Connection {
 
     /// Runs several statements, separated by semicolons.
     package func script(_ sql: String) throws(StateError) {
-        let code = sqlite3_exec(database.sqliteConnection, sql, nil, nil, nil)
-        guard code == SQLITE_OK else { throw StateError(sqlite: extendedCode, path) }
+        let code = sqlite3_exec(database.connectionHandle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw StateError(sqlite: code, database.path) }
     }
 
     /// How many rows the last statement changed.
-    package var changes: Int { Int(sqlite3_changes(database.sqliteConnection)) }
+    package var changes: Int { Int(sqlite3_changes(database.connectionHandle)) }
 
     /// The rowid of the last row inserted.
-    package var lastRow: Int64 { sqlite3_last_insert_rowid(database.sqliteConnection) }
-
-    private var extendedCode: Int32 { sqlite3_extended_errcode(database.sqliteConnection) }
+    package var lastRow: Int64 { sqlite3_last_insert_rowid(database.connectionHandle) }
 
     fileprivate func transaction<T>(_ body: () throws(StateError) -> T) throws(StateError) -> T {
         try run("BEGIN IMMEDIATE")
@@ -194,6 +193,6 @@ package struct Connection {
 
     fileprivate func rollBack() {
         // A failed COMMIT may have ended the transaction by itself.
-        if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? run("ROLLBACK") }
+        if sqlite3_get_autocommit(database.connectionHandle) == 0 { try? run("ROLLBACK") }
     }
 }

@@ -1,10 +1,9 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Glibc
 
 /// A prepared statement: bind from 1, step, read columns from 0, reset.
 package struct PreparedStatement {
-    let handle: SQLiteStatement
+    let handle: OpaquePointer
     let path: String
 
     /// Binds an integer.
