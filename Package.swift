@@ -154,7 +154,7 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "relay", "send",
-                "recv",
+                "recv", "keygen", "encrypt", "decrypt",
             ], swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
@@ -175,8 +175,7 @@ let package = Package(
             name: "ToolTests",
             dependencies: [
                 "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "fingerprint",
-                "pad",
-                "sotto",
+                "pad", "recv", "sotto",
             ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
