@@ -159,7 +159,7 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "relay", "send",
-                "recv",
+                "recv", "keygen", "encrypt", "decrypt",
             ], swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
@@ -180,7 +180,7 @@ let package = Package(
             name: "ToolTests",
             dependencies: [
                 "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
-                "fingerprint", "pad", "qr", "sotto",
+                "fingerprint", "pad", "qr", "recv", "sotto",
             ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),

@@ -18,8 +18,7 @@ package struct FuzzTarget: Sendable {
     /// Every target. Each has a file here and a folder in `Fuzz/corpus`.
     package static let all = [
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
-        ageFile, armor, signedStream, sealed, padding,
-        // A place for `bundle`, when a prekey bundle is read from a record.
+        ageFile, armor, signedStream, sealed, padding, bundle,
     ]
 
     /// The identity that the inputs are for: the words of sixteen zero bytes, known to everybody.

@@ -16,9 +16,11 @@ extension StateTransaction {
     private static let day: Int64 = 86_400
 
     /// What to publish now: the signed prekeys, renewed if it is time, and a batch of fresh one-time prekeys.
-    public func publication(at time: Timestamp = .now(), oneTime count: Int = batch)
-        throws(StateError) -> PreKeyPublication
-    {
+    ///
+    /// With `replacing`, a relay lets go of all earlier one-time prekeys.
+    public func publication(
+        at time: Timestamp = .now(), oneTime count: Int = batch, replacing: Bool = false
+    ) throws(StateError) -> PreKeyPublication {
         let signed = try current(.signed, at: time)
         let postQuantum = try current(.postQuantum, at: time)
         try forgetReplaced(at: time)
@@ -33,7 +35,8 @@ extension StateTransaction {
             DELETE FROM prekey WHERE kind = 2 AND id <= (
                 SELECT id FROM prekey WHERE kind = 2 ORDER BY id DESC LIMIT 1 OFFSET \(Self.oneTimeKept))
             """)
-        let from = try connection.integer("SELECT min(id) FROM prekey WHERE kind = 2")
+        var from = try connection.integer("SELECT min(id) FROM prekey WHERE kind = 2")
+        if replacing, let first = fresh.first { from = Int64(first.id) }
         return PreKeyPublication(
             by: owner, signedPreKey: signed.key.signed(by: owner, at: signed.made),
             pqSignedPreKey: postQuantum.key.signed(by: owner, at: postQuantum.made),
@@ -49,16 +52,19 @@ extension StateTransaction {
         guard let signed = try newest(.signed) else { return nil }
         let isOld = time.seconds - signed.made.seconds >= Self.rotationDays * Self.day
         let isShort = oneTime < Self.replenishBelow
-        guard isOld || isShort || signedID != signed.key.id else { return nil }
+        // A state that is ahead of ours was lost, and with it what the relay has above our last number.
+        let isBehind = try oneTimeMark > last(.oneTime)
+        guard isOld || isShort || isBehind || signedID != signed.key.id else { return nil }
         try raise(.oneTime, to: oneTimeMark)
         if signedID > signed.key.id {
-            // An earlier state of ours was ahead. What the relay hands out is of no use to anybody.
+            // What the relay hands out is of no use to anybody.
             for kind in [SecretPreKey.Kind.signed, .postQuantum] {
                 try raise(kind, to: signedID)
                 try renew(kind, at: time)
             }
         }
-        return try publication(at: time, oneTime: isShort ? Self.batch : 0)
+        return try publication(
+            at: time, oneTime: isShort || isBehind ? Self.batch : 0, replacing: isBehind)
     }
 
     func secretPreKey(_ kind: SecretPreKey.Kind, _ id: UInt32) throws(StateError) -> SecretPreKey? {
@@ -156,6 +162,16 @@ extension StateTransaction {
         try insert.run()
     }
 
+    private static func name(_ kind: SecretPreKey.Kind) -> String { "prekey \(kind.rawValue)" }
+
+    /// The last number of a kind that was given out; 0 before the first.
+    private func last(_ kind: SecretPreKey.Kind) throws(StateError) -> Int64 {
+        let select = try connection.statement("SELECT value FROM number WHERE name = ?")
+        defer { select.reset() }
+        select.bind(1, Self.name(kind))
+        return try select.step() ? select.integer(0) : 0
+    }
+
     /// Has the next numbers of a kind be above `mark`.
     private func raise(_ kind: SecretPreKey.Kind, to mark: UInt32) throws(StateError) {
         let raise = try connection.statement(
@@ -163,7 +179,7 @@ extension StateTransaction {
             INSERT INTO number (name, value) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
             """)
-        raise.bind(1, "prekey \(kind.rawValue)")
+        raise.bind(1, Self.name(kind))
         raise.bind(2, Int64(mark))
         try raise.run()
     }
@@ -174,18 +190,13 @@ extension StateTransaction {
         throws(StateError) -> [UInt32]
     {
         guard count > 0 else { return [] }
-        let name = "prekey \(kind.rawValue)"
-        let select = try connection.statement("SELECT value FROM number WHERE name = ?")
-        select.bind(1, name)
-        let last = try select.step() ? select.integer(0) : 0
-        select.reset()
-        let first = max(last + 1, min(time.seconds, Int64(UInt32.max) / 2))
+        let first = max(try last(kind) + 1, min(time.seconds, Int64(UInt32.max) / 2))
         let set = try connection.statement(
             """
             INSERT INTO number (name, value) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """)
-        set.bind(1, name)
+        set.bind(1, Self.name(kind))
         set.bind(2, first + Int64(count) - 1)
         try set.run()
         return (0..<Int64(count)).map { UInt32(clamping: first + $0) }

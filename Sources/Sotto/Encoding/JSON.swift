@@ -90,7 +90,7 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 }
 
 extension JSON {
-    /// The value on one line, without white space, members in their order.
+    /// The value on one line, without white space, members in their order. What was parsed is parsed again.
     public func serialized() -> [UInt8] {
         var out: [UInt8] = []
         append(to: &out, canonical: false)
@@ -110,7 +110,10 @@ extension JSON {
         case .null: out += "null".utf8
         case .bool(let value): out += (value ? "true" : "false").utf8
         case .integer(let value): out += String(value).utf8
-        case .number(let value): out += Self.shortest(value).utf8
+        case .number(let value):
+            // Digits alone would be read as an integer, which ends at 2⁶³.
+            let isLarge = !canonical && value.magnitude >= 0x1p63
+            out += (isLarge ? Self.scientific(value) : Self.shortest(value)).utf8
         case .string(let value): Self.append(value, to: &out)
         case .array(let elements):
             out.append(UInt8(ascii: "["))
@@ -167,9 +170,8 @@ extension JSON {
         }
     }
 
-    /// ECMAScript's text of a finite number, which RFC 8785 §3.2.2.3 prescribes.
-    static func shortest(_ value: Double) -> String {
-        if value == 0 { return "0" }
+    /// The shortest digits of a finite number that is not 0, and where the point is among them.
+    private static func decimal(_ value: Double) -> (digits: String, point: Int) {
         // Swift prints the same shortest digits, but places point and exponent differently.
         let text = "\(value.magnitude)".split(separator: "e")
         let mantissa = text[0].split(separator: ".", omittingEmptySubsequences: false)
@@ -180,6 +182,13 @@ extension JSON {
             point -= 1
         }
         while digits.hasSuffix("0") { digits.removeLast() }
+        return (digits, point)
+    }
+
+    /// ECMAScript's text of a finite number, which RFC 8785 §3.2.2.3 prescribes.
+    static func shortest(_ value: Double) -> String {
+        if value == 0 { return "0" }
+        let (digits, point) = decimal(value)
         let sign = value < 0 ? "-" : ""
         let count = digits.count
         if count <= point, point <= 21 {
@@ -191,6 +200,13 @@ extension JSON {
         if -6 < point, point <= 0 {
             return sign + "0." + String(repeating: "0", count: -point) + digits
         }
+        return scientific(value)
+    }
+
+    /// The same digits with an exponent, of a number that is not 0.
+    private static func scientific(_ value: Double) -> String {
+        let (digits, point) = decimal(value)
+        let sign = value < 0 ? "-" : ""
         let exponent = point - 1
         let rest = digits.dropFirst()
         return sign + digits.prefix(1) + (rest.isEmpty ? "" : "." + rest)

@@ -61,36 +61,32 @@ public final class Mnemonic: Sendable {
             return
         }
         var valid: [Wordlist] = []
-        var best: (error: MnemonicError, reached: Int)?
+        // Of the lists that refuse, the one that knows the most words tells what is wrong.
+        var best: (wordlist: Wordlist, reached: Int) = (.english, -1)
         for wordlist in Wordlist.allCases {
-            do throws(MnemonicError) {
-                _ = try Self.entropy(of: words, in: wordlist)
+            let places = wordlist.places
+            let reached = words.count { places[$0] != nil }
+            if reached == words.count, (try? Self.entropy(of: words, in: wordlist)) != nil {
                 valid.append(wordlist)
-            } catch {
-                // Of the lists that refuse, the one that knows the most words tells what is wrong.
-                let known = Set(wordlist.words.map(String.init))
-                let reached = words.count(where: known.contains) + (error == .checksum ? 1 : 0)
-                if reached > best?.reached ?? -1 { best = (error, reached) }
             }
+            if reached > best.reached { best = (wordlist, reached) }
         }
-        guard let wordlist = valid.first else { throw best?.error ?? .checksum }
         // The two Chinese lists share words at different places.
-        guard valid.count == 1 else { throw .ambiguous(valid) }
+        guard valid.count <= 1 else { throw .ambiguous(valid) }
+        let wordlist = valid.first ?? best.wordlist
         self.init(entropy: try Self.entropy(of: words, in: wordlist), wordlist: wordlist)
     }
 
     private static func entropy(
         of words: [String], in wordlist: Wordlist
     ) throws(MnemonicError) -> SecretBytes {
-        let list = wordlist.words
-        let indices = Dictionary(
-            uniqueKeysWithValues: list.enumerated().map { (String($1), $0) })
+        let places = wordlist.places
         var bits = [UInt8](repeating: 0, count: words.count * 11)
         defer { wipe(&bits) }
         for (position, word) in words.enumerated() {
-            guard let index = indices[word] else {
+            guard let index = places[word] else {
                 throw .unknownWord(
-                    position: position + 1, suggestion: nearest(to: word, in: list))
+                    position: position + 1, suggestion: nearest(to: word, in: wordlist.words))
             }
             for bit in 0..<11 { bits[position * 11 + bit] = UInt8(index >> (10 - bit) & 1) }
         }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One of the ten official BIP 39 word lists.
 public enum Wordlist: String, Sendable, CaseIterable {
     case english, japanese, korean, spanish
@@ -25,6 +27,19 @@ public enum Wordlist: String, Sendable, CaseIterable {
         text.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
             .split(whereSeparator: { $0 == " " || $0 == "\n" })
     }
+
+    /// The place of each word in the list; made once for each list that is asked.
+    var places: [String: Int] {
+        Self.places.withLock { places in
+            if let known = places[self] { return known }
+            let made = Dictionary(
+                uniqueKeysWithValues: words.enumerated().map { (String($1), $0) })
+            places[self] = made
+            return made
+        }
+    }
+
+    private static let places = Mutex<[Wordlist: [String: Int]]>([:])
 
     /// What joins the words of a sentence when it is shown: U+3000 for Japanese (BIP 39), else a space.
     public var separator: String { self == .japanese ? "\u{3000}" : " " }

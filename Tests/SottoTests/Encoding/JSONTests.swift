@@ -215,6 +215,22 @@ struct CanonicalJSONTests {
         #expect(try canonical("[1,1.0,1e0,10e-1,-0,-0.0,100,1e2]") == "[1,1,1,1,0,0,100,100]")
     }
 
+    @Test(arguments: [
+        "1e20", "-1e20", "9223372036854775808.0", "1.5e300", "123456789012345678901e0",
+    ])
+    func aNumberBeyondTheIntegersIsReadAgain(_ text: String) throws {
+        let value = try JSON(parsing: Array("[\(text)]".utf8))
+        let written = value.serialized()
+        #expect(try JSON(parsing: written) == value)
+        #expect(String(decoding: written, as: UTF8.self).contains("e+"))
+    }
+
+    @Test func whatIsSignedStaysTheCanonicalForm() throws {
+        let value = try JSON(parsing: Array("[1e20]".utf8))
+        #expect(value.serialized() == Array("[1e+20]".utf8))
+        #expect(value.canonical() == Array("[100000000000000000000]".utf8))
+    }
+
     @Test func randomDoublesComeBack() throws {
         try withGenerator { generator in
             for _ in 0..<2000 {

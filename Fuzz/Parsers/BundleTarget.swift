@@ -1,0 +1,47 @@
+import Sotto
+
+extension FuzzTarget {
+    /// A bundle of prekeys and a publication of them, as they are and signed anew, or no change would come past the
+    /// signatures. What is read is written and read as the same.
+    static let bundle = FuzzTarget("bundle") { bytes in
+        guard var record = object(bytes) else { return }
+        read(record)
+        let key = JSON.string(Base64.standard.encode(reader.signingKey.publicKey))
+        if record["identityKey"] != nil { record["identityKey"] = key }
+        if record["userId"] != nil { record["userId"] = .string(reader.id.description) }
+        record["id"] = .string(reader.id.description)
+        sign(&record, "signedPreKey", label: "")
+        sign(&record, "pqSignedPreKey", label: "ratchet/pqspk/v1\0")
+        SignedRecord.sign(&record, with: reader.signingKey)
+        read(record)
+    }
+
+    private static func read(_ record: JSONObject) {
+        if let bundle = try? PreKeyBundle(record: record) {
+            precondition((try? PreKeyBundle(record: bundle.record)) == bundle)
+        }
+        if let publication = try? PreKeyPublication(record: record) {
+            precondition((try? PreKeyPublication(record: publication.record)) == publication)
+            guard let bundle = try? publication.bundle(oneTime: publication.oneTimePreKeys.first)
+            else { preconditionFailure("a publication without its bundle") }
+            precondition((try? PreKeyBundle(record: bundle.record)) == bundle)
+        }
+    }
+
+    /// Signs a prekey and its date, whatever they are.
+    private static func sign(_ record: inout JSONObject, _ name: String, label: String) {
+        guard var preKey = record[name]?.object,
+            let key = preKey["key"]?.string.flatMap({ Base64.standard.decode($0) })
+        else { return }
+        func signature(_ message: [UInt8]) -> JSON {
+            .string(Base64.standard.encode(reader.signingKey.sign(message)))
+        }
+        preKey["signature"] = signature(Array(label.utf8) + key)
+        if let time = preKey["time"]?.string.flatMap({ Timestamp($0) }) {
+            preKey["timeSignature"] = signature(
+                Array("ratchet/spkdate/v1\0".utf8) + UInt64(max(0, time.seconds)).bigEndianBytes
+                    + key)
+        }
+        record[name] = .object(preKey)
+    }
+}

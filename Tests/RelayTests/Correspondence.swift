@@ -1,0 +1,94 @@
+import Glibc
+import Sotto
+import SottoState
+import SottoWire
+import Testing
+
+@testable import SottoServer
+
+/// Alice and Bob, each with an installation of their own, and a relay, all as built programs.
+final class Correspondence: Sendable {
+    let scratch = Scratch()
+    let alice = Sample.identity()
+    let bob = Sample.identity()
+    let relay: RelayProcess
+    private let store = Scratch()
+
+    init() throws {
+        relay = try #require(RelayProcess(store))
+        for (name, identity) in [("alice", alice), ("bob", bob), ("carol", Sample.identity())] {
+            _ = scratch.write("\(name).key", identity.record.serialized())
+            _ = scratch.write("\(name).card", identity.card().record?.serialized() ?? [])
+        }
+    }
+
+    /// Ends the relay, which must end well.
+    func stop() {
+        relay.command.kill(SIGTERM)
+        #expect(relay.command.wait() == 0)
+    }
+
+    func environment(_ who: String) -> [String: String] {
+        [
+            "SOTTO_HOME": scratch.file("state-\(who)"),
+            "SOTTO_IDENTITY": scratch.file("\(who).key"),
+            "SOTTO_RELAY": "tcp://\(relay.address)",
+            "PATH": "\(Command.directory):/usr/bin:/bin", "HOME": scratch.path,
+            "CARDS": scratch.path, "TMPDIR": scratch.path, "GOOD": "right", "WRONG": "wrong",
+        ]
+    }
+
+    func command(_ who: String, _ program: String, _ arguments: [String], output: String) -> Command
+    {
+        Command(
+            program, arguments, environment: environment(who), output: scratch.file(output),
+            errors: scratch.file("errors"))
+    }
+
+    /// Runs a line of shell in the directory of all files, and returns its status and what it printed.
+    @discardableResult
+    func shell(_ who: String, _ line: String) -> (status: Int32, lines: [String]) {
+        unlink(scratch.file("printed"))
+        let status = command(
+            who, "/bin/sh", ["-c", "cd \"$CARDS\" && \(line)"], output: "printed"
+        ).wait()
+        return (status, scratch.lines("printed"))
+    }
+
+    /// As ``shell(_:_:)``, for a line that must succeed.
+    @discardableResult
+    func expect(_ who: String, _ line: String) throws -> [String] {
+        let (status, lines) = shell(who, line)
+        try #require(status == 0, "\(line): \(status) \(errors)")
+        return lines
+    }
+
+    var errors: String { String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self) }
+
+    /// Works on somebody's state as nobody but a test does.
+    func state<T>(
+        _ who: String, _ body: (Connection) throws(StateError) -> T
+    ) throws -> T {
+        let id = who == "alice" ? alice.id : bob.id
+        let database = try DurableDatabase(
+            path: scratch.file("state-\(who)/\(id).db"), migrations: ["", ""], lockTimeout: 20)
+        let value = try database.use(body)
+        try database.close()
+        return value
+    }
+
+    /// What the relay has of Bob's prekeys.
+    func published() throws -> PreKeyStatus {
+        guard case .session(let status) = RawClient(relay.address).login(bob) else {
+            throw StateError.noHome
+        }
+        return try #require(status)
+    }
+
+    /// The texts of printed messages.
+    static func texts(_ lines: [String]) -> [String] {
+        lines.compactMap { line in
+            (try? JSON.object(parsing: Array(line.utf8)))?["body"]?.object?["text"]?.string
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import Glibc
+import Sotto
+import SottoState
+import SottoWire
+import Testing
+
+/// The life of prekeys: published, claimed, replenished, renewed, lost.
+struct PreKeyLifeTests {
+    let world: Correspondence
+    init() throws { world = try Correspondence() }
+
+    /// Alice begins a session by the bundle that she claims, and Bob reads.
+    private func greet(_ text: String) throws {
+        try world.expect("alice", "recv --bundle bob.card > claimed")
+        try world.expect(
+            "alice",
+            "echo \(text) | encrypt --to bob.card --suite ratchet --new-session | send > sent")
+        let read = try world.expect("bob", "recv | decrypt --text")
+        #expect(read == [text], "\(world.errors)")
+    }
+
+    @Test func aClaimedBundleBeginsASession() throws {
+        defer { world.stop() }
+        try world.expect("bob", "keygen prekeys | send > sent")
+        #expect(try world.published().oneTime == 50)
+        try greet("hello")
+        #expect(try world.published().oneTime == 49)
+        #expect(world.errors.contains("PQXDH, with a one-time prekey"))
+        try world.expect("bob", "echo hi | encrypt --to alice.card | send > sent")
+        #expect(try world.expect("alice", "recv | decrypt --text") == ["hi"])
+        // What was used begins no second one.
+        let again = world.shell("alice", "echo x | encrypt --to bob.card --new-session")
+        #expect(again.status == 10 && again.lines.isEmpty)
+    }
+
+    @Test func nobodyWhoPublishedNothingHasABundle() throws {
+        defer { world.stop() }
+        let claim = world.shell("alice", "recv --bundle bob.card")
+        #expect(claim.status == 1 && claim.lines.isEmpty)
+    }
+
+    /// However often a claim is cut short, it costs one one-time prekey, and gets the same.
+    @Test func aKilledClaimGetsTheSameKeyAgain() throws {
+        defer { world.stop() }
+        var generator = SeededGenerator(state: 7)
+        for _ in 0..<2 { try world.expect("bob", "keygen prekeys | send > sent") }
+        let before = try world.published().oneTime
+        #expect(before == 100)
+        var claims: Set<String> = []
+        func kept() throws -> (claim: String, isAnswered: Bool)? {
+            guard access(world.scratch.file("state-alice/\(world.alice.id).db"), F_OK) == 0 else {
+                return nil
+            }
+            // The first ones are killed before there are tables.
+            return try? world.state("alice") { connection throws(StateError) in
+                let select = try connection.statement("SELECT claim, sealed FROM bundle")
+                defer { select.reset() }
+                return try select.step() ? (select.text(0), !select.isNull(1)) : nil
+            }
+        }
+        try world.expect("alice", "keygen prekeys --bundle > own")
+        var unanswered = 0
+        for _ in 0..<50 {
+            let pending = try kept()
+            let command = world.command(
+                "alice", "recv", ["--bundle", world.scratch.file("bob.card")], output: "cut")
+            usleep(UInt32.random(in: 0..<30_000, using: &generator))
+            command.kill(SIGKILL)
+            command.wait()
+            guard let now = try kept() else { continue }
+            if let pending, !pending.isAnswered { #expect(now.claim == pending.claim) }
+            if !now.isAnswered { unanswered += 1 }
+            claims.insert(now.claim)
+        }
+        let printed = try world.expect("alice", "recv --bundle bob.card")
+        let last = try #require(try kept())
+        #expect(last.isAnswered)
+        claims.insert(last.claim)
+        // Some claims may not have reached the relay; now all have.
+        let client = RawClient(world.relay.address)
+        let bundles = try claims.map { try #require(client.claim(world.bob.id, $0)) }
+        #expect(Set(bundles.map { $0.oneTimePreKey?.id }).count == claims.count)
+        #expect(try world.published().oneTime == before - claims.count)
+        let final = try PreKeyBundle(
+            record: JSON.object(parsing: Array(try #require(printed.last).utf8)))
+        #expect(try #require(client.claim(world.bob.id, last.claim)) == final)
+        #expect(unanswered > 0)
+    }
+
+    @Test func recvReplenishesBelowTwenty() throws {
+        defer { world.stop() }
+        // Who never published is not made to.
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(RawClient(world.relay.address).claim(world.bob.id) == nil)
+        try world.expect("bob", "keygen prekeys | send > sent")
+        let client = RawClient(world.relay.address)
+        for _ in 0..<30 { #expect(client.claim(world.bob.id) != nil) }
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(try world.published().oneTime == 20)
+        #expect(client.claim(world.bob.id) != nil)
+        #expect(world.shell("bob", "recv --stateless").status == 1)
+        #expect(try world.published().oneTime == 19)
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(try world.published().oneTime == 69)
+        try greet("with a fresh one")
+    }
+
+    /// The numbers of Bob's secret prekeys of a kind.
+    private func secrets(_ kind: SecretPreKey.Kind) throws -> [Int64] {
+        try world.state("bob") { connection throws(StateError) in
+            let select = try connection.statement(
+                "SELECT id FROM prekey WHERE kind = ? ORDER BY id")
+            defer { select.reset() }
+            select.bind(1, kind.rawValue)
+            var ids: [Int64] = []
+            while try select.step() { ids.append(select.integer(0)) }
+            return ids
+        }
+    }
+
+    private func age(days: Int, _ column: String) throws {
+        try world.state("bob") { connection throws(StateError) in
+            try connection.run(
+                "UPDATE prekey SET \(column) = \(column) - \(days * 86_400) WHERE kind IN (0, 1)")
+        }
+    }
+
+    @Test func signedPreKeysAreRenewedAfterSevenDaysAndLetGoAfterThat() throws {
+        defer { world.stop() }
+        try world.expect("bob", "keygen prekeys | send > sent")
+        try world.expect("bob", "keygen prekeys --bundle > early")
+        try world.expect("bob", "keygen prekeys --bundle > earlier")
+        let first = try world.published().signedID
+        try age(days: 6, "made")
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(try world.published().signedID == first)
+        try age(days: 2, "made")
+        #expect(world.shell("bob", "recv").status == 1)
+        let second = try world.published().signedID
+        #expect(second > first)
+        for kind in [SecretPreKey.Kind.signed, .postQuantum] {
+            #expect(try secrets(kind).map { UInt32($0) } == [first, second])
+        }
+        let bundle = try #require(RawClient(world.relay.address).claim(world.bob.id))
+        #expect(bundle.signedPreKey.id == second && bundle.pqSignedPreKey?.id == second)
+        let made = try #require(bundle.signedPreKey.date?.time.seconds)
+        #expect(Timestamp.now().seconds - made < 600)
+        // Who has the old one can still begin with it.
+        try world.expect(
+            "alice", "echo late | encrypt --to bob.card --bundle early | send > sent")
+        #expect(try world.expect("bob", "recv | decrypt --text") == ["late"])
+        // After the next renewal it is gone.
+        try age(days: 8, "made")
+        #expect(world.shell("bob", "recv").status == 1)
+        let third = try world.published().signedID
+        #expect(try secrets(.signed).map { UInt32($0) } == [second, third])
+        try world.expect(
+            "alice",
+            "echo too late | encrypt --to bob.card --new-session --bundle earlier | send > sent")
+        #expect(world.shell("bob", "recv | decrypt").status == 10)
+        // And a predecessor goes 30 days after it was replaced.
+        try age(days: 29, "replaced")
+        try world.expect("bob", "keygen prekeys > unpublished")
+        #expect(try secrets(.signed).count == 2)
+        try age(days: 2, "replaced")
+        try world.expect("bob", "keygen prekeys > unpublished")
+        #expect(try secrets(.signed).map { UInt32($0) } == [third])
+        #expect(try secrets(.postQuantum).map { UInt32($0) } == [third])
+    }
+
+    /// The relay hands out no one-time prekey whose secret was lost.
+    @Test func anOwnerWhoLostTheStatePublishesAnew() throws {
+        defer { world.stop() }
+        // Published a month ago.
+        let lost = try IdentityStore(
+            directory: StateDirectory(path: world.scratch.file("state-bob")),
+            identity: world.bob, lockTimeout: 10)
+        let earlier = Timestamp(seconds: Timestamp.now().seconds - 30 * 86_400)
+        let old = try lost.transaction { try $0.publication(at: earlier) }
+        let client = RawClient(world.relay.address)
+        #expect(client.publish(old) == .stored)
+        #expect(client.claim(world.bob.id)?.oneTimePreKey == old.oneTimePreKeys[0])
+        try world.expect("bob", "rm -r state-bob")
+        try world.expect("bob", "keygen prekeys | send > sent")
+        #expect(try world.published().oneTime == 50)
+        let ids = Set(old.oneTimePreKeys.map(\.key))
+        for _ in 0..<3 {
+            let key = try #require(client.claim(world.bob.id)?.oneTimePreKey?.key)
+            #expect(!ids.contains(key))
+        }
+        try greet("after the loss")
+    }
+
+    /// A backup knows less than the relay: what the relay has from after it is of no use to anybody.
+    @Test func anOwnerWithAnOldStatePublishesAnew() throws {
+        defer { world.stop() }
+        try world.expect("bob", "keygen prekeys | send > sent")
+        try world.expect("bob", "cp -r state-bob backup")
+        try world.expect("bob", "keygen prekeys | send > sent")
+        let client = RawClient(world.relay.address)
+        for _ in 0..<50 { #expect(client.claim(world.bob.id) != nil) }
+        #expect(try world.published().oneTime == 50)
+        try world.expect("bob", "rm -r state-bob && mv backup state-bob")
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(try world.published().oneTime == 50)
+        try greet("after the backup")
+        // One recv is enough: the next publishes nothing.
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(try world.published().oneTime == 49)
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// A state that was put back from a backup: nothing is taken for what it is not, both sides hear why, and a new session
+/// heals it.
+struct BackupTests {
+    let two: Couple
+    var alice: Party { two.alice }
+    var bob: Party { two.bob }
+    init() throws {
+        two = try Couple()
+        try two.begin()
+    }
+
+    private func backUp(_ party: Party) throws {
+        try FileManager.default.copyItem(
+            atPath: two.home.files(party.stateDirectory), toPath: two.home.files("backup"))
+    }
+
+    private func restore(_ party: Party) throws {
+        let state = two.home.files(party.stateDirectory)
+        try FileManager.default.removeItem(atPath: state)
+        try FileManager.default.moveItem(atPath: two.home.files("backup"), toPath: state)
+    }
+
+    private func talk(_ turns: Int) throws {
+        for turn in 0..<turns {
+            #expect(try bob.texts(alice.write(["a \(turn)"], to: bob)) == ["a \(turn)"])
+            #expect(try alice.texts(bob.write(["b \(turn)"], to: alice)) == ["b \(turn)"])
+        }
+    }
+
+    private func heal() throws {
+        let anew = try alice.write(["anew"], to: bob, "--new-session", "--bundle", bob.bundle())
+        #expect(try bob.texts(anew) == ["anew"])
+        try talk(2)
+    }
+
+    /// The keys that the writer uses again were used: the reader refuses them as repeats.
+    @Test func aWritersOldStateRepeatsKeysThatAreRefused() throws {
+        try backUp(alice)
+        let sent = try alice.write(["one", "two"], to: bob)
+        #expect(try bob.texts(sent) == ["one", "two"])
+        try restore(alice)
+        let again = try alice.write(["other"], to: bob)
+        #expect(try messageKey(again[0]) == messageKey(sent[0]))
+        let before = try bob.sessions()
+        let run = try bob.read(again)
+        #expect(run.status == 13 && run.stdout.contains(UInt8(ascii: "{")))
+        #expect(try run.messages.isEmpty)
+        #expect(run.stderr.contains("backup") && run.stderr.contains("new session"))
+        #expect(try bob.sessions() == before)
+        try heal()
+    }
+
+    /// The reader's old state does not know the chains that began since.
+    @Test func aReadersOldStateRefusesWhatItCannotKnow() throws {
+        try backUp(bob)
+        try talk(2)
+        try restore(bob)
+        let before = try bob.sessions()
+        let run = try bob.read(try alice.write(["unknown"], to: bob))
+        #expect(run.status == 11 && run.stderr.contains("backup"), "\(run.stderr)")
+        #expect(try run.messages.isEmpty && bob.sessions() == before)
+        // And what it writes, nobody can take for new.
+        let reply = try bob.write(["from the past"], to: alice)
+        let refused = try alice.read(reply)
+        #expect([11, 13].contains(refused.status) && refused.stderr.contains("backup"))
+        try heal()
+    }
+
+    @Test func aReadersOldStateReadsOnInTheSameChain() throws {
+        try backUp(bob)
+        let sent = try alice.write(["one", "two"], to: bob)
+        #expect(try bob.texts(sent) == ["one", "two"])
+        try restore(bob)
+        // What was opened since then is new to it, once.
+        #expect(try bob.texts(sent) == ["one", "two"])
+        #expect(try bob.texts(alice.write(["three"], to: bob)) == ["three"])
+    }
+
+    /// Without any state at all, the message names no session that is here.
+    @Test func aLostStateIsSaidToBeNewOrOld() throws {
+        try FileManager.default.removeItem(atPath: two.home.files(bob.stateDirectory))
+        let run = try bob.read(try alice.write(["x"], to: bob))
+        #expect(run.status == 10 && run.stderr.contains("backup"), "\(run.stderr)")
+        try heal()
+    }
+
+    /// A first message to a reader whose old state does not have the prekey yet.
+    @Test func aBundleOfALostStateIsSaidToBeGone() throws {
+        try backUp(bob)
+        let bundle = try bob.bundle()
+        try restore(bob)
+        let run = try bob.read(
+            try alice.write(["x"], to: bob, "--new-session", "--bundle", bundle))
+        #expect(run.status == 10 && run.stderr.contains("backup"), "\(run.stderr)")
+        #expect(run.stderr.contains("keygen prekeys"))
+        try heal()
+    }
+}

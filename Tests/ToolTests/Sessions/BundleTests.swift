@@ -1,0 +1,176 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// Bundles that are not what they should be. None of them begins anything.
+struct BundleTests {
+    let two: Couple
+    var alice: Party { two.alice }
+    var bob: Party { two.bob }
+    init() throws { two = try Couple() }
+
+    private func begin(_ bundle: String, _ more: String...) throws -> Run {
+        try alice.run(
+            "encrypt", ["--to", bob.card, "--bundle", bundle] + more, stdin: Array("x".utf8))
+    }
+
+    private func expectRefused(
+        _ bundle: String, _ status: Int32, _ more: String..., says text: String = ""
+    ) throws {
+        let run = try alice.run(
+            "encrypt", ["--to", bob.card, "--bundle", bundle] + more, stdin: Array("x".utf8))
+        #expect(run.status == status && run.stdout.isEmpty, "\(run.status) \(run.stderr)")
+        #expect(run.stderr.contains(text), "\(run.stderr)")
+        guard two.home.files.exists(alice.database) else { return }
+        #expect(try alice.sessions().isEmpty)
+    }
+
+    private func change(
+        _ bundle: inout JSONObject, _ preKey: String, _ name: String, _ value: JSON?
+    ) throws {
+        var inner = try #require(bundle[preKey]?.object)
+        inner[name] = value
+        bundle[preKey] = .object(inner)
+    }
+
+    @Test(arguments: ["signedPreKey", "pqSignedPreKey"])
+    func aBadSignatureIs11(_ name: String) throws {
+        for member in ["signature", "key", "timeSignature"] {
+            try expectRefused(
+                try bob.bundle { bundle in
+                    let text = try #require(bundle[name]?.object?[member]?.string)
+                    let bytes = try #require(Base64.standard.decode(text)).flipping(bit: 77)
+                    try change(&bundle, name, member, .string(Base64.standard.encode(bytes)))
+                }, 11)
+        }
+        try expectRefused(
+            try bob.bundle {
+                try change(&$0, name, "time", .string("2020-01-01T00:00:00Z"))
+            }, 11)
+    }
+
+    @Test func aPostQuantumSignatureIsNoneForX25519() throws {
+        // The two have labels of their own; exchanged, they are forgeries.
+        try expectRefused(
+            try bob.bundle { bundle in
+                let other = bundle["pqSignedPreKey"]?.object?["signature"]
+                try change(&bundle, "signedPreKey", "signature", other)
+            }, 11)
+    }
+
+    @Test func anotherOwnersIs12() throws {
+        let carol = try Party("carol", in: two.home)
+        try expectRefused(try carol.bundle(), 12, says: "somebody else's")
+        // Relabelled, it contradicts itself.
+        try expectRefused(
+            try carol.bundle { $0["userId"] = .string(bob.identity.id.description) }, 65)
+        // Under Bob's key, its signatures are not his.
+        try expectRefused(
+            try carol.bundle {
+                $0["userId"] = .string(bob.identity.id.description)
+                $0["identityKey"] = .string(
+                    Base64.standard.encode(bob.identity.signingKey.publicKey))
+            }, 11)
+    }
+
+    @Test func withoutItsPostQuantumKeyItIs12UnlessClassic() throws {
+        let bundle = try bob.bundle { $0["pqSignedPreKey"] = nil }
+        try expectRefused(bundle, 12, says: "--classic")
+        #expect(try begin(bundle, "--classic").status == 0)
+    }
+
+    @Test func aURIHasNoPostQuantumKeyToMiss() throws {
+        let bundle = try bob.bundle { $0["pqSignedPreKey"] = nil }
+        let uri = try two.home.run("keygen", ["public", "--uri", "bob.key"]).lines[0]
+        let run = try alice.run("encrypt", ["--to", uri, "--bundle", bundle], stdin: [0x78])
+        #expect(run.status == 0 && run.stderr.contains("not post-quantum"))
+    }
+
+    @Test func aOneTimePreKeyCanBeDemanded() throws {
+        let bundle = try bob.bundle { $0["oneTimePreKey"] = .null }
+        try expectRefused(bundle, 10, "--require-opk", says: "no one-time prekey")
+        #expect(try begin(try bob.bundle(), "--require-opk").status == 0)
+    }
+
+    /// A bundle whose signed prekeys were made so many days ago; `nil` says nothing.
+    private func bundle(daysOld days: Int64?) throws -> String {
+        let time = Timestamp(seconds: Timestamp.now().seconds - (days ?? 0) * 86_400 - 60)
+        func preKey(_ kind: SecretPreKey.Kind) -> PreKeyBundle.SignedPreKey {
+            let key = SecretPreKey(kind, id: 1).signed(by: bob.identity, at: time)
+            guard days == nil else { return key }
+            return PreKeyBundle.SignedPreKey(id: 1, key: key.key, signature: key.signature)
+        }
+        let bundle = try PreKeyBundle(
+            identityKey: bob.identity.id.publicKey, signedPreKey: preKey(.signed),
+            pqSignedPreKey: preKey(.postQuantum),
+            oneTimePreKey: SecretPreKey(.oneTime, id: 1).publicHalf)
+        try two.home.files.write("dated", bundle.record.serialized())
+        return "dated"
+    }
+
+    @Test(arguments: [0, 14, 15, 400] as [Int64])
+    func anOldOneIsWarnedOf(_ days: Int64) throws {
+        let run = try begin(try bundle(daysOld: days))
+        #expect(run.status == 0)
+        let warning = "warning: the bundle's signed prekey is \(days) days old"
+        #expect(run.stderr.contains(warning) == (days > 14), "\(run.stderr)")
+    }
+
+    @Test func oneWithoutADateIsSaidToHaveNone() throws {
+        let run = try begin(try bundle(daysOld: nil))
+        #expect(run.status == 0 && run.stderr.contains("does not say how old"))
+    }
+
+    @Test func malformedOnesAre65() throws {
+        let good = try JSON.object(parsing: two.home.files.read(bob.bundle()))
+        var changes: [(String, JSON?)] = [
+            ("v", nil), ("v", .integer(2)), ("v", .string("1")), ("type", .string("card")),
+            ("identityKey", nil), ("identityKey", .string("AAAA")), ("signedPreKey", nil),
+            ("signedPreKey", .null), ("pqSignedPreKey", .string("")),
+            ("oneTimePreKey", .object([:])), ("oneTimePreKey", .integer(1)),
+        ]
+        for name in ["signedPreKey", "pqSignedPreKey"] {
+            for (member, value) in [
+                ("id", JSON.integer(-1)), ("id", .integer(1 << 32)), ("key", .string("AAAA")),
+                ("signature", .string("AAAA")), ("time", .string("yesterday")),
+                ("timeSignature", .null),
+            ] {
+                var inner = try #require(good[name]?.object)
+                inner[member] = value
+                changes.append((name, .object(inner)))
+            }
+        }
+        for (name, value) in changes {
+            var record = good
+            record[name] = value
+            try two.home.files.write("bad", record.serialized())
+            try expectRefused("bad", 65)
+        }
+        for text in ["", "{", "[]", "{}", "\u{0}"] {
+            try two.home.files.write("bad", Array(text.utf8))
+            try expectRefused("bad", 65)
+        }
+        try expectRefused("missing", 66)
+    }
+
+    @Test func keysOfLowOrderAre11() throws {
+        let zero = [UInt8](repeating: 0, count: 32)
+        let signature = bob.identity.signingKey.sign(zero)
+        try expectRefused(
+            try bob.bundle { bundle in
+                for member in ["time", "timeSignature"] {
+                    try change(&bundle, "signedPreKey", member, nil)
+                }
+                try change(
+                    &bundle, "signedPreKey", "key", .string(Base64.standard.encode(zero)))
+                try change(
+                    &bundle, "signedPreKey", "signature",
+                    .string(Base64.standard.encode(signature)))
+            }, 11)
+        try expectRefused(
+            try bob.bundle {
+                try change(&$0, "oneTimePreKey", "key", .string(Base64.standard.encode(zero)))
+            }, 11)
+    }
+}

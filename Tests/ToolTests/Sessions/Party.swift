@@ -1,0 +1,198 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// Somebody with an installation of their own: an identity in the home, and a state that nobody else uses.
+struct Party: Sendable {
+    let home: Home
+    let name: String
+    let identity: Identity
+
+    init(_ name: String, in home: Home) throws {
+        try home.makePerson(name)
+        self.home = home
+        self.name = name
+        identity = try Identity(record: JSON.object(parsing: home.files.read("\(name).key")))
+    }
+
+    var card: String { "\(name).card" }
+    var stateDirectory: String { "state-\(name)" }
+    var database: String { "\(stateDirectory)/\(identity.id).db" }
+    var environment: [String: String] {
+        [
+            "SOTTO_HOME": home.files(stateDirectory),
+            "SOTTO_IDENTITY": home.files("\(name).key"),
+        ]
+    }
+
+    func command(_ tool: String, _ arguments: [String]) -> Command {
+        home.command(tool, arguments, environment: environment)
+    }
+
+    @discardableResult
+    func run(_ tool: String, _ arguments: [String] = [], stdin: [UInt8] = []) throws -> Run {
+        try command(tool, arguments).run(stdin: .whole(stdin))
+    }
+
+    // MARK: Messages
+
+    /// One message, through `encrypt --to`.
+    func encrypt(_ text: String, to peer: Party, _ more: String...) throws -> Run {
+        try run("encrypt", ["--to", peer.card] + more, stdin: Array(text.utf8))
+    }
+
+    /// The envelopes of messages, which must all be encrypted.
+    func write(_ texts: [String], to peer: Party, _ more: String...) throws -> [String] {
+        let run = try run(
+            "encrypt", ["--to", peer.card, "--jsonl"] + more, stdin: lines(texts))
+        guard run.status == 0, run.lines.count == texts.count else {
+            throw Unexpected(run)
+        }
+        return run.lines
+    }
+
+    /// Has `decrypt` read envelopes.
+    func read(_ envelopes: [String], _ more: String...) throws -> Run {
+        try run("decrypt", more, stdin: lines(envelopes))
+    }
+
+    /// What envelopes say, which must all open.
+    func texts(_ envelopes: [String]) throws -> [String] {
+        let run = try read(envelopes)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return try run.messages.map(\.text)
+    }
+
+    // MARK: Prekeys
+
+    /// A bundle of this person for one other, in a file.
+    func bundle(_ change: (inout JSONObject) throws -> Void = { _ in }) throws -> String {
+        let run = try run("keygen", ["prekeys", "--bundle"])
+        guard run.status == 0 else { throw Unexpected(run) }
+        var record = try JSON.object(parsing: run.stdout)
+        try change(&record)
+        let name = "bundle-\(name)-\(Envelope.newID())"
+        try home.files.write(name, record.serialized())
+        return name
+    }
+
+    // MARK: The state
+
+    /// A row of the table of sessions.
+    struct Row: Equatable {
+        let number: Int64
+        let sealed: [UInt8]
+    }
+
+    /// The sessions as they lie in the file.
+    func sessions() throws -> [Row] {
+        try state { connection throws(StateError) in
+            let select = try connection.statement(
+                "SELECT number, sealed FROM session ORDER BY number")
+            defer { select.reset() }
+            var rows: [Row] = []
+            while try select.step() {
+                rows.append(Row(number: select.integer(0), sealed: select.bytes(1)))
+            }
+            return rows
+        }
+    }
+
+    /// Works on the file as nobody but a test does.
+    func state<T>(_ body: (Connection) throws(StateError) -> T) throws -> T {
+        let store = try DurableDatabase(
+            path: home.files(database), migrations: ["", ""], lockTimeout: 20)
+        let value = try store.use(body)
+        try store.close()
+        return value
+    }
+}
+
+/// Alice and Bob, each with an installation of their own.
+struct Couple {
+    let home: Home
+    let alice: Party
+    let bob: Party
+
+    init() throws {
+        home = try Home()
+        alice = try Party("alice", in: home)
+        bob = try Party("bob", in: home)
+    }
+
+    /// Alice begins, and Bob answers: from then on nothing is sent along with a message.
+    func begin() throws {
+        let first = try alice.write(["first"], to: bob, "--bundle", bob.bundle())
+        #expect(try bob.texts(first) == ["first"])
+        #expect(try alice.texts(bob.write(["answer"], to: alice)) == ["answer"])
+    }
+}
+
+/// A program that failed where it must not.
+struct Unexpected: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ run: Run) { description = "exit \(run.status): \(run.stderr)" }
+}
+
+/// A message that `decrypt` printed.
+struct Printed: Hashable {
+    let id: String
+    let text: String
+    let isSeen: Bool
+}
+
+extension Run {
+    /// The messages among the lines; one that was cut off is left out.
+    var messages: [Printed] {
+        get throws {
+            let end = stdout.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            return try stdout[..<end].split(separator: UInt8(ascii: "\n")).compactMap { line in
+                let record = try JSON.object(parsing: Array(line))
+                guard record["type"]?.string == "message",
+                    let text = record["body"]?.object?["text"]?.string
+                else { return nil }
+                return Printed(
+                    id: record["id"]?.string ?? "", text: text,
+                    isSeen: record["seen"] == .bool(true))
+            }
+        }
+    }
+
+    /// The lines that are whole.
+    var wholeLines: [String] { stdout.last == UInt8(ascii: "\n") ? lines : lines.dropLast() }
+}
+
+func lines(_ lines: [String]) -> [UInt8] { Array(lines.map { $0 + "\n" }.joined().utf8) }
+
+/// An envelope, changed on its way.
+func changing(_ line: String, _ change: (inout JSONObject) throws -> Void) throws -> String {
+    var record = try JSON.object(parsing: Array(line.utf8))
+    try change(&record)
+    return String(decoding: record.serialized(), as: UTF8.self)
+}
+
+/// An envelope whose payload was changed on its way.
+func changing(payload line: String, _ change: (inout JSONObject) throws -> Void) throws -> String {
+    try changing(line) { record in
+        var payload = try #require(record["payload"]?.object)
+        try change(&payload)
+        record["payload"] = .object(payload)
+    }
+}
+
+func payload(_ line: String) throws -> JSONObject {
+    try #require(JSON.object(parsing: Array(line.utf8))["payload"]?.object)
+}
+
+func suite(_ line: String) throws -> String? {
+    try JSON.object(parsing: Array(line.utf8))["suite"]?.string
+}
+
+/// What names the message key that an envelope was encrypted with.
+func messageKey(_ line: String) throws -> String {
+    let payload = try payload(line)
+    let key = try #require(payload["ratchetPublicKey"]?.string)
+    return "\(key) \(try #require(payload["chainLength"]?.integer))"
+}
