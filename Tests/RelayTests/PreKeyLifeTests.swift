@@ -174,13 +174,13 @@ struct PreKeyLifeTests {
     }
 
     /// The relay hands out no one-time prekey whose secret was lost.
-    @Test func anOwnerWhoLostTheStatePublishesAnew() throws {
+    @Test(arguments: [5, 30 * 86_400] as [Int64])
+    func anOwnerWhoLostTheStatePublishesAnew(_ seconds: Int64) throws {
         defer { world.stop() }
-        // Published a month ago.
         let lost = try IdentityStore(
             directory: StateDirectory(path: world.scratch.file("state-bob")),
             identity: world.bob, lockTimeout: 10)
-        let earlier = Timestamp(seconds: Timestamp.now().seconds - 30 * 86_400)
+        let earlier = Timestamp(seconds: Timestamp.now().seconds - seconds)
         let old = try lost.transaction { try $0.publication(at: earlier) }
         let client = RawClient(world.relay.address)
         #expect(client.publish(old) == .stored)
