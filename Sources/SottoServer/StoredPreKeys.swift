@@ -24,9 +24,13 @@ extension StoreTransaction {
     /// Takes what is new of a publication: the signed prekeys, when their number is above the one that is
     /// there, and, apart from that, the one-time prekeys above the highest that was ever taken, as
     /// far as there is room for them.
+    ///
+    /// Both numbers of an owner grow together. A newer signed prekey beside one-time prekeys that are not newer is by an
+    /// owner who lost the state soon after it published: what is here is of no use to anybody.
     func publish(_ publication: PreKeyPublication, _ head: [UInt8]) throws(StateError) -> Outcome {
         let signedID = Int64(publication.signedPreKey.id)
         var owner: Owner
+        var lostMark: Int64 = -1
         if let known = try find(publication.owner) {
             owner = known
             if signedID > owner.signedID {
@@ -37,6 +41,11 @@ extension StoreTransaction {
                 try supersede.run()
                 owner.signed = try insert(head: head)
                 owner.signedID = signedID
+                if let first = publication.oneTimePreKeys.first, Int64(first.id) <= owner.mark {
+                    try dropOneTimePreKeys(of: owner, below: .max)
+                    lostMark = owner.mark
+                    owner.mark = Int64(first.id) - 1
+                }
             }
         } else {
             let signed = try insert(head: head)
@@ -53,12 +62,9 @@ extension StoreTransaction {
                 number: connection.lastRow, signed: signed, signedID: signedID, mark: -1)
         }
         // The owner no longer has the secrets of those below.
-        let drop = try connection.statement(
-            "DELETE FROM prekey_one_time WHERE owner = ? AND id < ?")
-        drop.bind(1, owner.number)
-        drop.bind(2, Int64(publication.oneTimeFrom))
-        try drop.run()
+        try dropOneTimePreKeys(of: owner, below: Int64(publication.oneTimeFrom))
         try add(publication.oneTimePreKeys, to: &owner)
+        owner.mark = max(owner.mark, lostMark)
         let update = try connection.statement(
             """
             UPDATE prekey_owner SET signed = ?, signed_id = ?, one_time_mark = ? WHERE number = ?
@@ -164,6 +170,14 @@ extension StoreTransaction {
             owner.mark = Int64(key.id)
             room -= 1
         }
+    }
+
+    private func dropOneTimePreKeys(of owner: Owner, below id: Int64) throws(StateError) {
+        let drop = try connection.statement(
+            "DELETE FROM prekey_one_time WHERE owner = ? AND id < ?")
+        drop.bind(1, owner.number)
+        drop.bind(2, id)
+        try drop.run()
     }
 
     private func takeOneTimePreKey(of owner: Owner) throws(StateError) -> PreKeyBundle.PreKey? {

@@ -43,6 +43,27 @@ import Testing
         #expect(try JSON.object(parsing: line)["oneTimePreKey"] == .null)
     }
 
+    /// The numbers begin at the clock: of two states within seconds of each other they overlap.
+    @Test func anOwnerWhoLostTheStateAtOnceReplacesAllOfIt() throws {
+        let running = try RunningRelay()
+        let lost = Sample.preKeys(of: bob, signed: 100, oneTime: 100..<150)
+        let fresh = Sample.preKeys(of: bob, signed: 102, oneTime: 102..<140)
+        for publication in [lost, fresh, lost, fresh] {
+            #expect(running.client().publish(publication) == .stored)
+        }
+        #expect(
+            status(running, bob) == PreKeyStatus(oneTime: 38, signedID: 102, oneTimeMark: 149))
+        let client = running.client()
+        for key in fresh.oneTimePreKeys {
+            #expect(client.claim(bob.id) == (try fresh.bundle(oneTime: key)))
+        }
+        // Neither comes back.
+        for publication in [fresh, lost] {
+            #expect(running.client().publish(publication) == .stored)
+        }
+        #expect(client.claim(bob.id) == (try fresh.bundle(oneTime: nil)))
+    }
+
     @Test func aRetryGetsTheSameBundle() throws {
         let running = try RunningRelay()
         let publication = Sample.preKeys(of: bob, oneTime: 1..<3)
@@ -86,7 +107,7 @@ import Testing
         let mixed = Sample.preKeys(of: bob, signed: 1, oneTime: 5..<6)
         #expect(client.publish(mixed) == .stored)
         #expect(client.claim(bob.id) == (try second.bundle(oneTime: mixed.oneTimePreKeys[0])))
-        let signed = Sample.preKeys(of: bob, signed: 3, oneTime: 4..<5)
+        let signed = Sample.preKeys(of: bob, signed: 3, oneTime: 6..<6)
         #expect(client.publish(signed) == .stored)
         #expect(client.claim(bob.id) == (try signed.bundle(oneTime: nil)))
     }

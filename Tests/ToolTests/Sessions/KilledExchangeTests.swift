@@ -16,12 +16,15 @@ struct KilledExchangeTests {
             var keys: Set<String> = []
             var (killedEncrypts, killedDecrypts) = (0, 0)
             var round = 0
+            var (encrypting, decrypting) = (KillMoment(), KillMoment())
             while killedEncrypts < Self.kills || killedDecrypts < Self.kills {
                 let (from, to) =
                     round % 2 == 0 ? (two.alice, two.bob) : (two.bob, two.alice)
                 let texts = (0..<Self.batch).map { "\(round): \($0)" }
                 let cut = try kill(
-                    from.command("encrypt", ["--to", to.card, "--jsonl"]), lines(texts), &random)
+                    from.command("encrypt", ["--to", to.card, "--jsonl"]), lines(texts),
+                    &encrypting,
+                    &random)
                 if cut.wasKilled == SIGKILL { killedEncrypts += 1 }
                 // What a killed encrypt did not print is lost; what it printed is whole.
                 var envelopes = cut.wholeLines
@@ -31,7 +34,8 @@ struct KilledExchangeTests {
                 for envelope in envelopes {
                     #expect(keys.insert(try messageKey(envelope)).inserted, random.comment)
                 }
-                let first = try kill(to.command("decrypt", []), lines(envelopes), &random)
+                let first = try kill(
+                    to.command("decrypt", []), lines(envelopes), &decrypting, &random)
                 if first.wasKilled == SIGKILL { killedDecrypts += 1 }
                 let again = try to.read(envelopes)
                 #expect(again.status == 0, "\(again.stderr) \(random.comment)")
@@ -47,16 +51,27 @@ struct KilledExchangeTests {
 
     /// Runs a program and kills it at some moment of its life.
     private func kill(
-        _ command: Command, _ stdin: [UInt8], _ random: inout Generator
+        _ command: Command, _ stdin: [UInt8], _ moment: inout KillMoment, _ random: inout Generator
     ) throws -> Run {
         let pipeline = try Pipeline([command])
         try pipeline.feed(.whole(stdin))
         pipeline.endInput()
-        usleep(UInt32(random.int(0..<Self.lifetime)))
+        usleep(moment.next(&random))
         pipeline.signal(SIGKILL)
-        return try pipeline.finish()[0]
+        let run = try pipeline.finish()[0]
+        moment.learn(wasKilled: run.wasKilled == SIGKILL)
+        return run
+    }
+}
+
+/// When to kill a program, so that most are hit, early and late in their lives, however busy the machine is.
+private struct KillMoment {
+    private var lifetime = 20_000.0
+
+    /// Microseconds after its start.
+    func next(_ random: inout Generator) -> UInt32 {
+        UInt32(Double.random(in: 0..<lifetime, using: &random))
     }
 
-    /// Microseconds in which a program has most often ended.
-    private static let lifetime = 30_000
+    mutating func learn(wasKilled: Bool) { lifetime *= wasKilled ? 1.05 : 0.9 }
 }
