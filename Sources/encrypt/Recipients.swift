@@ -33,7 +33,11 @@ struct Recipients {
         } else {
             store = try book.store()
         }
-        let people = try tool.to.map { try book.find($0) }
+        let people = try tool.to.map { argument in
+            guard tool.stateless else { return try book.find(argument) }
+            let card = try Addressee.card(argument)
+            return Correspondent(id: card.id, card: card, contact: nil)
+        }
         let plan = RoutePlan(tool: tool, own: identity.id, bundles: bundles)
         try plan.check(people)
         try Self.checkNames(people, store, tool.trust)
