@@ -212,7 +212,8 @@ extension Reception {
         private mutating func replenish() throws {
             guard let store = plan.store, var session else { return }
             let has = session.preKeys
-            let publication = try store.transaction { transaction in
+            // Whatever is wrong with prekeys, it must not keep mail from coming.
+            let publication = try? store.transaction { transaction in
                 try transaction.replenishment(
                     relayHas: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
                     oneTimeMark: has?.oneTimeMark ?? 0)

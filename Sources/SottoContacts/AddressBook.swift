@@ -82,9 +82,12 @@ public final class AddressBook {
         if !argument.contains("/"), argument != "-", !isFile || loaded.isReady {
             let found = try lookUp(argument)
             if isFile, let found, found.name.lowercased() == argument.lowercased() {
-                throw Failure(
-                    .usage, "\(argument) is a contact and a file",
-                    hint: "say ./\(argument) or the id")
+                let card = try? Addressee.card(argument)
+                guard card?.id == found.id else {
+                    throw Failure(
+                        .usage, "\(argument) is a contact and a file",
+                        hint: "say ./\(argument) or the id")
+                }
             }
             if !isFile, let found {
                 return Correspondent(id: found.id, card: found.card, contact: found)
@@ -100,12 +103,15 @@ public final class AddressBook {
 
     /// Whom `argument` names, as the recipient of a file: also a bare `age1…`.
     public func addressee(_ argument: String) throws -> Addressee {
-        if Addressee.isWritten(argument) || Addressee.isFile(argument) || argument == "-"
-            || argument.contains("/")
-        {
-            return try Addressee.find(argument)
+        // What holds a recipient itself may be a bare one, which no contact is.
+        if Addressee.isWritten(argument) || argument == "-" || argument.contains("/") {
+            return try checked(Addressee.find(argument))
+        }
+        if Addressee.isFile(argument), case .recipient(let bare) = try Addressee.find(argument) {
+            return .recipient(bare)
         }
         let found = try find(argument)
+        try check(found, nil)
         guard let card = found.card else {
             throw Failure(
                 .noKey, "there is no card of \(found.name)", hint: "add it: contact add CARD")
@@ -126,10 +132,77 @@ public final class AddressBook {
         }
     }
 
-    /// A card, and the contact of its id if the identity has been read already.
+    /// A recipient of a file, refused as ``check(_:_:)`` does if it is a card.
+    public func checked(_ addressee: Addressee) throws -> Addressee {
+        guard case .card(let card) = addressee else { return addressee }
+        let person = try known(card)
+        try check(person, nil)
+        return .card(person.card ?? card)
+    }
+
+    /// A card, and the contact of its id if the identity has been read already. Of two cards of the same keys, the one
+    /// with the post-quantum key serves.
     private func known(_ card: Card) throws -> Correspondent {
         let contact = loaded.isReady ? try store()?.contact(id: card.id) : nil
+        var card = card
+        if card.hybrid == nil, let kept = contact?.card, kept.hybrid != nil,
+            contact?.agrees(with: card) == true
+        {
+            card = kept
+        }
         return Correspondent(id: card.id, card: card, contact: contact)
+    }
+
+    /// Reads the identity, if that asks nobody for a passphrase, so that contacts are known where none is needed.
+    public func openQuietly(_ options: IdentityOptions) {
+        guard options.asksNobody else { return }
+        _ = try? loaded.get()
+    }
+
+    /// Throws a failure with status 12 for somebody to whom nothing is to be encrypted: who is blocked, whose key is in
+    /// doubt, or is not good enough for `policy`.
+    public func check(_ person: Correspondent, _ policy: TrustPolicy?) throws {
+        let name = person.name
+        if let contact = person.contact {
+            if contact.isBlocked {
+                throw Failure(
+                    .untrusted, "\(name) is blocked", hint: "contact unblock \(shellWord(name))")
+            }
+            if contact.changed != nil {
+                throw Failure(
+                    .untrusted, "another key came for \(name) and was not accepted",
+                    hint:
+                        "contact accept-key \(shellWord(name)), or contact keep-key \(shellWord(name))"
+                )
+            }
+            // The id is the same, and the encryption key is not: a signed card, or a scan, has to say which is right.
+            if let card = person.card, !contact.agrees(with: card) {
+                throw Failure(
+                    .untrusted, "this card has another encryption key than the one of \(name)",
+                    hint:
+                        "write to the contact: \(shellWord(name)); or let contact add look at the card"
+                )
+            }
+        }
+        switch policy {
+        case .verified where person.trust != .verified:
+            throw Failure(
+                .untrusted, "the key of \(name) has not been verified",
+                hint: "compare it with its owner: contact verify \(shellWord(name))")
+        case .firstUse where person.contact == nil:
+            throw Failure(.untrusted, "\(name) is no contact", hint: "contact add CARD")
+        case .any: break
+        case nil, .firstUse, .verified:
+            guard person.contact == nil, let store = loaded.isReady ? try store() : nil,
+                let claimed = person.card?.name, !claimed.isEmpty,
+                case .found(let other) = try store.resolve(claimed),
+                other.name.lowercased() == claimed.lowercased(), !other.isBlocked
+            else { break }
+            throw Failure(
+                .untrusted,
+                "the card says \(claimed), and the contact of that name has another key",
+                hint: "contact add CARD, then accept-key; or go on with --trust any")
+        }
     }
 }
 

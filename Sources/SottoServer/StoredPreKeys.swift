@@ -84,7 +84,10 @@ extension StoreTransaction {
     func claim(_ id: [UInt8], of owner: SessionID) throws(StateError) -> Outcome {
         if let earlier = try repeated(id, of: owner) { return earlier }
         guard let row = try find(owner) else { return .noBundle }
-        let oneTime = try takeOneTimePreKey(of: row)
+        guard let oneTime = try takeOneTimePreKey(of: row) else {
+            // There is nothing to give to one alone, and so nothing to remember.
+            return .bundle(Self.bundle(try head(row.signed), nil))
+        }
         let insert = try connection.statement(
             """
             INSERT INTO prekey_claim (id, owner, signed, one_time, key, minute)
@@ -93,17 +96,19 @@ extension StoreTransaction {
         insert.bind(1, id)
         insert.bind(2, row.number)
         insert.bind(3, row.signed)
-        if let oneTime {
-            insert.bind(4, Int64(oneTime.id))
-            insert.bind(5, oneTime.key)
-        }
+        insert.bind(4, Int64(oneTime.id))
+        insert.bind(5, oneTime.key)
         insert.bind(6, minute)
         try insert.run()
+        return .bundle(Self.bundle(try head(row.signed), oneTime))
+    }
+
+    private func head(_ signed: Int64) throws(StateError) -> [UInt8] {
         let head = try connection.statement("SELECT head FROM prekey_signed WHERE number = ?")
         defer { head.reset() }
-        head.bind(1, row.signed)
+        head.bind(1, signed)
         _ = try head.step()
-        return .bundle(Self.bundle(head.bytes(0), oneTime))
+        return head.bytes(0)
     }
 
     /// What a claim got when it was made; `nil` for one that is new.

@@ -81,6 +81,7 @@ public final class IdentityStore {
         CREATE TABLE bundle (
             peer BLOB PRIMARY KEY, claim TEXT NOT NULL, sealed BLOB
         ) WITHOUT ROWID;
+        CREATE TABLE spent (mark INTEGER PRIMARY KEY);
         CREATE TABLE request (
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
             seen INTEGER NOT NULL, sealed BLOB NOT NULL, envelope BLOB NOT NULL

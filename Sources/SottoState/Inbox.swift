@@ -49,8 +49,8 @@ extension IdentityStore {
 
     /// Days for which an id stays known: longer than a relay keeps anything.
     private static let knownDays: Int64 = 60
-    /// Days for which an envelope that is not done is kept.
-    public static let keptDays: Int64 = 30
+    /// How many envelopes that are not done are kept; beyond, the oldest go. Not by their age: a clock may be wrong.
+    private static let keptCount: Int64 = 10_000
 
     private static var today: Int64 { Timestamp.now().seconds / 86_400 }
 
@@ -198,9 +198,11 @@ extension IdentityStore {
             let drop = try connection.statement(
                 """
                 UPDATE inbox SET envelope = NULL, state = 3
-                WHERE envelope IS NOT NULL AND state NOT IN (0, 5) AND day < ?
+                WHERE envelope IS NOT NULL AND state NOT IN (0, 5) AND number <= (
+                    SELECT number FROM inbox WHERE envelope IS NOT NULL AND state NOT IN (0, 5)
+                    ORDER BY number DESC LIMIT 1 OFFSET ?)
                 """)
-            drop.bind(1, Self.today - Self.keptDays)
+            drop.bind(1, Self.keptCount)
             try drop.run()
             let forget = try connection.statement(
                 "DELETE FROM inbox WHERE envelope IS NULL AND day < ?")

@@ -14,6 +14,8 @@ extension StateTransaction {
     private static let oneTimeKept: Int64 = 1_000
 
     private static let day: Int64 = 86_400
+    /// The highest number that a relay may have seen: a billion are left above it.
+    private static let highestMark: UInt32 = 3 << 30
 
     /// What to publish now: the signed prekeys, renewed if it is time, and a batch of fresh one-time prekeys.
     ///
@@ -172,8 +174,10 @@ extension StateTransaction {
         return try select.step() ? select.integer(0) : 0
     }
 
-    /// Has the next numbers of a kind be above `mark`.
+    /// Has the next numbers of a kind be above `mark`. What a relay claims to have seen is believed only as far as it
+    /// leaves numbers enough for ever: it could be lying.
     private func raise(_ kind: SecretPreKey.Kind, to mark: UInt32) throws(StateError) {
+        guard mark <= Self.highestMark else { return }
         let raise = try connection.statement(
             """
             INSERT INTO number (name, value) VALUES (?, ?)

@@ -76,6 +76,9 @@ package struct PreparedStatement {
     }
 }
 
+/// SQLITE_IOERR_SHMSIZE, a macro of an expression that Swift does not import.
+private let shmSize = SQLITE_IOERR | 19 << 8
+
 /// SQLITE_TRANSIENT, a macro with a cast that Swift does not import: SQLite copies what is bound.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
@@ -86,6 +89,8 @@ extension StateError {
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED: self = .locked(what: path)
         case SQLITE_FULL: self = .full(path: path)
+        // The log's index could not grow.
+        case SQLITE_IOERR where code == shmSize: self = .full(path: path)
         case SQLITE_IOERR: self = .inputOutput(path: path, code: code)
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(path: path)
         case SQLITE_CANTOPEN: self = .cannotOpen(path: path, code: errno == 0 ? EIO : errno)

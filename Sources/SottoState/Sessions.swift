@@ -22,12 +22,14 @@ public enum SessionError: Error, Sendable, Equatable {
     case begunBefore
     /// The envelope does not say who sent it.
     case noSender
-    /// The bundle has no post-quantum prekey, and its owner's card has such a key.
+    /// The bundle has no post-quantum prekey, and nobody said that this will do.
     case notPostQuantum
     /// The bundle has no one-time prekey, and one was asked for.
     case noOneTimePreKey
     /// The bundle is not of the one it was given for.
     case otherOwner
+    /// The bundle's one-time prekey began a session before.
+    case bundleUsed
 }
 
 /// Sessions: what the ratchet needs to be kept, and nothing used twice.
@@ -51,7 +53,16 @@ extension StateTransaction {
     }
 
     /// Begins a session from a bundle and lets go of the bundle that was kept, so that it begins no second one.
+    ///
+    /// Throws ``SessionError/bundleUsed`` for a one-time prekey that began one: its owner has deleted the secret.
     public func begin(with bundle: PreKeyBundle) throws -> PeerSession.Origin {
+        if let oneTime = bundle.oneTimePreKey {
+            let spend = try connection.statement(
+                "INSERT INTO spent (mark) VALUES (?) ON CONFLICT DO NOTHING")
+            spend.bind(1, store.mark(envelope: bundle.owner.description + hex(oneTime.key)))
+            try spend.run()
+            guard connection.changes == 1 else { throw SessionError.bundleUsed }
+        }
         let session = try PeerSession(by: owner, with: bundle)
         try add(session)
         try forgetBundle(of: bundle.owner)
@@ -257,9 +268,11 @@ extension SessionError: ReportableError {
         case .preKeyGone: "a message that begins a session with a prekey that is not here"
         case .begunBefore: "a message of a session that began before and was let go"
         case .noSender: "the envelope does not say who sent it, as its suite needs"
-        case .notPostQuantum: "the bundle has no post-quantum prekey, and its owner's card has one"
+        case .notPostQuantum: "the bundle has no post-quantum prekey"
         case .noOneTimePreKey: "the bundle has no one-time prekey"
         case .otherOwner: "the bundle is somebody else's"
+        case .bundleUsed:
+            "a session began with this bundle before, and its one-time prekey is spent"
         }
     }
 
@@ -277,13 +290,14 @@ extension SessionError: ReportableError {
         case .notPostQuantum: "somebody may have taken it out; --classic goes on without"
         case .noOneTimePreKey: "try later, or go on without --require-opk"
         case .otherOwner: nil
+        case .bundleUsed: "claim another: recv --bundle NAME"
         }
     }
 
     /// The number of the exit status.
     public var status: Int32 {
         switch self {
-        case .nothingToSendWith, .unknownSession, .preKeyGone, .noOneTimePreKey: 10
+        case .nothingToSendWith, .unknownSession, .preKeyGone, .noOneTimePreKey, .bundleUsed: 10
         case .begunBefore: 13
         case .noSender: 65
         case .notPostQuantum, .otherOwner: 12

@@ -59,7 +59,8 @@ extension StateError: ReportableError {
         case .notPrivate(let path): "chmod 700 \(path)"
         case .newerVersion: "use that version; the file was not touched"
         case .full: "free some space, then run the same command again"
-        case .damaged, .unsealable: "move the file away; a new one is made"
+        case .damaged, .unsealable:
+            "restore it from a backup, or move it away: a new one is made, without sessions, contacts and what was opened"
         case .cannotOpen, .notDurable, .inputOutput, .unexpected: nil
         }
     }

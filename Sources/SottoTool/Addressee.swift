@@ -36,9 +36,11 @@ public enum Addressee: Sendable {
                 && access(argument, F_OK) != 0
     }
 
-    /// Whether a file has this name.
+    /// Whether something that can be read as a file has this name.
     public static func isFile(_ argument: String) -> Bool {
-        argument != "-" && access(argument, F_OK) == 0
+        var status = stat()
+        return argument != "-" && stat(argument, &status) == 0
+            && status.st_mode & S_IFMT != S_IFDIR
     }
 
     /// All recipients in a file, one on a line: cards, URIs, `age1…` strings; `#` begins a comment.

@@ -178,7 +178,10 @@ extension Failure {
         case .tooManySkipped:
             self.init(
                 .authentication,
-                "the message claims that more than \(Session.maximumSkip) before it are missing")
+                "more than \(Session.maximumSkip) messages before it are missing, or it is forged",
+                hint:
+                    "if they are lost, answer: from then on it goes on; or ask for a new session: encrypt --new-session"
+            )
         case .counterOverflow:
             self.init(
                 .authentication, "the session's counter is at its end",

@@ -71,6 +71,14 @@ extension IdentitySource {
         return files
     }
 
+    /// Whether ``load()`` would ask nobody: there is an identity, and it is not protected or its passphrase is given.
+    public var asksNobody: Bool {
+        guard let path = try? files.first ?? IdentityFile.defaultPath(), path != "-",
+            Addressee.isFile(path), let input = try? Input(path: path)
+        else { return false }
+        return passphrase != nil || (try? AgeFormat.isAge(PeekingSource(input).peek(64))) == false
+    }
+
     /// Our own identity: the only one given, or the default.
     public func load() throws -> Identity {
         guard identities.count <= 1 else {

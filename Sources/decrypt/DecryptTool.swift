@@ -70,6 +70,9 @@ struct DecryptTool: Program {
     var file: String?
 
     func validate() throws {
+        guard !stateless || trust == nil || trust == .any else {
+            throw ValidationError("--stateless knows no contacts, and so no --trust but any")
+        }
         try passphrase?.validate()
     }
 

@@ -190,11 +190,12 @@ struct EncryptTool: Program {
         if let passphrase { return .passphrase(try passphrase.passphrase()) }
         if askPassphrase { return .passphrase(try askForPassphrase()) }
         let book = AddressBook(identity.load, lockTimeout: lock.timeout)
+        if !stateless { book.openQuietly(identity) }
         var addressees = try recipient.map { try book.addressee($0) }
         for path in recipientsFile {
             let list = try Addressee.list(in: path)
             guard !list.isEmpty else { throw Failure(.malformed, "\(path) names no recipient") }
-            addressees += list
+            addressees += try list.map { try book.checked($0) }
         }
         var recipients: [AgeRecipient] = []
         for addressee in addressees {

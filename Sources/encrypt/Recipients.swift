@@ -40,7 +40,7 @@ struct Recipients {
         }
         let plan = RoutePlan(tool: tool, own: identity.id, bundles: bundles)
         try plan.check(people)
-        try Self.checkNames(people, store, tool.trust)
+        for person in people where !tool.stateless { try book.check(person, tool.trust) }
         // Without anything to begin, this only looks, and waits for nobody.
         var routes: [Route] = []
         for person in people {
@@ -65,43 +65,6 @@ struct Recipients {
         for (person, route) in zip(people, routes) {
             guard case .session = route else { continue }
             try plan.prepare(person, store)
-        }
-    }
-
-    /// Nobody is written to whose key is in doubt.
-    private static func checkNames(
-        _ people: [Correspondent], _ store: IdentityStore?, _ policy: TrustPolicy?
-    ) throws {
-        for person in people {
-            if person.contact?.isBlocked == true {
-                throw Failure(
-                    .untrusted, "\(person.name) is blocked", hint: "contact unblock \(person.name)")
-            }
-            if let doubtful = person.contact, doubtful.changed != nil {
-                throw Failure(
-                    .untrusted, "another key came for \(doubtful.name) and was not accepted",
-                    hint:
-                        "contact accept-key \(doubtful.name), or contact keep-key \(doubtful.name)")
-            }
-            if policy == .verified, person.trust != .verified {
-                throw Failure(
-                    .untrusted, "the key of \(person.name) has not been verified",
-                    hint: "compare it with its owner: contact verify \(person.name)")
-            }
-            if policy == .firstUse, person.contact == nil {
-                throw Failure(
-                    .untrusted, "\(person.name) is no contact", hint: "contact add CARD")
-            }
-            if policy != .any, person.contact == nil, let store, let name = person.card?.name,
-                !name.isEmpty,
-                case .found(let other) = try store.resolve(name),
-                other.name.lowercased() == name.lowercased(), !other.isBlocked
-            {
-                throw Failure(
-                    .untrusted,
-                    "the card says \(name), and the contact of that name has another key",
-                    hint: "contact add CARD, then accept-key; or go on with --trust any")
-            }
         }
     }
 

@@ -49,7 +49,7 @@ struct RoutePlan {
             guard let bundle = try bundle ?? transaction.bundle(of: person.id) else {
                 throw SessionError.nothingToSendWith(person.id)
             }
-            if bundle.pqSignedPreKey == nil, person.card?.hybrid != nil, !tool.classic {
+            if bundle.pqSignedPreKey == nil, !tool.classic {
                 throw SessionError.notPostQuantum
             }
             guard bundle.oneTimePreKey != nil || !tool.requireOneTime else {

@@ -82,6 +82,7 @@ struct FingerprintTool: Program {
 
     func execute() throws {
         let book = AddressBook({ try identity.load() }, lockTimeout: Self.lockTimeout)
+        book.openQuietly(identity)
         // The other first: a card in a file is read without the address book, also beside one's own identity.
         let theirs = try others(book)
         let mine = try own(book)

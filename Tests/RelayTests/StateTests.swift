@@ -118,6 +118,34 @@ import Testing
         #expect(try store.receive(envelopes, to: .print) == Array(repeating: .handled, count: 4))
     }
 
+    /// A relay that claims to have seen the highest numbers does not use ours up.
+    @Test func aRelaysMarkIsBelievedWithinReason() throws {
+        let store = try store()
+        _ = try store.transaction { try $0.publication() }
+        for mark: UInt32 in [.max, .max - 50, 4_000_000_000, 3 << 30, 2_000_000_000] {
+            let next = try store.transaction {
+                try $0.replenishment(relayHas: 0, signedID: mark, oneTimeMark: mark)
+            }
+            #expect(next?.oneTimePreKeys.count == StateTransaction.batch)
+        }
+        for _ in 0..<3 { _ = try store.transaction { try $0.publication() } }
+    }
+
+    /// The clock may be wrong: age does not take away what was printed and not read.
+    @Test func whatWasNotReadIsKeptWhateverTheClockSays() throws {
+        let store = try store()
+        let (id, bytes) = (Envelope.newID(), Array("x".utf8))
+        _ = try store.receive([(id, bytes)], to: .print)
+        try store.markPrinted([id])
+        let database = try DurableDatabase(
+            path: scratch.file("\(identity.id).db"), migrations: ["", ""], lockTimeout: 5)
+        try database.transaction { connection throws(StateError) in
+            try connection.run("UPDATE inbox SET day = 1")
+        }
+        try store.forgetOld()
+        #expect(try store.kept(.unfinished, after: 0, limit: 9).map(\.envelope) == [bytes])
+    }
+
     /// With a command, its end alone counts: what decrypt does in it does not take the envelope away.
     @Test func whatACommandHandlesIsNotDoneBeforeTheCommandIs() throws {
         let store = try store()

@@ -36,7 +36,8 @@ public struct PreKeyBundle: Sendable, Equatable {
         /// When it was made, where the owner says so with a signature of its own.
         public let date: Date?
 
-        /// A moment with the identity's signature over `"ratchet/spkdate/v1\0" ‖ u64be(seconds) ‖` the key.
+        /// A moment with the identity's signature over
+        /// `"ratchet/spkdate/v1\0" ‖ u64be(seconds) ‖ u32be(number) ‖` the key.
         ///
         /// X3DH's signature has no time in it, so that whoever hands bundles out could serve an old one for ever.
         public struct Date: Sendable, Equatable {
@@ -45,9 +46,9 @@ public struct PreKeyBundle: Sendable, Equatable {
             /// The Ed25519 signature, 64 bytes.
             public let signature: [UInt8]
 
-            static func message(_ time: Timestamp, _ key: [UInt8]) -> [UInt8] {
+            static func message(_ time: Timestamp, _ id: UInt32, _ key: [UInt8]) -> [UInt8] {
                 Array("ratchet/spkdate/v1\0".utf8) + UInt64(max(0, time.seconds)).bigEndianBytes
-                    + key
+                    + id.bigEndianBytes + key
             }
         }
 
@@ -62,7 +63,8 @@ public struct PreKeyBundle: Sendable, Equatable {
         func verify(by identityKey: [UInt8], label: [UInt8] = []) -> Bool {
             verifySignature(signature, of: label + key, by: identityKey)
                 && date.map {
-                    verifySignature($0.signature, of: Date.message($0.time, key), by: identityKey)
+                    verifySignature(
+                        $0.signature, of: Date.message($0.time, id, key), by: identityKey)
                 } ?? true
         }
     }

@@ -84,7 +84,7 @@ public struct SecretPreKey: Sendable {
         let date = PreKeyBundle.SignedPreKey.Date(
             time: time,
             signature: identity.signingKey.sign(
-                PreKeyBundle.SignedPreKey.Date.message(time, publicKey)))
+                PreKeyBundle.SignedPreKey.Date.message(time, id, publicKey)))
         return PreKeyBundle.SignedPreKey(
             id: id, key: publicKey, signature: identity.signingKey.sign(label + publicKey),
             date: date)

@@ -143,7 +143,13 @@ public struct Session: Sendable {
             return plaintext
         }
         if receiving?.publicKey != header.publicKey {
-            try skip(to: header.previousLength)
+            // Messages of the old chain that are further away than may be skipped are given up, not the
+            // session: it goes on with the peer's new key.
+            if let chain = receiving, header.previousLength > chain.number,
+                header.previousLength - chain.number <= Self.maximumSkip
+            {
+                try skip(to: header.previousLength)
+            }
             try turn(header.publicKey, newPair)
         }
         try skip(to: header.number)

@@ -80,10 +80,13 @@ struct BundleTests {
         #expect(try begin(bundle, "--classic").status == 0)
     }
 
-    @Test func aURIHasNoPostQuantumKeyToMiss() throws {
+    /// A card that could not tell that a key is missing does not make it less so.
+    @Test func withoutAPostQuantumKeyOnTheCardItIs12Too() throws {
         let bundle = try bob.bundle { $0["pqSignedPreKey"] = nil }
         let uri = try two.home.run("keygen", ["public", "--uri", "bob.key"]).lines[0]
-        let run = try alice.run("encrypt", ["--to", uri, "--bundle", bundle], stdin: [0x78])
+        let arguments = ["--to", uri, "--bundle", bundle]
+        #expect(try alice.run("encrypt", arguments, stdin: [0x78]).status == 12)
+        let run = try alice.run("encrypt", arguments + ["--classic"], stdin: [0x78])
         #expect(run.status == 0 && run.stderr.contains("not post-quantum"))
     }
 
