@@ -38,11 +38,7 @@ public enum IdentityFile {
         let start = text.firstIndex { $0 > 0x20 } ?? text.endIndex
         if text[start...].first == UInt8(ascii: "{") {
             let record = try JSON.object(parsing: text)
-            if record["type"]?.string == "contact" {
-                throw Failure(
-                    .malformed, "\(path) is a card, and an identity is needed here",
-                    hint: "give the file that keygen made")
-            }
+            if record["type"]?.string == "contact" { throw isCard(path) }
             return .sotto(try Identity(record: record))
         }
         var identities: [AgeIdentity] = []
@@ -60,6 +56,12 @@ public enum IdentityFile {
         return .age(identities)
     }
 
+    private static func isCard(_ path: String) -> Failure {
+        Failure(
+            .malformed, "\(path) is a card, and an identity is needed here",
+            hint: "give the file that keygen made")
+    }
+
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
         var status = stat()
         if path != "-", stat(path, &status) != 0 {
@@ -69,6 +71,10 @@ public enum IdentityFile {
                 hint: errno == ENOENT ? "make one with: keygen --name YOU -o \(path)" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
+            let text = try Input(path: path).readAll(limit: limit)
+            guard (try? JSON.object(parsing: text))?["type"]?.string != "contact" else {
+                throw isCard(path)
+            }
             throw Failure(
                 .permission, "others can read the identity \(path)", hint: "chmod 600 \(path)")
         }

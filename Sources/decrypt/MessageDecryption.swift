@@ -90,6 +90,10 @@ struct MessageDecryption {
             let record = try JSON.object(parsing: bytes)
             id = record["id"]?.string
             if let failure = Failure(errorRecord: record) { return .failed(failure, id: id) }
+            if let type = record["type"]?.string, type != "envelope" {
+                return .failed(
+                    Failure(.malformed, "a record of another type than envelope"), id: id)
+            }
             return .envelope(try Envelope(record: record), bytes: bytes)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
