@@ -7,7 +7,8 @@ public enum ContactName {
     /// The name as it is kept, without white space around it.
     ///
     /// Throws a failure with status 64 for one that is empty, longer than ``Contact/nameLimit`` bytes, has control
-    /// or invisible characters, begins with `-` or `@`, contains `/`, or looks like an id, a URI or a recipient.
+    /// or invisible characters or such as were no UTF-8, begins with `-` or `@`, contains `/`, is `.` or `..`, or
+    /// looks like an id, a URI or a recipient.
     public static func checked(_ text: String) throws(Failure) -> String {
         let name = trimmed(text)
         guard !name.isEmpty else {
@@ -26,6 +27,9 @@ public enum ContactName {
         if name.unicodeScalars.contains(where: isRefused) {
             return "a name has no control or invisible characters"
         }
+        // What stands for bytes that are no UTF-8: several such names would read the same.
+        if name.unicodeScalars.contains("\u{FFFD}") { return "a name is UTF-8, without U+FFFD" }
+        if name == "." || name == ".." { return "a name is not . or .." }
         if name.hasPrefix("-") { return "a name does not begin with -" }
         if name.hasPrefix("@") { return "a name does not begin with @" }
         if name.contains("/") { return "a name has no /" }

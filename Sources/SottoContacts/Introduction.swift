@@ -10,8 +10,9 @@ public enum Introduction: Sendable {
     case completed(Contact)
     /// Somebody who is known; nothing has changed.
     case known(Contact)
-    /// Another key than the contact's. It is kept beside the old one until somebody decides.
-    case changed(Contact)
+    /// Another key than the contact's. It is kept beside the old one until somebody decides, in place of `replaced`
+    /// if that was offered before.
+    case changed(Contact, replaced: Card?)
 }
 
 extension StateTransaction {
@@ -50,9 +51,10 @@ extension StateTransaction {
 
     private func offer(_ card: Card, instead contact: Contact) throws -> Introduction {
         var contact = contact
+        let former = contact.changed.flatMap { $0.isSame(as: card) ? nil : $0 }
         contact.changed = card
         try save(contact)
-        return .changed(contact)
+        return .changed(contact, replaced: former)
     }
 }
 
@@ -64,6 +66,19 @@ extension Card {
         guard let record else { return false }
         return old.record != record && (hybrid != nil || old.hybrid == nil)
     }
+
+    /// Whether this is the very card: the same record, or the same URI.
+    func isSame(as other: Card) -> Bool {
+        record == other.record && (record != nil || uri.text == other.uri.text)
+    }
+}
+
+extension SessionID {
+    /// How much of an id is shown, and may stand for that of a stranger.
+    public static let shortLength = 16
+
+    /// Its beginning: enough to type and to tell it from others.
+    public var short: String { String(description.prefix(Self.shortLength)) }
 }
 
 extension Failure {
@@ -72,15 +87,31 @@ extension Failure {
         Failure(.noInput, "\(text) is no contact", hint: "contact list shows the contacts")
     }
 
-    /// What is said when a key is not the one that is known, status 12.
-    public static func changedKey(of contact: Contact) -> Failure {
+    /// What is said when a key is not the one that is known, status 12. `replaced` is what was offered before.
+    public static func changedKey(of contact: Contact, replaced: Card? = nil) -> Failure {
         let name = shellWord(contact.name)
+        var message = "this is another key than the one that \(contact.name) has"
+        if let replaced, let new = contact.changed {
+            message +=
+                replaced.id == new.id
+                ? "; it takes the place of another card of \(new.id.short)…, which was offered before"
+                : "; \(new.id.short)… takes the place of \(replaced.id.short)…, which was offered before"
+        }
         return Failure(
-            .untrusted,
-            "this is another key than the one that \(contact.name) has; nothing is sent to \(contact.name) now",
+            .untrusted, "\(message); nothing is sent to \(contact.name) now",
             hint:
-                "ask \(contact.name) in another way; then contact accept-key \(name), or contact keep-key \(name)"
+                "ask \(contact.name) in another way; then \(contact.acceptKeyCommand), or contact keep-key \(name)"
         )
+    }
+}
+
+extension Contact {
+    /// What to type to take the key that is offered, and no other.
+    public var acceptKeyCommand: String {
+        let command = "contact accept-key \(shellWord(name))"
+        // Of the same id there is nothing to tell them apart by.
+        guard let changed, changed.id != id else { return command }
+        return "\(command) \(changed.id.short)"
     }
 }
 

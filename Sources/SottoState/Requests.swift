@@ -11,7 +11,7 @@ public struct MessageRequest: Sendable {
 }
 
 extension IdentityStore {
-    /// The most messages that wait, over all strangers.
+    /// The most messages that wait, over all strangers. Whoever has the most of them makes room for others.
     public static let requestLimit: Int64 = 1_000
     /// The most that wait of one stranger.
     public static let requestLimitPerSender: Int64 = 100
@@ -54,6 +54,9 @@ extension IdentityStore {
 
 extension StateTransaction {
     /// Has an envelope of a stranger wait. Says whether it waits now; `false` when too many do.
+    ///
+    /// When the list is full, the newest envelope of whoever has the most waiting goes in favour of a sender who has
+    /// fewer even with this one. What a contact wrote before they were one stays.
     public func request(_ envelope: [UInt8], id: String, from sender: SessionID)
         throws(StateError) -> Bool
     {
@@ -66,7 +69,8 @@ extension StateTransaction {
         let (all, theirs, known) = (count.integer(0), count.integer(1), count.integer(2))
         count.reset()
         if known > 0 { return true }
-        guard all < IdentityStore.requestLimit, theirs < IdentityStore.requestLimitPerSender else {
+        guard theirs < IdentityStore.requestLimitPerSender else { return false }
+        if all >= IdentityStore.requestLimit, try !makeRoom(forMoreThan: theirs + 1) {
             return false
         }
         let insert = try connection.statement(
@@ -80,6 +84,24 @@ extension StateTransaction {
         return true
     }
 
+    /// Drops the newest request of the stranger who has the most, if they are more than `count`.
+    private func makeRoom(forMoreThan count: Int64) throws(StateError) -> Bool {
+        let most = try connection.statement(
+            """
+            SELECT count(*) AS waiting, max(number) AS newest FROM request
+            WHERE peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+            GROUP BY peer ORDER BY waiting DESC, newest DESC LIMIT 1
+            """)
+        defer { most.reset() }
+        guard try most.step(), most.integer(0) > count else { return false }
+        let newest = most.integer(1)
+        most.reset()
+        let delete = try connection.statement("DELETE FROM request WHERE number = ?")
+        delete.bind(1, newest)
+        try delete.run()
+        return true
+    }
+
     /// An envelope waits no longer: it was opened.
     public func forgetRequest(id: String) throws(StateError) {
         let delete = try connection.statement("DELETE FROM request WHERE id = ?")
@@ -87,10 +109,26 @@ extension StateTransaction {
         try delete.run()
     }
 
-    /// Nothing of a stranger waits any longer: they were blocked.
-    public func forgetRequests(from sender: SessionID) throws(StateError) {
+    /// Nothing of a stranger waits any longer: they were blocked, or it is not wanted. Returns how many waited.
+    @discardableResult
+    public func forgetRequests(from sender: SessionID) throws(StateError) -> Int {
+        let mark = store.mark(sender)
+        let select = try connection.statement("SELECT count(*) FROM request WHERE peer = ?")
+        select.bind(1, mark)
+        _ = try select.step()
+        let count = Int(select.integer(0))
+        select.reset()
         let delete = try connection.statement("DELETE FROM request WHERE peer = ?")
-        delete.bind(1, store.mark(sender))
+        delete.bind(1, mark)
         try delete.run()
+        return count
+    }
+
+    /// Nothing waits any longer. Returns how many messages did, and of how many senders.
+    public func forgetAllRequests() throws(StateError) -> (messages: Int, senders: Int) {
+        let messages = try connection.integer("SELECT count(*) FROM request")
+        let senders = try connection.integer("SELECT count(DISTINCT peer) FROM request")
+        try connection.statement("DELETE FROM request").run()
+        return (Int(messages), Int(senders))
     }
 }

@@ -19,7 +19,7 @@ struct AcceptCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "An id, its beginning (8 characters or more), a card or a contact.")
+    @Argument(help: "An id, its beginning (16 characters or more), a card or a contact.")
     var id: String
 
     @Argument(help: "Their card, if you have it; `-` is stdin.")
@@ -49,7 +49,9 @@ struct AcceptCommand: Program {
             let outcome = try open.book.writableStore().transaction {
                 try $0.introduce(card, as: name)
             }
-            if case .changed(let contact) = outcome { throw Failure.changedKey(of: contact) }
+            if case .changed(let contact, let replaced) = outcome {
+                throw Failure.changedKey(of: contact, replaced: replaced)
+            }
         } else if isNew {
             try addWithoutCard(person.id, open)
         }
@@ -82,9 +84,7 @@ struct AcceptCommand: Program {
         let envelopes = try open.book.store()?.requestedEnvelopes(from: contact.id) ?? []
         let name = shellWord(contact.name)
         if isNew {
-            options.note(
-                "added \(contact.name) (\(contact.id.short)…), unverified until: contact verify \(name)"
-            )
+            options.note(contact.additionNote)
             if contact.card == nil {
                 options.note("to answer, their card is needed: contact add CARD")
             }

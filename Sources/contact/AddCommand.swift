@@ -40,11 +40,7 @@ struct AddCommand: Program {
     ) throws {
         switch outcome {
         case .added(let contact):
-            let next =
-                contact.isBlocked
-                ? "still blocked until: contact unblock \(shellWord(contact.name))"
-                : "unverified until: contact verify \(shellWord(contact.name))"
-            options.note("added \(contact.name) (\(contact.id.short)…), \(next)")
+            options.note(contact.additionNote)
             if !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .completed(let contact):
             options.note("kept the new card of \(contact.name) (\(contact.id.short)…)")
@@ -52,7 +48,8 @@ struct AddCommand: Program {
         case .known(let contact):
             options.note("\(contact.name) (\(contact.id.short)…) is there already")
             sayTheirName(contact, givenName, options)
-        case .changed(let contact): throw Failure.changedKey(of: contact)
+        case .changed(let contact, let replaced):
+            throw Failure.changedKey(of: contact, replaced: replaced)
         }
     }
 
@@ -78,5 +75,16 @@ struct AddCommand: Program {
         options.note(
             "\(counted(count, "message")) of \(contact.name) wait\(count == 1 ? "s" : ""): "
                 + "contact accept \(shellWord(contact.name)) | decrypt")
+    }
+}
+
+extension Contact {
+    /// What is said when they were added.
+    var additionNote: String {
+        let next =
+            isBlocked
+            ? "still blocked until: contact unblock \(shellWord(name))"
+            : "trusted on first use; compare: contact verify \(shellWord(name))"
+        return "added \(name) (\(id.short)…), \(next)"
     }
 }

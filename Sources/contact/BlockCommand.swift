@@ -10,7 +10,7 @@ struct BlockCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A contact, an id or the beginning of one, or a card.")
+    @Argument(help: "A contact, an id or its beginning (16 characters or more), or a card.")
     var name: String
 
     func execute() throws {
@@ -19,8 +19,7 @@ struct BlockCommand: Program {
         guard person.id != open.identity.id else {
             throw Failure(.usage, "this is your own id")
         }
-        let waiting = try open.waiting(from: person.id)
-        let contact = try open.book.writableStore().transaction { transaction in
+        let (contact, waiting) = try open.book.writableStore().transaction { transaction in
             var contact =
                 try transaction.contact(id: person.id)
                 ?? Contact(name: "", id: person.id, card: nil)
@@ -28,8 +27,7 @@ struct BlockCommand: Program {
                 contact.isBlocked = true
                 try transaction.save(contact)
             }
-            try transaction.forgetRequests(from: person.id)
-            return contact
+            return (contact, try transaction.forgetRequests(from: person.id))
         }
         let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name
         let dropped = waiting > 0 ? "; dropped \(counted(waiting, "message")) that waited" : ""

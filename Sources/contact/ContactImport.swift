@@ -34,11 +34,17 @@ struct ContactImport {
             batch.append((number, .failure(Failure(.malformed, "the line is too long"))))
             return
         }
-        if bytes.allSatisfy({ $0 <= 0x20 }) { return }
+        var text = bytes.drop { $0 <= 0x20 }
+        while let last = text.last, last <= 0x20 { text.removeLast() }
+        if text.isEmpty { return }
         do {
-            let record = try JSON.object(parsing: bytes)
-            if record["type"]?.string == "contact-backup" { return }
-            batch.append((number, .success(try read(record))))
+            if let uri = String(validating: text, as: UTF8.self), uri.hasPrefix("sotto:") {
+                batch.append((number, .success(try read(Card(uri: ContactURI(uri))))))
+            } else {
+                let record = try JSON.object(parsing: Array(text))
+                if record["type"]?.string == "contact-backup" { return }
+                batch.append((number, .success(try read(record))))
+            }
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             batch.append((number, .failure(failure)))
@@ -48,10 +54,7 @@ struct ContactImport {
 
     private func read(_ record: JSONObject) throws -> Contact {
         if let failure = Failure(errorRecord: record) { throw failure }
-        if record["type"]?.string == "contact" {
-            let card = try Card(record: record)
-            return Contact(name: try ContactName.checked(card.name), id: card.id, card: card)
-        }
+        if record["type"]?.string == "contact" { return try read(Card(record: record)) }
         guard let entry = Contact(record: record) else {
             throw Failure(
                 .malformed, "not a contact: a member is missing, malformed or not authentic")
@@ -61,12 +64,22 @@ struct ContactImport {
         var contact = Contact(
             name: isNameless ? "" : try ContactName.checked(entry.name), id: entry.id,
             card: entry.card,
-            trust: keepsTrust && entry.trust == .verified ? .verified : .trusted,
+            trust: keepsTrust && !isNameless && entry.trust == .verified ? .verified : .trusted,
             added: entry.added)
         contact.isBlocked = entry.isBlocked
+        if isNameless { return contact }
         contact.suite = entry.suite
         contact.changed = entry.changed
         return contact
+    }
+
+    private func read(_ card: Card) throws -> Contact {
+        guard !card.name.isEmpty else {
+            throw Failure(
+                .usage, "there is no name on the card",
+                hint: "give it one: contact add --name NAME CARD")
+        }
+        return Contact(name: try ContactName.checked(card.name), id: card.id, card: card)
     }
 
     /// Takes the lines that were collected, and prints a record for each that failed.

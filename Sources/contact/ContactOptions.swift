@@ -60,7 +60,15 @@ struct OpenBook {
             let contact = try book.store()?.contact(id: id)
             return Correspondent(id: id, card: contact?.card, contact: contact)
         }
-        if ContactName.looksLikeID(text), !Addressee.isFile(text), let store = try book.store() {
+        if ContactName.looksLikeID(text), !Addressee.isFile(text) {
+            // Fewer are found again by trying keys: what a stranger's id begins with is theirs to choose.
+            guard text.utf8.count >= SessionID.shortLength else {
+                throw Failure(
+                    .usage,
+                    "\(text) is too little of an id: \(SessionID.shortLength) characters or more are needed",
+                    hint: "contact requests prints as many")
+            }
+            guard let store = try book.store() else { throw Failure.noContact(text) }
             let beginning = text.lowercased()
             let known = try store.contacts().map(\.id) + store.requests().map(\.from)
             let ids = Set(known.filter { $0.description.hasPrefix(beginning) })
@@ -80,11 +88,6 @@ struct OpenBook {
     func waiting(from id: SessionID) throws -> Int {
         try book.store()?.requestedEnvelopes(from: id).count ?? 0
     }
-}
-
-extension SessionID {
-    /// Its beginning: enough to type and to tell it from others.
-    var short: String { String(description.prefix(16)) }
 }
 
 extension Correspondent {

@@ -11,8 +11,9 @@ struct ContactTool: Program {
             contact list | show NAME | rename OLD NEW | remove NAME
             contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
             contact block NAME | unblock NAME | set NAME --suite SUITE
-            contact accept-key NAME | keep-key NAME
-            contact requests [ID] | accept ID [--name NAME] [CARD]
+            contact accept-key NAME [ID-OR-NUMBER] | keep-key NAME
+            contact requests [ID] | requests --drop ID | requests --drop-all
+            contact accept ID [--name NAME] [CARD]
             contact export [NAME ...] | export --backup [-o FILE] | import [FILE]
             """,
         discussion: """
@@ -27,7 +28,7 @@ struct ContactTool: Program {
               contact show bob
               contact verify bob 12345 67890 ...
               contact requests
-              contact accept 05ab12cd --name carol | decrypt --text
+              contact accept 05ab12cd34ef5678 --name carol | decrypt --text
               contact export --backup -o contacts.age
             """,
         version: sottoVersion,

@@ -65,9 +65,11 @@ struct ExportCommand: Program {
         try writer.write(ContactBackup.content(contacts, of: identity))
         try writer.finish()
         if output.isFile {
-            let other = passphrase == nil ? "the identity" : "the passphrase and the identity"
+            let key = passphrase == nil ? "the identity" : "the passphrase"
+            // The signature is this identity's: to another, a backup says nothing of who was verified.
+            let rest = passphrase == nil ? "" : " (to another identity nobody as verified)"
             options.note(
-                "\(counted(contacts.count, "contact")) kept; \(other) brings them back: contact import"
+                "\(counted(contacts.count, "contact")) kept; \(key) brings them back: contact import\(rest)"
             )
         }
     }

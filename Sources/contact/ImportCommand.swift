@@ -7,7 +7,8 @@ import SottoTool
 struct ImportCommand: Program {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take contacts from records, cards or a backup; who is known is left as is.")
+        abstract: "Take contacts from records, cards, URIs or a backup; who is known is left as is."
+    )
 
     @Option(
         help: ArgumentHelp(

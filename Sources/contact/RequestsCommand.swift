@@ -8,38 +8,60 @@ struct RequestsCommand: Program {
     static let configuration = CommandConfiguration(
         commandName: "requests",
         abstract: "List who wrote and is no contact, or print what waits of one of them.",
-        usage: "contact requests [--json] [ID]",
+        usage: """
+            contact requests [--json] [ID]
+            contact requests --drop ID | --drop-all
+            """,
         discussion: """
             With ID the envelopes are printed, one a line; they wait on. To read them before deciding:
               contact requests ID | decrypt --preview
+            Of one sender 100 messages wait, and 1,000 in all: whoever has the most then makes room for others.
             """)
 
     @Flag(help: "Print records, one JSON object a line.")
     var json = false
 
+    @Flag(help: "Throw away what waits of ID, without blocking them.")
+    var drop = false
+
+    @Flag(help: "Throw away all that waits, without blocking anybody.")
+    var dropAll = false
+
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "An id, its beginning (8 characters or more), a card or a contact.")
+    @Argument(help: "An id, its beginning (16 characters or more), a card or a contact.")
     var id: String?
 
     func validate() throws {
         guard !(json && id != nil) else {
             throw ValidationError("--json is for the list; envelopes are JSON as they are")
         }
+        guard !(json && (drop || dropAll)) else {
+            throw ValidationError("--json is for the list, not for what is dropped")
+        }
+        guard !(drop && dropAll) else {
+            throw ValidationError("--drop and --drop-all exclude each other")
+        }
+        guard !drop || id != nil else {
+            throw ValidationError("--drop takes an id; --drop-all drops what all sent")
+        }
+        guard !dropAll || id == nil else {
+            throw ValidationError("--drop-all takes no id; --drop drops what one sent")
+        }
     }
 
     func execute() throws {
         let open = try options.open()
+        if dropAll { return try dropAll(open) }
         if let id {
             let person = try open.person(id)
+            if drop { return try drop(person, open) }
             let envelopes = try open.book.store()?.requestedEnvelopes(from: person.id) ?? []
-            guard !envelopes.isEmpty else {
-                throw Failure(.no, options.quiet ? "" : "nothing of \(person.shown) waits")
-            }
+            guard !envelopes.isEmpty else { throw nothing(of: person) }
             return try print(envelopes: envelopes)
         }
         let requests = try open.book.store()?.requests() ?? []
-        guard !requests.isEmpty else { throw Failure(.no, options.quiet ? "" : "nothing waits") }
+        guard !requests.isEmpty else { throw nothing(of: nil) }
         let output = try Output(path: "-", content: .text)
         if json {
             for request in requests { try output.writeRecord(request.record) }
@@ -56,6 +78,25 @@ struct RequestsCommand: Program {
             try output.writeText(table.text)
         }
         try output.finish()
+    }
+
+    private func drop(_ person: Correspondent, _ open: OpenBook) throws {
+        let count = try open.book.store()?.transaction { try $0.forgetRequests(from: person.id) }
+        guard let count, count > 0 else { throw nothing(of: person) }
+        options.note("dropped \(counted(count, "message")) of \(person.shown)")
+    }
+
+    private func dropAll(_ open: OpenBook) throws {
+        let dropped = try open.book.store()?.transaction { try $0.forgetAllRequests() }
+        guard let dropped, dropped.messages > 0 else { throw nothing(of: nil) }
+        options.note(
+            "dropped \(counted(dropped.messages, "message")) of \(counted(dropped.senders, "sender"))"
+        )
+    }
+
+    private func nothing(of person: Correspondent?) -> Failure {
+        let whose = person.map { " of \($0.shown)" } ?? ""
+        return Failure(.no, options.quiet ? "" : "nothing\(whose) waits")
     }
 }
 

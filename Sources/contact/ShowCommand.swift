@@ -28,7 +28,7 @@ struct ShowCommand: Program {
         let open = try options.open()
         let contact = try open.contact(name)
         if card { return try print(cardOf: contact) }
-        let (theirs, number) = try fingerprints(contact, open.identity)
+        let (theirs, number) = try Self.fingerprints(contact.id, open.identity)
         let waiting = try open.waiting(from: contact.id)
         let output = try Output(path: "-", content: .text)
         if json {
@@ -38,7 +38,8 @@ struct ShowCommand: Program {
             record["requests"] = .integer(Int64(waiting))
             try output.writeRecord(record)
         } else {
-            try output.writeText(text(contact, theirs, number, waiting))
+            let changed = try contact.changed.map { try Self.fingerprints($0.id, open.identity) }
+            try output.writeText(text(contact, (theirs, number), changed, waiting))
         }
         try output.finish()
     }
@@ -57,17 +58,17 @@ struct ShowCommand: Program {
         try output.finish()
     }
 
-    private func fingerprints(
-        _ contact: Contact, _ identity: Identity
-    ) throws -> (theirs: String, number: String) {
-        guard let theirs = Fingerprint(contact.id), let ours = Fingerprint(identity.id) else {
+    private typealias Numbers = (theirs: String, number: String)
+
+    private static func fingerprints(_ id: SessionID, _ identity: Identity) throws -> Numbers {
+        guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
             throw Failure(.malformed, "the id's key is not on the curve")
         }
         return (theirs.digits, Fingerprint.safetyNumber(ours, theirs, style: .sotto))
     }
 
     private func text(
-        _ contact: Contact, _ fingerprint: String, _ number: String, _ waiting: Int
+        _ contact: Contact, _ own: Numbers, _ offered: Numbers?, _ waiting: Int
     ) -> String {
         var table = Table()
         table.add(["name", contact.name.isEmpty ? "-" : contact.name])
@@ -84,16 +85,23 @@ struct ShowCommand: Program {
         if waiting > 0 {
             table.add(["requests", "\(waiting), see: contact requests \(contact.id.short)"])
         }
-        table.add(["fingerprint", Fingerprint.grouped(fingerprint)])
-        table.add(["safety no.", Fingerprint.grouped(String(number.prefix(30)))])
-        table.add(["", Fingerprint.grouped(String(number.suffix(30)))])
-        if let changed = contact.changed {
+        table.add(["fingerprint", Fingerprint.grouped(own.theirs)])
+        table.add(["safety no.", Fingerprint.grouped(String(own.number.prefix(30)))])
+        table.add(["", Fingerprint.grouped(String(own.number.suffix(30)))])
+        if let changed = contact.changed, let offered {
             let isSame = changed.id == contact.id
             table.add([
                 "changed key", isSame ? "the same id with other keys" : changed.id.description,
             ])
-            let name = shellWord(contact.name)
-            table.add(["", "contact accept-key \(name), or contact keep-key \(name)"])
+            table.add(["", Self.describe(changed)])
+            if !isSame {
+                let number = offered.number
+                table.add(["", "fingerprint " + Fingerprint.grouped(offered.theirs)])
+                table.add(["", "safety no.  " + Fingerprint.grouped(String(number.prefix(30)))])
+                table.add(["", "            " + Fingerprint.grouped(String(number.suffix(30)))])
+            }
+            table.add(["", "\(contact.acceptKeyCommand),"])
+            table.add(["", "or contact keep-key \(shellWord(contact.name))"])
         }
         return table.text
     }

@@ -98,7 +98,7 @@ struct VerifyCommand: Program {
                 let name = shellWord(contact.name)
                 throw Failure(
                     .mismatch, "this is the number of the key that was offered for \(contact.name)",
-                    hint: "take it: contact accept-key \(name), then contact verify \(name)")
+                    hint: "take it: \(contact.acceptKeyCommand), then contact verify \(name)")
             }
             throw mismatch
         }
@@ -122,7 +122,8 @@ struct VerifyCommand: Program {
         .mismatch, "the keys do not match; nothing was changed",
         hint: "one side has another key: do not trust it before you know why")
 
-    private static func number(_ id: SessionID, _ identity: Identity) throws -> [UInt8] {
+    /// The digits of the safety number with an id.
+    static func number(_ id: SessionID, _ identity: Identity) throws -> [UInt8] {
         guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
             throw Failure(.malformed, "the id's key is not on the curve")
         }

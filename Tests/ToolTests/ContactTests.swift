@@ -51,6 +51,13 @@ struct ContactTests {
         try card(name).uri.text
     }
 
+    /// Alice's state, as the programs have it.
+    func makeStore() throws -> IdentityStore {
+        try IdentityStore(
+            directory: StateDirectory(path: home.files("state")), identity: identity("alice"),
+            lockTimeout: 10)
+    }
+
     /// Another person who says that their name is `name`: `other.key`, `other.card`.
     func makeImpostor(of name: String) throws {
         #expect(try home.run("keygen", ["--name", name, "-o", "other.key"]).status == 0)
@@ -63,7 +70,7 @@ struct ContactTests {
         let run = try must("add", "bob.card")
         #expect(run.stdout.isEmpty)
         #expect(run.stderr.contains("added bob (05"))
-        #expect(run.stderr.contains("unverified until: contact verify bob"))
+        #expect(run.stderr.contains("…), trusted on first use; compare: contact verify bob\n"))
         #expect(try must("add", "--name", "Caro L", "-q", "carol.card").stderr.isEmpty)
         #expect(try names() == ["bob", "Caro L"])
         let bob = try record("bob")
@@ -116,7 +123,8 @@ struct ContactTests {
 
     @Test(arguments: [
         "", " ", "-x", "a/b", "sotto:x", "SOTTO:05", "age1abc", "AGE1x", "0512345678", "a\nb",
-        "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}b", "a\u{a0}b", "-", "@ENV:X",
+        "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}b", "a\u{a0}b", "-", "@ENV:X", ".", "..",
+        "a\u{fffd}b",
         String(repeating: "x", count: 129),
     ])
     func namesThatMeanSomethingElseAreRefused(_ name: String) throws {
@@ -127,6 +135,13 @@ struct ContactTests {
         _ = try must("add", "bob.card")
         let renamed = try home.run("contact", ["rename", "-i", "alice.key", "bob", "--", name])
         #expect(renamed.status == 64 && !renamed.stderr.contains("--help"))
+    }
+
+    @Test func bytesThatAreNotUTF8AreNoName() throws {
+        let script = #""$0" add -i alice.key --name "$(printf 'a\377')" bob.card"#
+        let run = try home.other("/bin/sh", ["-c", script, Programs.path("contact")]).run()
+        #expect(run.status == 64 && run.stderr.contains("UTF-8"), "\(run.stderr)")
+        #expect(try contact("list").status == 1)
     }
 
     @Test func aCardWithoutANameNeedsOne() throws {
@@ -421,6 +436,101 @@ struct ContactTests {
         #expect(try names() == ["bob"])
     }
 
+    @Test func aKeyThatReplacesAnOfferedOneSaysSo() throws {
+        _ = try must("add", "bob.card")
+        try makeImpostor(of: "bob")
+        let other = try card("other").id.description.prefix(16)
+        let carol = try card("carol").id.description.prefix(16)
+        let first = try contact("add", "other.card")
+        #expect(first.status == 12 && first.stderr.contains("contact accept-key bob \(other)"))
+        #expect(!first.stderr.contains("before"))
+        #expect(try !contact("add", "other.card").stderr.contains("before"))
+        let second = try contact("add", "-q", "--name", "bob", "carol.card")
+        #expect(second.status == 12 && second.stderr.contains("before"))
+        #expect(second.stderr.contains(other) && second.stderr.contains(carol))
+        // The same id as a URI is another card, and nothing signs it.
+        let third = try contact("add", "--name", "bob", uri("carol"))
+        #expect(third.stderr.contains("another card of"))
+    }
+
+    @Test func showHasTheNumbersOfTheOfferedKey() throws {
+        _ = try must("add", "bob.card")
+        try makeImpostor(of: "bob")
+        _ = try contact("add", "other.card")
+        let text = try must("show", "bob").text
+        #expect(text.contains(try card("other").id.description))
+        let own = try home.run("fingerprint", ["other.card"]).lines[0]
+        #expect(text.contains("fingerprint \(own)\n"))
+        let digits = try number("alice", "other").split(whereSeparator: \.isWhitespace)
+        #expect(text.contains(digits.prefix(6).joined(separator: " ")))
+        #expect(text.contains(digits.suffix(6).joined(separator: " ")))
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test func acceptKeyMayNameTheKey() throws {
+        _ = try must("add", "bob.card")
+        try makeImpostor(of: "bob")
+        _ = try contact("add", "other.card")
+        let id = try card("other").id.description
+        let before = try record("bob")
+        for wrong in [
+            try card("carol").id.description, try card("bob").id.description,
+            String(id.prefix(15)) + (id.dropFirst(15).hasPrefix("0") ? "1" : "0"),
+            try number("alice", "bob"),
+        ] {
+            let run = try contact("accept-key", "bob", wrong)
+            #expect(run.status == 14 && run.stderr.contains(id), "\(run.stderr)")
+        }
+        for bad in ["", "05", String(id.prefix(15)), "1234", "rubbish and more", id + "0"] {
+            #expect(try contact("accept-key", "bob", bad).status == 65, "\(bad)")
+        }
+        #expect(try record("bob") == before)
+        let words = try number("alice", "other").split(whereSeparator: \.isWhitespace)
+        let run = try home.run(
+            "contact", ["accept-key", "bob", "-i", "alice.key"] + words.map(String.init))
+        #expect(run.status == 0 && run.stderr.contains(id), "\(run.stderr)")
+        #expect(try record("bob")["id"] == .string(id))
+        // Back again, by the beginning of an id and by all of it.
+        _ = try contact("add", "bob.card")
+        _ = try must("accept-key", "bob", card("bob").id.description.prefix(16).uppercased())
+        _ = try contact("add", "other.card")
+        _ = try must("accept-key", "bob", id)
+        #expect(try record("bob")["id"] == .string(id))
+    }
+
+    /// What was encrypted by sessions does not silently go to a suite that promises less.
+    @Test func anAcceptedKeyKeepsToSessions() throws {
+        _ = try must("add", "bob.card")
+        let other = try identity("bob")
+        let time = Timestamp.now()
+        let publication = PreKeyPublication(
+            by: other, signedPreKey: SecretPreKey(.signed, id: 1).signed(by: other, at: time),
+            pqSignedPreKey: SecretPreKey(.postQuantum, id: 2).signed(by: other, at: time),
+            oneTimePreKeys: [])
+        try makeStore().transaction {
+            _ = try $0.begin(with: publication.bundle(oneTime: nil))
+        }
+        // The same id with other keys: the session serves on.
+        let forged = ContactURI(
+            id: other.id, x25519: try card("carol").age.publicKey, name: "bob")
+        _ = try contact("add", forged.text)
+        #expect(try !must("accept-key", "bob").stderr.contains("no session"))
+        #expect(try record("bob")["suite"] == nil)
+        try makeImpostor(of: "bob")
+        _ = try contact("add", "other.card")
+        let run = try must("accept-key", "bob")
+        #expect(
+            run.stderr.contains(
+                "contact: there is no session with the new key: recv --bundle bob, or contact set bob --suite auto\n"
+            ))
+        #expect(try record("bob")["suite"] == .string("ratchet"))
+        let sent = try home.run("encrypt", ["--to", "bob", "-i", "alice.key"], text: "hello")
+        #expect(sent.status != 0 && sent.stdout.isEmpty)
+        _ = try must("set", "bob", "--suite", "auto")
+        #expect(
+            try home.run("encrypt", ["--to", "bob", "-i", "alice.key"], text: "hello").status == 0)
+    }
+
     @Test func theSameIdWithOtherEncryptionKeysIsAChangedKey() throws {
         _ = try must("add", "bob.card")
         _ = try must("verify", "bob", "--scan", uri("bob"))
@@ -497,7 +607,7 @@ struct ContactTests {
         #expect(record["type"] == .string("requests") && record["count"] == .integer(2))
         #expect(record["from"]?.string == id.description && record["first_seen"] != nil)
 
-        let beginning = String(id.description.prefix(8))
+        let beginning = String(id.description.prefix(16))
         let envelopes = try must("requests", beginning).stdout
         #expect(envelopes == one + two)
         #expect(try must("requests", "carol.card").stdout == envelopes)
@@ -555,7 +665,7 @@ struct ContactTests {
         _ = try must("add", "bob.card")
         let id = try card("carol").id.description
         _ = try open(send("carol", "one"))
-        #expect(try must("block", String(id.prefix(10))).stderr.contains("dropped 1 message"))
+        #expect(try must("block", String(id.prefix(16))).stderr.contains("dropped 1 message"))
         #expect(try contact("requests").status == 1)
         #expect(try contact("accept", id, "--name", "carol").status == 12)
     }
@@ -563,20 +673,95 @@ struct ContactTests {
     @Test func anAmbiguousBeginningOfAnIdNamesTheCandidates() throws {
         _ = try must("add", "bob.card")
         // Two ids that begin alike: two contacts' entries, made for it.
-        let alice = try identity("alice")
         let key = [UInt8](repeating: 0xAB, count: 31)
-        let directory = try StateDirectory(path: home.files("state"))
-        let store = try IdentityStore(directory: directory, identity: alice, lockTimeout: 10)
+        let store = try makeStore()
         for last in [UInt8(1), 2] {
             try store.transaction {
                 try $0.save(
                     Contact(name: "", id: SessionID(publicKey: key + [last]), card: nil))
             }
         }
-        let run = try contact("accept", "05abababab", "--name", "x")
+        let run = try contact("accept", "05ababababababab", "--name", "x")
         #expect(run.status == 64)
         #expect(run.stderr.contains("ababab01") && run.stderr.contains("ababab02"))
         #expect(try contact("show", "05abababab").status == 64)
+    }
+
+    /// Few characters of an id are soon found again by trying keys.
+    @Test func aStrangerIsNamedByAllThatTheListShows() throws {
+        _ = try must("add", "bob.card")
+        _ = try open(send("carol", "one"))
+        let id = try card("carol").id.description
+        for command in [["requests"], ["requests", "--drop"], ["accept"], ["block"]] {
+            for count in [8, 15] {
+                let run = try home.run(
+                    "contact", command + ["-i", "alice.key", String(id.prefix(count))])
+                #expect(run.status == 64, "\(command): \(run.stderr)")
+                #expect(run.stderr.contains("16 characters"), "\(run.stderr)")
+            }
+        }
+        #expect(try must("requests", String(id.prefix(16))).lines.count == 1)
+    }
+
+    @Test func requestsAreDroppedWithoutBlocking() throws {
+        #expect(try contact("requests", "--drop-all").status == 1)
+        _ = try must("add", "bob.card")
+        try home.makePerson("dave")
+        _ = try open(send("carol", "one") + send("carol", "two") + send("dave", "three"))
+        let id = try card("carol").id.description
+        let run = try must("requests", "--drop", String(id.prefix(16)))
+        #expect(run.stdout.isEmpty)
+        #expect(run.stderr == "contact: dropped 2 messages of \(id.prefix(16))…\n")
+        #expect(try contact("requests", "--drop", "carol.card").status == 1)
+        #expect(try names() == ["bob"])
+        #expect(try must("requests").lines.count == 1)
+        _ = try open(send("carol", "four"))
+        #expect(
+            try must("requests", "--drop-all").stderr
+                == "contact: dropped 2 messages of 2 senders\n")
+        #expect(try contact("requests", "--drop-all").status == 1)
+        #expect(try contact("requests").status == 1)
+        _ = try open(send("dave", "five"))
+        #expect(try must("requests", "dave.card", "--drop").stderr.contains("dropped 1 message of"))
+    }
+
+    /// Nobody fills the list for all others.
+    @Test func whoHasTheMostWaitingMakesRoomForOthers() throws {
+        let store = try makeStore()
+        func sender(_ number: Int) -> SessionID {
+            SessionID(publicKey: [UInt8](repeating: 0, count: 31) + [UInt8(number)])
+        }
+        func ask(_ number: Int) throws -> Bool {
+            try store.transaction {
+                try $0.request([1], id: Envelope.newID(), from: sender(number))
+            }
+        }
+        func counts() throws -> [Int] { try store.requests().map(\.count).sorted() }
+        // A contact's that were not read yet stay.
+        try store.transaction { transaction in
+            try transaction.save(Contact(name: "zero", id: sender(0), card: nil))
+            for number in 0..<10 {
+                for index in 0..<100 {
+                    #expect(
+                        try transaction.request(
+                            [UInt8(index)], id: Envelope.newID(), from: sender(number)))
+                }
+            }
+        }
+        #expect(try !ask(3))
+        #expect(try ask(10))
+        #expect(try counts() == [1, 99] + Array(repeating: 100, count: 9))
+        // The newest has gone, and the oldest waits on.
+        let shortened = try #require(try store.requests().first { $0.count == 99 }).from
+        let kept = try store.requestedEnvelopes(from: shortened)
+        #expect(kept == (0..<99).map { [UInt8($0)] })
+        while try ask(10) {}
+        let fair = try counts()
+        #expect(fair.reduce(0, +) == 1000)
+        #expect(fair.last == 100 && fair[fair.count - 2] - fair[0] <= 1)
+        #expect(try store.requestedEnvelopes(from: sender(0)).count == 100)
+        #expect(try ask(11))
+        #expect(try counts().reduce(0, +) == 1000)
     }
 
     @Test func onATerminalAcceptSaysWhatToType() throws {
@@ -610,6 +795,56 @@ struct ContactTests {
         _ = try must("import", stdin: all)
         #expect(try record("bob")["trust"] == .string("trusted"))
         #expect(try record("carol")["card"]?.string == uri("carol"))
+    }
+
+    @Test func oneWhoIsOnlyBlockedComesBackBlocked() throws {
+        _ = try must("block", "carol.card")
+        _ = try must("add", "bob.card")
+        let all = try must("export").stdout
+        #expect(try records(all)[0]["name"] == .string(""))
+        try FileManager.default.removeItem(atPath: home.files("state"))
+        _ = try must("import", stdin: all)
+        #expect(try names() == ["", "bob"])
+        #expect(try open(send("carol", "z")).stdout.isEmpty)
+        #expect(try must("unblock", String(card("carol").id.description.prefix(16))).status == 0)
+        #expect(try names() == ["bob"])
+        // Neither a nameless one who is not blocked, nor one with a card, becomes a contact.
+        var entry = try records(all)[0]
+        entry["blocked"] = .bool(false)
+        #expect(try contact("import", stdin: entry.serialized()).status == 64)
+        entry["blocked"] = .bool(true)
+        entry["card"] = .object(try #require(card("carol").record))
+        #expect(try contact("import", stdin: entry.serialized()).status == 64)
+        #expect(try names() == ["bob"])
+    }
+
+    /// The manual's example.
+    @Test func theExampleOfTheManualNamesOnlyContacts() throws {
+        let page = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
+                path: "../../man/contact.1"), encoding: .utf8)
+        let line = try #require(page.split(separator: "\n").first { $0.contains("jq -r") })
+        let filter = String(line.split(separator: "'")[1]).replacing("\\(dq", with: "\"")
+        _ = try must("block", "carol.card")
+        _ = try must("add", "bob.card")
+        let run = try home.other("/usr/bin/jq", ["-r", filter]).run(
+            stdin: .whole(must("list", "--json").stdout))
+        #expect(run.text == "bob\n", "\(run.stderr)")
+    }
+
+    @Test func importTakesURIsAndCards() throws {
+        let lines =
+            Array("\(try uri("bob"))\r\n\nsotto:05\n".utf8) + (try home.files.read("carol.card"))
+            + Array(
+                "  \(try ContactURI(id: card("bob").id, x25519: card("bob").age.publicKey).text)"
+                    .utf8)
+        let run = try contact("import", stdin: lines)
+        #expect(run.status == 15, "\(run.stderr)")
+        let errors = try records(run.stdout)
+        #expect(errors.map { $0["line"] } == [.integer(3), .integer(5)])
+        #expect(errors.map { $0["status"] } == [.integer(65), .integer(64)])
+        #expect(try names() == ["bob", "carol"])
+        #expect(try record("bob")["card"]?.string == uri("bob"))
     }
 
     @Test func oneBadLineIsOneErrorRecord() throws {
@@ -667,6 +902,11 @@ struct ContactTests {
         let file = try must("export", "--backup", "--passphrase", "@FILE:secret").stdout
         #expect(
             try home.output("decrypt", ["--passphrase", "@FILE:secret"], stdin: file).count > 100)
+        let note = try must(
+            "export", "--backup", "--passphrase", "@FILE:secret", "-o", "contacts.age"
+        ).stderr
+        #expect(
+            note.contains("the passphrase brings them back") && !note.contains("and the identity"))
         _ = try must("remove", "bob")
         try home.files.write("wrong", Array("x\n".utf8))
         #expect(try contact("import", "--passphrase", "@FILE:wrong", stdin: file).status == 10)
@@ -715,6 +955,9 @@ struct ContactTests {
         for arguments in [
             ["export", "--passphrase", "@ENV:X"], ["export", "--backup", "bob"],
             ["show", "--json", "--card", "bob"], ["requests", "--json", "bob"], ["set", "bob"],
+            ["requests", "--drop"], ["requests", "--drop-all", "bob"],
+            ["requests", "--drop", "--json", "bob"], ["requests", "--drop-all", "--json"],
+            ["requests", "--drop", "--drop-all", "bob"],
             ["add", "--lock-timeout", "-1", "bob.card"], ["verify", "bob", "--scan", "a", "b"],
         ] {
             let run = try home.run("contact", arguments + ["-i", "alice.key"])
