@@ -217,7 +217,7 @@ struct MessageDecryption {
             guard try transaction.request(bytes, id: envelope.id, from: sender) else {
                 throw Failure(
                     .untrusted, "from somebody who is no contact, and too many such wait already",
-                    hint: "contact requests lists them; contact block or accept empties the list")
+                    hint: "contact requests lists them, and --drop or --drop-all throws them away")
             }
             return .request(envelope, from: sender)
         case .welcome:
