@@ -40,7 +40,7 @@ public final class PhraseKey: Sendable {
         self.init(root: try Self.root(of: SecretBytes(copying: nfc(text).utf8)))
     }
 
-    init(root: borrowing SecretBytes) {
+    package init(root: borrowing SecretBytes) {
         id = hkdfSHA256(root, info: "phrase/v2/id").withBytes { Array($0) }
         key = hkdfSHA256(root, info: "phrase/v2/key")
     }
