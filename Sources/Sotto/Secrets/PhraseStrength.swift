@@ -5,16 +5,17 @@ public enum PhraseStrength {
 
     /// A low estimate in bits.
     ///
-    /// A letter counts 2 bits, as in words, an ideograph 6, a digit 3, any other character 4; a change between
-    /// upper and lower case 1 more. A character that repeats the one before or counts on from it, and a word or number
-    /// that was there already, count 1; a space nothing. So four words of a list come to about 50 bits, less than
-    /// if they were drawn by lot from a long one, and never more than what a guesser who knows the habit needs.
+    /// A letter counts 2 bits, as in words, an ideograph 6, a digit 3, any other character 4, a space nothing; a change
+    /// between upper and lower case 1 more. A character that repeats the one before or counts on from it is 1, and
+    /// so is a word or number of more than one character that was there already. Four common words come to about
+    /// 45 bits, 32 random hexadecimal digits to about 85: what is random is worth more than it looks.
     public static func bits(of phrase: String) -> Double {
         var total = 0.0
         var seen: Set<[Unicode.Scalar]> = []
         for word in runs(of: nfc(phrase)) {
             let folded = word.map { $0.properties.lowercaseMapping.unicodeScalars.first ?? $0 }
-            total += seen.insert(folded).inserted ? bits(ofRun: word) : 1
+            let isNew = seen.insert(folded).inserted || word.count == 1
+            total += isNew ? bits(ofRun: word) : 1
         }
         return total
     }
