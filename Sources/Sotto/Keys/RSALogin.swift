@@ -62,10 +62,11 @@ public final class RSALoginKey: Sendable {
 
     /// Reads `PRIVATE KEY` (PKCS #8, RFC 5958 §2).
     public convenience init(pem: [UInt8]) throws(RSAKeyError) {
-        guard let (label, der) = PEM.decode(pem) else { throw .form }
-        guard label != Self.encryptedLabel else { throw .encrypted }
-        guard label == Self.label else { throw .form }
-        try self.init(pkcs8: der)
+        guard var text = PEM.decode(pem) else { throw .form }
+        defer { wipe(&text.bytes) }
+        guard text.label != Self.encryptedLabel else { throw .encrypted }
+        guard text.label == Self.label else { throw .form }
+        try self.init(pkcs8: text.bytes)
     }
 
     /// Reads `ENCRYPTED PRIVATE KEY` (RFC 5958 §3) with PBES2 (RFC 8018 §6.2).
