@@ -18,7 +18,8 @@ package struct FuzzTarget: Sendable {
     /// Every target. Each has a file here and a folder in `Fuzz/corpus`.
     package static let all = [
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
-        ageFile, armor, signedStream, sealed, padding, bundle,
+        ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
+        senderKey, messageFlow,
     ]
 
     /// The identity that the inputs are for: the words of sixteen zero bytes, known to everybody.

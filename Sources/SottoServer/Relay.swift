@@ -193,10 +193,11 @@ public final class Relay: Sendable {
         let deadline = Monotonic.seconds() + 2
         while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
         registry.forEach { $0.abort() }
+        // Nothing that the loops still had in hand, a sweep for instance, meets a store that is closed.
+        try? group.syncShutdownGracefully()
         services.writer.finish()
         services.reader.sync {}
         do throws(StateError) { try services.store.close() } catch { throw .store(error) }
-        try? group.syncShutdownGracefully()
     }
 
     /// A connection needs a descriptor; the soft limit is often 1024.

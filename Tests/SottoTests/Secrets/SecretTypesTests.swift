@@ -7,7 +7,9 @@ struct SecretTypesTests {
     static let types: [Any.Type] = [
         Identity.self, Mnemonic.self, SigningKey.self, AgeX25519Identity.self,
         AgeHybridIdentity.self, AgeIdentity.self, Passphrase.self, AgeAccess.self,
-        SignedStreamWriter.self, AgeFileReader.self,
+        SignedStreamWriter.self, AgeFileReader.self, ShainyChat.self, PhraseKey.self,
+        RSALoginKey.self, SenderKeyChain.self, ReceivedSenderKeyChain.self,
+        SenderKeyDistribution.self,
     ]
 
     @Test func noSecretTypeIsCodableOrPrintsItself() {

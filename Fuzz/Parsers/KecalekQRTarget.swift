@@ -1,0 +1,9 @@
+import Sotto
+
+extension FuzzTarget {
+    /// The payload of Kecalek's QR code, which is written as it was read.
+    static let kecalekQR = FuzzTarget("kecalek-qr") { bytes in
+        guard let code = try? KecalekQR(payload: bytes) else { return }
+        precondition(code.payload == bytes)
+    }
+}

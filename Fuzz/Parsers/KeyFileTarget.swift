@@ -1,0 +1,15 @@
+import Sotto
+
+extension FuzzTarget {
+    /// A key file: ECP1, an RSA key in PEM, and PBES2's DER. No password is tried, which would take its time.
+    static let keyFile = FuzzTarget("key-file") { bytes in
+        if let file = try? ECP1File(bytes) { precondition(file.bytes == bytes) }
+        if let sealed = try? PBES2(der: bytes) {
+            precondition((try? PBES2(der: sealed.der)) == sealed)
+        }
+        if let key = try? RSALoginKey(pem: bytes) {
+            precondition((try? RSALoginKey(pem: Array(key.pem().utf8)))?.pem() == key.pem())
+        }
+        _ = RSALoginKey.isEncrypted(pem: bytes)
+    }
+}

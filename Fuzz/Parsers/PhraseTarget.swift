@@ -1,0 +1,16 @@
+import Sotto
+
+extension FuzzTarget {
+    /// A text of phrase/v2, and the bytes as a plaintext and as a phrase to be normalised and judged.
+    static let phrase = FuzzTarget("phrase") { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        _ = try? phraseKey.open(text)
+        precondition((try? phraseKey.open(phraseKey.seal(bytes))) == bytes)
+        let normal = nfc(text)
+        precondition(isNFC(normal) && normal == text)
+        precondition(PhraseStrength.bits(of: text) >= 0)
+    }
+
+    private static let phraseKey = PhraseKey(
+        root: SecretBytes(copying: [UInt8](repeating: 0, count: 32)))
+}

@@ -1,0 +1,80 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Why a key file is not opened.
+public enum ECP1Error: Error, Sendable, Equatable {
+    /// Not a file of this kind: it does not begin with `ECP`, or is too short to be one.
+    case form
+    /// A later version than 1.
+    case version
+    /// More than ``ECP1File/limit`` bytes.
+    case tooLong(limit: Int)
+    /// A wrong password or a damaged file; nothing can tell which.
+    case authentication
+}
+
+/// A key file of Kecalek, a secret under a password:
+///
+///     "ECP1" ‖ salt(16) ‖ nonce(12) ‖ AES-256-GCM(key, nonce, secret) ‖ tag(16), no associated data
+///     key = PBKDF2-HMAC-SHA256(password as typed, salt, 600000, 32)
+///
+/// PBKDF2 is cheap to attack with graphics cards, and the file has no parameters that could be raised: for exchange
+/// alone. An age file under a passphrase (``AgeFile``) is the better place for a secret.
+public struct ECP1File: Sendable, Equatable {
+    /// Rounds of PBKDF2.
+    public static let rounds = 600_000
+    /// The longest file, 1 MiB.
+    public static let limit = 1 << 20
+    static let magic = Array("ECP1".utf8)
+    private static let saltSize = 16
+
+    /// The file.
+    public let bytes: [UInt8]
+
+    /// Reads a file's form, which proves nothing yet.
+    public init(_ bytes: [UInt8]) throws(ECP1Error) {
+        guard bytes.starts(with: Self.magic.dropLast()), bytes.count > 3,
+            (0x30...0x39).contains(bytes[3])
+        else { throw .form }
+        guard bytes[3] == Self.magic[3] else { throw .version }
+        guard bytes.count >= Self.magic.count + Self.saltSize + AESGCM.overhead else { throw .form }
+        guard bytes.count <= Self.limit else { throw .tooLong(limit: Self.limit) }
+        self.bytes = bytes
+    }
+
+    /// A new file with `secret` under `password`. Throws ``ECP1Error/tooLong(limit:)``.
+    public init(
+        sealing secret: borrowing SecretBytes, password: borrowing SecretBytes
+    ) throws(ECP1Error) {
+        try self.init(
+            sealing: secret, password: password, salt: randomBytes(Self.saltSize),
+            nonce: randomBytes(AESGCM.nonceSize))
+    }
+
+    init(
+        sealing secret: borrowing SecretBytes, password: borrowing SecretBytes, salt: [UInt8],
+        nonce: [UInt8]
+    ) throws(ECP1Error) {
+        guard
+            secret.count <= Self.limit - Self.magic.count - Self.saltSize - AESGCM.overhead
+        else { throw .tooLong(limit: Self.limit) }
+        let key = pbkdf2SHA256(password: password, salt: salt, rounds: Self.rounds)
+        bytes =
+            Self.magic + salt
+            + secret.withBytes { AESGCM.seal($0, nonce: nonce, key: key.symmetricKey()) }
+    }
+
+    /// The secret. Throws ``ECP1Error/authentication``.
+    public func open(password: borrowing SecretBytes) throws(ECP1Error) -> SecretBytes {
+        let body = Self.magic.count + Self.saltSize
+        let key = pbkdf2SHA256(
+            password: password, salt: Array(bytes[Self.magic.count..<body]), rounds: Self.rounds)
+        guard let secret = AESGCM.openSecret(Array(bytes[body...]), key: key.symmetricKey()) else {
+            throw .authentication
+        }
+        return secret
+    }
+}

@@ -1,0 +1,162 @@
+import Crypto
+import CryptoExtras
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Why an RSA key is not read, or does not answer.
+public enum RSAKeyError: Error, Sendable, Equatable {
+    /// Not a PKCS #8 key of RSA in PEM.
+    case form
+    /// The key is under a password, and none was given.
+    case encrypted
+    /// The key is not under a password, and one was given.
+    case notEncrypted
+    /// Encrypted otherwise than by PBES2 with PBKDF2-HMAC-SHA256 and AES-256-CBC.
+    case scheme
+    /// More rounds of PBKDF2 than are read.
+    case rounds(limit: Int)
+    /// A wrong password or a damaged key; nothing can tell which.
+    case password
+    /// Not 2048 to 4096 bits.
+    case size(bits: Int)
+    /// The challenge is not 32 bytes long.
+    case challenge
+}
+
+/// The RSA key with which Kecalek's clients log in; it does nothing else.
+///
+/// What it signs is a label and exactly 32 bytes, so that a server gets no signature of anything else from it.
+public final class RSALoginKey: Sendable {
+    /// The lengths in bits of keys that are read.
+    public static let sizes = 2048...4096
+    /// The length of a challenge in bytes.
+    public static let challengeSize = 32
+
+    /// The length of a new key.
+    public enum Size: Int, Sendable, CaseIterable {
+        case bits2048 = 2048
+        case bits3072 = 3072
+        case bits4096 = 4096
+    }
+
+    private let key: _RSA.Signing.PrivateKey
+
+    /// A new key, which takes up to some seconds.
+    public init(size: Size = .bits3072) {
+        do {
+            key = try _RSA.Signing.PrivateKey(
+                keySize: _RSA.Signing.KeySize(bitCount: size.rawValue))
+        } catch {
+            preconditionFailure("RSA makes no key")
+        }
+    }
+
+    /// Whether PEM text says of itself that it is a key under a password.
+    public static func isEncrypted(pem: [UInt8]) -> Bool {
+        PEM.decode(pem)?.label == encryptedLabel
+    }
+
+    /// Reads `PRIVATE KEY` (PKCS #8, RFC 5958 §2).
+    public convenience init(pem: [UInt8]) throws(RSAKeyError) {
+        guard var text = PEM.decode(pem) else { throw .form }
+        defer { wipe(&text.bytes) }
+        guard text.label != Self.encryptedLabel else { throw .encrypted }
+        guard text.label == Self.label else { throw .form }
+        try self.init(pkcs8: text.bytes)
+    }
+
+    /// Reads `ENCRYPTED PRIVATE KEY` (RFC 5958 §3) with PBES2 (RFC 8018 §6.2).
+    public convenience init(
+        encryptedPEM pem: [UInt8], password: borrowing SecretBytes
+    ) throws(RSAKeyError) {
+        guard let (label, der) = PEM.decode(pem) else { throw .form }
+        guard label != Self.label else { throw .notEncrypted }
+        guard label == Self.encryptedLabel else { throw .form }
+        guard var plaintext = try PBES2(der: der).open(password: password) else {
+            throw .password
+        }
+        defer { wipe(&plaintext) }
+        do throws(RSAKeyError) {
+            try self.init(pkcs8: plaintext)
+        } catch .form {
+            // One wrong password in 256 leaves a padding that looks right.
+            throw .password
+        }
+    }
+
+    private init(pkcs8 der: [UInt8]) throws(RSAKeyError) {
+        guard Self.isPKCS8(der),
+            let key = try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: der)
+        else { throw .form }
+        guard Self.sizes.contains(key.keySizeInBits), key.keySizeInBits.isMultiple(of: 8) else {
+            throw .size(bits: key.keySizeInBits)
+        }
+        self.key = key
+    }
+
+    private static let label = "PRIVATE KEY"
+    private static let encryptedLabel = "ENCRYPTED PRIVATE KEY"
+    private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1]
+
+    /// Whether the DER is a PKCS #8 key of RSA and nothing more.
+    private static func isPKCS8(_ der: [UInt8]) -> Bool {
+        var outer = DERReader(der[...])
+        guard var info = outer.sequence(), outer.isAtEnd, info.integer() == 0,
+            var algorithm = info.sequence(), algorithm.takes(rsaEncryption),
+            algorithm.takesNull(), algorithm.isAtEnd, info.content(.octetString) != nil
+        else { return false }
+        return info.isAtEnd
+    }
+
+    // MARK: Writing
+
+    /// The key as `PRIVATE KEY`, without a password.
+    public func pem() -> String { PEM.encode(Self.label, Array(key.pkcs8DERRepresentation)) }
+
+    /// The key as `ENCRYPTED PRIVATE KEY` under a password.
+    public func pem(password: borrowing SecretBytes) -> String {
+        var der = Array(key.pkcs8DERRepresentation)
+        defer { wipe(&der) }
+        return PEM.encode(Self.encryptedLabel, PBES2(sealing: der, password: password).der)
+    }
+
+    /// The public key as `PUBLIC KEY` (RFC 5280 §4.1.2.7).
+    public func publicPEM() -> String {
+        PEM.encode("PUBLIC KEY", Array(key.publicKey.derRepresentation))
+    }
+
+    /// The key's length.
+    public var bits: Int { key.keySizeInBits }
+
+    // MARK: The login
+
+    /// `"ratchet/login/v1\0" ‖ challenge`.
+    static func signed(_ challenge: [UInt8]) -> [UInt8] {
+        Array("ratchet/login/v1\0".utf8) + challenge
+    }
+
+    /// The answer to a challenge of 32 bytes: RSASSA-PSS (RFC 8017 §8.1) with SHA-256, MGF1-SHA-256 and a salt of 32
+    /// bytes, as long as the key. Throws ``RSAKeyError/challenge``.
+    public func answer(to challenge: [UInt8]) throws(RSAKeyError) -> [UInt8] {
+        guard challenge.count == Self.challengeSize else { throw .challenge }
+        do {
+            return Array(
+                try key.signature(for: SHA256.hash(data: Self.signed(challenge)), padding: .PSS)
+                    .rawRepresentation)
+        } catch {
+            preconditionFailure("RSA does not sign")
+        }
+    }
+
+    /// Whether `answer` is the key's to `challenge`.
+    public func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
+        challenge.count == Self.challengeSize
+            && key.publicKey.isValidSignature(
+                _RSA.Signing.RSASignature(rawRepresentation: answer),
+                for: SHA256.hash(data: Self.signed(challenge)), padding: .PSS)
+    }
+}

@@ -1,0 +1,66 @@
+/// The form in which chains of a group are kept: version ‖ fields in their order, integers big-endian.
+///
+/// It holds keys; who gets the bytes seals them before they reach a disk, and wipes them.
+private let version: UInt8 = 1
+
+extension SenderKeyChain {
+    /// The chain's bytes; the caller wipes them.
+    public func encoded() -> [UInt8] {
+        var out = [version] + chainID + iteration.bigEndianBytes
+        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        signingKey.withSeed { out += $0 }
+        return out + Array(groupID.utf8)
+    }
+
+    /// Reads what ``encoded()`` made; `nil` for anything else.
+    public init?(encoded bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        guard reader.byte() == version, let chainID = reader.bytes(32),
+            let iteration = reader.integer(UInt32.self), let key = reader.bytes(32),
+            let seed = reader.bytes(32),
+            let group = String(validating: reader.remaining, as: UTF8.self), !group.isEmpty
+        else { return nil }
+        self.init(
+            groupID: group, chainID: Array(chainID),
+            signingKey: SigningKey(seed: SecretBytes(copying: seed)),
+            key: ChainKey(secret: RatchetSecret(key)), iteration: iteration)
+    }
+}
+
+extension ReceivedSenderKeyChain {
+    /// The chain's bytes; the caller wipes them.
+    public func encoded() -> [UInt8] {
+        var out = [version] + chainID + iteration.bigEndianBytes
+        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        out += signingKey + UInt16(skipped.count).bigEndianBytes
+        for skipped in skipped {
+            out += skipped.iteration.bigEndianBytes
+            skipped.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        }
+        return out + Array(groupID.utf8)
+    }
+
+    /// Reads what ``encoded()`` made; `nil` for anything else.
+    public init?(encoded bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        guard reader.byte() == version, let chainID = reader.bytes(32),
+            let iteration = reader.integer(UInt32.self), let key = reader.bytes(32),
+            let signingKey = reader.bytes(32), let count = reader.integer(UInt16.self),
+            count <= Session.maximumStored
+        else { return nil }
+        var skipped: [SkippedKey] = []
+        for _ in 0..<count {
+            guard let number = reader.integer(UInt32.self), let key = reader.bytes(32) else {
+                return nil
+            }
+            skipped.append(
+                SkippedKey(iteration: number, key: MessageKey(secret: RatchetSecret(key))))
+        }
+        guard let group = String(validating: reader.remaining, as: UTF8.self), !group.isEmpty else {
+            return nil
+        }
+        self.init(
+            groupID: group, chainID: Array(chainID), signingKey: Array(signingKey),
+            key: ChainKey(secret: RatchetSecret(key)), iteration: iteration, skipped: skipped)
+    }
+}

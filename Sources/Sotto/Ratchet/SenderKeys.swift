@@ -1,0 +1,301 @@
+/// Why a chain of a group refuses a message or a distribution. The chain stays as it was.
+public enum SenderKeyError: Error, Sendable, Equatable {
+    /// Not of the form of a message or of a distribution.
+    case payload
+    /// The message is of another chain.
+    case chain
+    /// The chain's id is not the hash of its first key.
+    case chainID
+    /// The signature is missing or wrong: another member's, or changed.
+    case signature
+    /// Signed, but not encrypted as it should be.
+    case authentication
+    /// The message's key was used or dropped, or is from before we joined.
+    case noKey
+    /// The message would skip more than ``Session/maximumSkip`` others.
+    case tooManySkipped
+    /// A counter at its end, 2³¹ − 1.
+    case counterOverflow
+    /// The message is longer than an envelope may carry.
+    case tooLong(limit: Int)
+}
+
+/// A message to a group, encrypted once for all members.
+public struct SenderKeyMessage: Sendable, Equatable {
+    /// Which chain it is of, 32 bytes.
+    public let chainID: [UInt8]
+    /// Its number in the chain, from 0.
+    public let iteration: UInt32
+    /// nonce (12) ‖ ciphertext ‖ tag (16), AES-256-GCM.
+    let combined: [UInt8]
+    /// The chain's Ed25519 signature, 64 bytes.
+    let signature: [UInt8]
+
+    /// The object: `{"chainId","iteration","ciphertext","signature"}`.
+    public var payload: JSONObject {
+        [
+            "chainId": .string(hex(chainID)), "iteration": .integer(Int64(iteration)),
+            "ciphertext": .string(Base64.standard.encode(combined)),
+            "signature": .string(Base64.standard.encode(signature)),
+        ]
+    }
+
+    init(chainID: [UInt8], iteration: UInt32, combined: [UInt8], signature: [UInt8]) {
+        self.chainID = chainID
+        self.iteration = iteration
+        self.combined = combined
+        self.signature = signature
+    }
+
+    /// Reads the object; there is no message without a signature. Throws ``SenderKeyError/payload`` or
+    /// ``SenderKeyError/signature``.
+    public init(payload: JSONObject) throws(SenderKeyError) {
+        guard let chainID = payload["chainId"]?.string.flatMap({ bytes(hex: $0) }),
+            chainID.count == 32, let iteration = payload.iteration,
+            let combined = payload["ciphertext"]?.string.flatMap({ Base64.standard.decode($0) }),
+            combined.count >= AESGCM.overhead
+        else { throw .payload }
+        guard
+            let signature = payload["signature"]?.string.flatMap({ Base64.standard.decode($0) }),
+            signature.count == 64
+        else { throw .signature }
+        self.init(
+            chainID: chainID, iteration: iteration, combined: combined, signature: signature)
+    }
+
+    /// `chain id ‖ u32be(iteration)`: 36 bytes, which the tag covers.
+    static func authenticatedData(_ chainID: [UInt8], _ iteration: UInt32) -> [UInt8] {
+        chainID + iteration.bigEndianBytes
+    }
+
+    /// What the signature covers: `"ratchet/sender/v1\0" ‖ chain id ‖ u32be(iteration) ‖ combined`.
+    static func signed(_ chainID: [UInt8], _ iteration: UInt32, _ combined: [UInt8]) -> [UInt8] {
+        Array("ratchet/sender/v1\0".utf8) + authenticatedData(chainID, iteration) + combined
+    }
+}
+
+/// What a member gives each other member, over their session with them, to be read: the chain from here on.
+///
+/// It has a key. Who joins later gets the chain as it is then, and cannot read what was before; when somebody leaves,
+/// every member begins a new chain.
+public struct SenderKeyDistribution: Sendable {
+    /// The group.
+    public let groupID: String
+    /// Names the chain: SHA-256 of its first key, 32 bytes.
+    public let chainID: [UInt8]
+    /// The number of the first message that can be read.
+    public let iteration: UInt32
+    let chainKey: RatchetSecret
+    /// The chain's Ed25519 key, 32 bytes.
+    public let signingKey: [UInt8]
+
+    /// The object: `{"type":"sender_key","groupId","chainId","iteration","chainKey","signingKey"}`. It has a key.
+    public func object() -> JSONObject {
+        var key = chainKey.copyBytes()
+        defer { wipe(&key) }
+        return [
+            "type": .string("sender_key"), "groupId": .string(groupID),
+            "chainId": .string(hex(chainID)), "iteration": .integer(Int64(iteration)),
+            "chainKey": .string(Base64.standard.encode(key)),
+            "signingKey": .string(Base64.standard.encode(signingKey)),
+        ]
+    }
+
+    init(
+        groupID: String, chainID: [UInt8], iteration: UInt32, chainKey: RatchetSecret,
+        signingKey: [UInt8]
+    ) {
+        self.groupID = groupID
+        self.chainID = chainID
+        self.iteration = iteration
+        self.chainKey = chainKey
+        self.signingKey = signingKey
+    }
+
+    /// Reads the object. Throws ``SenderKeyError/payload``, or ``SenderKeyError/chainID`` where it has the first
+    /// key and that is not the chain's.
+    public init(_ object: JSONObject) throws(SenderKeyError) {
+        guard object["type"]?.string == "sender_key", let group = object["groupId"]?.string,
+            !group.isEmpty, let chainID = object["chainId"]?.string.flatMap({ bytes(hex: $0) }),
+            chainID.count == 32, let iteration = object.iteration,
+            let signingKey = object["signingKey"]?.string.flatMap({ Base64.standard.decode($0) }),
+            isEd25519Key(signingKey),
+            var key = object["chainKey"]?.string.flatMap({ Base64.standard.decode($0) })
+        else { throw .payload }
+        defer { wipe(&key) }
+        guard key.count == 32 else { throw .payload }
+        guard iteration > 0 || constantTimeEqual(sha256(key), chainID) else { throw .chainID }
+        self.init(
+            groupID: group, chainID: chainID, iteration: iteration, chainKey: RatchetSecret(key),
+            signingKey: signingKey)
+    }
+}
+
+/// Our own chain in a group: a value, which its keeper stores after each message.
+public struct SenderKeyChain: Sendable {
+    /// The longest text, in bytes.
+    public static let limit = MessageContent.limit
+
+    /// The group.
+    public let groupID: String
+    /// Names the chain: SHA-256 of its first key, 32 bytes.
+    public let chainID: [UInt8]
+    let signingKey: SigningKey
+    private(set) var key: ChainKey
+    /// The number of the next message.
+    public private(set) var iteration: UInt32
+
+    /// A new chain for a group, which has a name.
+    public init(groupID: String) {
+        self.init(
+            groupID: groupID, senderKey: RatchetSecret(randomBytes(32)),
+            signingKey: SigningKey(seed: SecretBytes(randomCount: 32)))
+    }
+
+    init(groupID: String, senderKey: RatchetSecret, signingKey: SigningKey) {
+        self.init(
+            groupID: groupID, chainID: sha256(senderKey.copyBytes()), signingKey: signingKey,
+            key: ChainKey(secret: senderKey), iteration: 0)
+    }
+
+    init(
+        groupID: String, chainID: [UInt8], signingKey: SigningKey, key: ChainKey, iteration: UInt32
+    ) {
+        precondition(!groupID.isEmpty)
+        self.groupID = groupID
+        self.chainID = chainID
+        self.signingKey = signingKey
+        self.key = key
+        self.iteration = iteration
+    }
+
+    /// What to give a member, over the session with them, before the next message.
+    public var distribution: SenderKeyDistribution {
+        SenderKeyDistribution(
+            groupID: groupID, chainID: chainID, iteration: iteration, chainKey: key.secret,
+            signingKey: signingKey.publicKey)
+    }
+
+    /// Pads and encrypts a text under the next message key. Make the chain durable before the result leaves: no key
+    /// may be used twice.
+    ///
+    /// Throws ``SenderKeyError/tooLong(limit:)`` or ``SenderKeyError/counterOverflow``.
+    public mutating func seal(_ plaintext: [UInt8]) throws(SenderKeyError) -> SenderKeyMessage {
+        guard plaintext.count <= Self.limit, let frame = try? Padding.frame(plaintext) else {
+            throw .tooLong(limit: Self.limit)
+        }
+        return try seal(frame: frame, nonce: randomBytes(AESGCM.nonceSize))
+    }
+
+    mutating func seal(
+        frame: [UInt8], nonce: [UInt8]
+    ) throws(SenderKeyError) -> SenderKeyMessage {
+        guard iteration <= Session.maximumCounter else { throw .counterOverflow }
+        let combined = AESGCM.seal(
+            frame, authenticating: SenderKeyMessage.authenticatedData(chainID, iteration),
+            nonce: nonce, key: key.messageKey.secret.symmetricKey)
+        let message = SenderKeyMessage(
+            chainID: chainID, iteration: iteration, combined: combined,
+            signature: signingKey.sign(SenderKeyMessage.signed(chainID, iteration, combined)))
+        key = key.next
+        iteration += 1
+        return message
+    }
+}
+
+/// Another member's chain: a value, worked on as a copy that is kept only if the message was authentic.
+public struct ReceivedSenderKeyChain: Sendable {
+    struct SkippedKey: Sendable {
+        let iteration: UInt32
+        let key: MessageKey
+    }
+
+    /// The group.
+    public let groupID: String
+    /// Names the chain, 32 bytes.
+    public let chainID: [UInt8]
+    /// The chain's Ed25519 key, 32 bytes: every message is signed by it.
+    public let signingKey: [UInt8]
+    private(set) var key: ChainKey
+    /// The number of the next message.
+    public private(set) var iteration: UInt32
+    /// Oldest first, at most ``Session/maximumStored``.
+    private(set) var skipped: [SkippedKey]
+
+    /// The chain that a distribution begins. It is that member's whose session the distribution came over.
+    public init(_ distribution: SenderKeyDistribution) {
+        self.init(
+            groupID: distribution.groupID, chainID: distribution.chainID,
+            signingKey: distribution.signingKey, key: ChainKey(secret: distribution.chainKey),
+            iteration: distribution.iteration, skipped: [])
+    }
+
+    init(
+        groupID: String, chainID: [UInt8], signingKey: [UInt8], key: ChainKey, iteration: UInt32,
+        skipped: [SkippedKey]
+    ) {
+        self.groupID = groupID
+        self.chainID = chainID
+        self.signingKey = signingKey
+        self.key = key
+        self.iteration = iteration
+        self.skipped = skipped
+    }
+
+    /// The text of a message. When it throws, the chain is exactly as it was.
+    ///
+    /// The signature is verified first: without it no key is derived, and nothing is skipped.
+    public mutating func open(_ message: SenderKeyMessage) throws(SenderKeyError) -> [UInt8] {
+        guard message.chainID == chainID else { throw .chain }
+        guard
+            verifySignature(
+                message.signature,
+                of: SenderKeyMessage.signed(chainID, message.iteration, message.combined),
+                by: signingKey)
+        else { throw .signature }
+        var copy = self
+        let key = try copy.messageKey(for: message.iteration)
+        let data = SenderKeyMessage.authenticatedData(chainID, message.iteration)
+        guard
+            let frame = AESGCM.open(
+                message.combined, authenticating: data, key: key.secret.symmetricKey),
+            let plaintext = try? Padding.unframe(frame)
+        else { throw .authentication }
+        self = copy
+        return plaintext
+    }
+
+    /// Takes the key of a message out of the chain.
+    private mutating func messageKey(for number: UInt32) throws(SenderKeyError) -> MessageKey {
+        if let place = skipped.firstIndex(where: { $0.iteration == number }) {
+            return skipped.remove(at: place).key
+        }
+        guard number >= iteration else { throw .noKey }
+        guard number <= Session.maximumCounter else { throw .counterOverflow }
+        guard number - iteration <= Session.maximumSkip else { throw .tooManySkipped }
+        while iteration < number {
+            skipped.append(SkippedKey(iteration: iteration, key: key.messageKey))
+            step()
+        }
+        if skipped.count > Session.maximumStored {
+            skipped.removeFirst(skipped.count - Session.maximumStored)
+        }
+        defer { step() }
+        return key.messageKey
+    }
+
+    private mutating func step() {
+        key = key.next
+        iteration += 1
+    }
+}
+
+extension JSONObject {
+    /// The member `iteration`, a message's number.
+    fileprivate var iteration: UInt32? {
+        guard let number = self["iteration"]?.integer,
+            (0...Int64(Session.maximumCounter)).contains(number)
+        else { return nil }
+        return UInt32(number)
+    }
+}

@@ -1,0 +1,187 @@
+/// Why an object is not one of Message Flow's.
+public enum MessageFlowError: Error, Sendable, Equatable {
+    /// The member of this name is missing or not of its form.
+    case member(String)
+    /// The file is of another version.
+    case version(Int64)
+    /// The payload is not of the ratchet's form.
+    case payload
+}
+
+/// What a message of Message Flow protects: a ratchet message, and beside it what the first ones of a session carry.
+///
+/// In Sotto's own envelopes the opening is inside the payload; ``init(payload:)`` and ``payload`` are for that.
+public struct MessageFlowContent: Sendable, Equatable {
+    /// The ratchet message.
+    public let message: RatchetMessage
+    /// What begins the session.
+    public let opening: Opening?
+
+    /// Content of these parts.
+    public init(message: RatchetMessage, opening: Opening?) {
+        self.message = message
+        self.opening = opening
+    }
+
+    /// The content of an envelope's payload. Throws ``MessageFlowError/payload``.
+    public init(payload: JSONObject) throws(MessageFlowError) {
+        try self.init(payload: payload, preKey: payload["preKey"])
+    }
+
+    /// The payload for an envelope: the ratchet message with `preKey` as a member.
+    public var payload: JSONObject {
+        var payload = message.payload
+        if let opening { payload["preKey"] = .object(opening.object) }
+        return payload
+    }
+
+    /// Reads the file form: `{"v":1,"encryptedPayload","preKey"}`.
+    public init(file: JSONObject) throws(MessageFlowError) {
+        guard let version = file["v"]?.integer else { throw .member("v") }
+        guard version == 1 else { throw .version(version) }
+        try self.init(members: file)
+    }
+
+    /// The file form.
+    public var file: JSONObject { JSONObject([("v", .integer(1))] + members) }
+
+    fileprivate init(members: JSONObject) throws(MessageFlowError) {
+        guard let payload = members["encryptedPayload"]?.object else {
+            throw .member("encryptedPayload")
+        }
+        try self.init(payload: payload, preKey: members["preKey"])
+    }
+
+    fileprivate var members: [(String, JSON?)] {
+        [
+            ("encryptedPayload", .object(message.payload)),
+            ("preKey", (opening?.object).map { .object($0) }),
+        ]
+    }
+
+    private init(payload: JSONObject, preKey: JSON?) throws(MessageFlowError) {
+        do throws(RatchetError) {
+            message = try RatchetMessage(payload: payload)
+            switch preKey {
+            case nil, .null: opening = nil
+            case .object(let object): opening = try Opening(object)
+            default: throw .payload
+            }
+        } catch {
+            throw .payload
+        }
+    }
+}
+
+/// A message as Message Flow's server carries it:
+/// `{"type":"new_message","message":{"id","from","to","encryptedPayload","timestamp"}}`.
+///
+/// Nothing outside `encryptedPayload` is authenticated.
+public struct MessageFlowMessage: Sendable, Equatable {
+    /// The longest id of a message or a user, in bytes.
+    public static let idLimit = 255
+
+    /// The message's id.
+    public let id: String
+    /// The sender's id.
+    public let from: String
+    /// The recipient's id.
+    public let to: String
+    /// What it protects.
+    public let content: MessageFlowContent
+    /// When it was sent; a fraction of a second is not kept.
+    public let time: Timestamp
+
+    /// A message of these parts; each id is 1 to 255 bytes long. Throws ``MessageFlowError/member(_:)``.
+    public init(
+        id: String, from: String, to: String, content: MessageFlowContent, time: Timestamp
+    ) throws(MessageFlowError) {
+        for (name, value) in [("id", id), ("from", from), ("to", to)] {
+            guard (1...Self.idLimit).contains(value.utf8.count) else { throw .member(name) }
+        }
+        self.id = id
+        self.from = from
+        self.to = to
+        self.content = content
+        self.time = time
+    }
+
+    /// The object; over HTTP it has no `type`.
+    public func record(http: Bool = false) -> JSONObject {
+        let message = JSONObject(
+            [("id", .string(id)), ("from", .string(from)), ("to", .string(to))]
+                + content.members + [("timestamp", .string(time.description))])
+        return JSONObject([
+            ("type", http ? nil : .string("new_message")), ("message", .object(message)),
+        ])
+    }
+
+    /// Reads the object, with `type` or without, and also the bare `message`.
+    public init(record: JSONObject) throws(MessageFlowError) {
+        if let type = record["type"], type.string != "new_message" { throw .member("type") }
+        var members = record
+        if let message = record["message"] {
+            guard let object = message.object else { throw .member("message") }
+            members = object
+        } else if record["type"] != nil {
+            throw .member("message")
+        }
+        func text(_ name: String) throws(MessageFlowError) -> String {
+            guard let value = members[name]?.string else { throw .member(name) }
+            return value
+        }
+        guard let time = Timestamp(try text("timestamp")) else { throw .member("timestamp") }
+        try self.init(
+            id: text("id"), from: text("from"), to: text("to"),
+            content: MessageFlowContent(members: members), time: time)
+    }
+
+    /// Whether both are written the same.
+    public static func == (a: MessageFlowMessage, b: MessageFlowMessage) -> Bool {
+        a.record() == b.record()
+    }
+}
+
+/// What tells the server that a message came: `{"type":"ack","messageId","status"}`.
+///
+/// `failed` tells the server that it could not be decrypted, and so answers its questions: leave it out, or say it
+/// for every cause alike.
+public struct MessageFlowAck: Sendable, Equatable {
+    /// What became of the message.
+    public enum Status: String, Sendable, CaseIterable {
+        case delivered
+        case failed
+    }
+
+    /// The message's id.
+    public let messageID: String
+    /// What became of it.
+    public let status: Status
+
+    /// An acknowledgement; the id is 1 to 255 bytes long. Throws ``MessageFlowError/member(_:)``.
+    public init(messageID: String, status: Status) throws(MessageFlowError) {
+        guard (1...MessageFlowMessage.idLimit).contains(messageID.utf8.count) else {
+            throw .member("messageId")
+        }
+        self.messageID = messageID
+        self.status = status
+    }
+
+    /// The object; over HTTP it has no `type`.
+    public func record(http: Bool = false) -> JSONObject {
+        JSONObject([
+            ("type", http ? nil : .string("ack")), ("messageId", .string(messageID)),
+            ("status", .string(status.rawValue)),
+        ])
+    }
+
+    /// Reads the object, with `type` or without.
+    public init(record: JSONObject) throws(MessageFlowError) {
+        if let type = record["type"], type.string != "ack" { throw .member("type") }
+        guard let id = record["messageId"]?.string else { throw .member("messageId") }
+        guard let status = record["status"]?.string.flatMap({ Status(rawValue: $0) }) else {
+            throw .member("status")
+        }
+        try self.init(messageID: id, status: status)
+    }
+}

@@ -1,0 +1,36 @@
+import Sotto
+import TestSupport
+import Testing
+
+struct FileEncryptionTests {
+    @Test(arguments: [0, 1, 15, 16, 17, 24_547, 24_548, 24_549, 65_535, 65_536, 65_537, 10 << 20])
+    func whatIsSealedIsOpenedFromItsChunks(_ size: Int) throws {
+        let key = FileEncryption.newKey()
+        let file = randomBytes(size)
+        let sealed = try FileEncryption.seal(file, key: key)
+        #expect(sealed.count == size + 28)
+        let chunks = FileEncryption.chunks(of: sealed)
+        #expect(chunks.dropLast().allSatisfy { $0.count == 24_576 })
+        #expect((1...24_576).contains(chunks.last!.count))
+        #expect(try FileEncryption.open(Array(chunks.joined()), key: key) == file)
+        #expect(throws: FileEncryptionError.authentication) {
+            try FileEncryption.open(Array(chunks.dropLast().joined()), key: key)
+        }
+        if chunks.count > 2 {
+            let swapped = Array((chunks[1] + chunks[0]) + chunks[2...].joined())
+            #expect(throws: FileEncryptionError.authentication) {
+                try FileEncryption.open(swapped, key: key)
+            }
+        }
+        #expect(throws: FileEncryptionError.authentication) {
+            try FileEncryption.open(sealed, key: FileEncryption.newKey())
+        }
+    }
+
+    @Test func nothingHasNoChunks() {
+        #expect(FileEncryption.chunks(of: []).isEmpty)
+        #expect(throws: FileEncryptionError.authentication) {
+            try FileEncryption.open([], key: FileEncryption.newKey())
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import TestSupport
+import Testing
+
+@testable import Sotto
+
+/// The RSA key of the login, its files, and what it signs.
+struct RSALoginTests {
+    static let key = RSALoginKey(size: .bits2048)
+    static func password(_ text: String) -> SecretBytes { SecretBytes(copying: text.utf8) }
+
+    @Test(arguments: RSALoginKey.Size.allCases)
+    func anAnswerIsToItsChallengeAlone(_ size: RSALoginKey.Size) throws {
+        let key = RSALoginKey(size: size)
+        #expect(key.bits == size.rawValue)
+        let challenge = randomBytes(32)
+        let answer = try key.answer(to: challenge)
+        #expect(answer.count == size.rawValue / 8)
+        #expect(key.isAnswer(answer, to: challenge))
+        #expect(!key.isAnswer(answer, to: challenge.flipping(bit: 3)))
+        #expect(!key.isAnswer(answer.flipping(bit: 100), to: challenge))
+        #expect(!key.isAnswer([], to: challenge))
+        #expect(!Self.key.isAnswer(answer, to: challenge))
+    }
+
+    @Test func r12OnlyThirtyTwoBytesAreSigned() {
+        for count in Array(0..<32) + [33, 64, 190, 256, 1000] {
+            #expect(throws: RSAKeyError.challenge) {
+                try Self.key.answer(to: [UInt8](repeating: 1, count: count))
+            }
+        }
+        #expect(
+            RSALoginKey.signed([UInt8](repeating: 7, count: 32))
+                == Array("ratchet/login/v1\0".utf8) + [UInt8](repeating: 7, count: 32))
+    }
+
+    @Test func aKeyIsWrittenAndRead() throws {
+        let pem = Array(Self.key.pem().utf8)
+        #expect(!RSALoginKey.isEncrypted(pem: pem))
+        let read = try RSALoginKey(pem: pem)
+        #expect(read.pem() == Self.key.pem() && read.publicPEM() == Self.key.publicPEM())
+        #expect(throws: RSAKeyError.notEncrypted) {
+            try RSALoginKey(encryptedPEM: pem, password: Self.password("x"))
+        }
+    }
+
+    @Test func aKeyUnderAPasswordIsWrittenAndRead() throws {
+        let pem = Array(Self.key.pem(password: Self.password("пароль")).utf8)
+        #expect(RSALoginKey.isEncrypted(pem: pem))
+        #expect(throws: RSAKeyError.encrypted) { try RSALoginKey(pem: pem) }
+        let read = try RSALoginKey(encryptedPEM: pem, password: Self.password("пароль"))
+        #expect(read.pem() == Self.key.pem())
+        #expect(throws: RSAKeyError.password) {
+            try RSALoginKey(encryptedPEM: pem, password: Self.password("пароли"))
+        }
+    }
+
+    /// Few rounds, so that many passwords can be tried: some leave a padding that looks right.
+    @Test func everyWrongPasswordAndDamageIsOneError() throws {
+        let der = try #require(PEM.decode(Array(Self.key.pem().utf8))).bytes
+        let sealed = PBES2(sealing: der, password: Self.password("right"), rounds: 1)
+        let pem = Array(PEM.encode("ENCRYPTED PRIVATE KEY", sealed.der).utf8)
+        var rightPaddings = 0
+        for number in 0..<4000 {
+            let wrong = Self.password("wrong \(number)")
+            if sealed.open(password: wrong) != nil { rightPaddings += 1 }
+            #expect(throws: RSAKeyError.password) {
+                try RSALoginKey(encryptedPEM: pem, password: wrong)
+            }
+        }
+        #expect(rightPaddings > 0)
+        let read = try RSALoginKey(encryptedPEM: pem, password: Self.password("right"))
+        #expect(read.pem() == Self.key.pem())
+    }
+
+    @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537])
+    func pbes2HoldsAnything(_ size: Int) throws {
+        let plaintext = randomBytes(size)
+        let sealed = PBES2(sealing: plaintext, password: Self.password("p"), rounds: 3)
+        let read = try PBES2(der: sealed.der)
+        #expect(read == sealed && read.der == sealed.der)
+        #expect(read.open(password: Self.password("p")) == plaintext)
+        for count in stride(from: 0, to: sealed.der.count, by: max(1, sealed.der.count / 300)) {
+            #expect(throws: RSAKeyError.form) { try PBES2(der: Array(sealed.der[..<count])) }
+        }
+        #expect(throws: RSAKeyError.form) { try PBES2(der: sealed.der + [0]) }
+    }
+
+    @Test func roundsHaveALimit() {
+        let limit = PBES2.roundsLimit
+        let sealed = PBES2(sealing: [1], password: Self.password("p"), rounds: 1)
+        // The integer 1 is exchanged for another one of the same length, and for longer ones.
+        for rounds in [0, UInt64(limit) + 1, 1 << 62] {
+            let der = Self.der(of: sealed, rounds: DER.integer(rounds))
+            #expect(throws: RSAKeyError.rounds(limit: limit)) { try PBES2(der: der) }
+        }
+        let negative = Self.der(of: sealed, rounds: [2, 1, 0x80])
+        #expect(throws: RSAKeyError.scheme) { try PBES2(der: negative) }
+    }
+
+    private static func der(of sealed: PBES2, rounds: [UInt8]) -> [UInt8] {
+        func oid(_ bytes: [UInt8]) -> [UInt8] { DER.element(.objectIdentifier, bytes) }
+        let pkcs5: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 5]
+        let hmac = DER.sequence([
+            oid([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 2, 9]), DER.element(.null, []),
+        ])
+        let derivation = DER.sequence([
+            oid(pkcs5 + [12]),
+            DER.sequence([DER.element(.octetString, sealed.salt), rounds, hmac]),
+        ])
+        let encryption = DER.sequence([
+            oid([0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 42]), DER.element(.octetString, sealed.iv),
+        ])
+        return DER.sequence([
+            DER.sequence([oid(pkcs5 + [13]), DER.sequence([derivation, encryption])]),
+            DER.element(.octetString, sealed.ciphertext),
+        ])
+    }
+
+    @Test func whatIsNoKeyIsRefused() {
+        let label = "PRIVATE KEY"
+        let texts = [
+            "", "-----BEGIN PRIVATE KEY-----", PEM.encode(label, []), PEM.encode(label, [0x30, 0]),
+            PEM.encode("RSA PRIVATE KEY", [1]), PEM.encode("CERTIFICATE", [1]),
+            Self.key.pem() + Self.key.pem(), Self.key.publicPEM(),
+            Self.key.pem().replacing("BEGIN PRIVATE", with: "BEGIN PUBLIC"),
+        ]
+        for text in texts {
+            #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: Array(text.utf8)) }
+            #expect(!RSALoginKey.isEncrypted(pem: Array(text.utf8)))
+        }
+    }
+}
+
+/// The same keys in openssl.
+@Suite(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
+struct OpenSSLKeyTests {
+    @Test(arguments: [2048, 3072, 4096])
+    func openSSLsKeysAreRead(_ bits: Int) throws {
+        let pem = try OpenSSL.run([
+            "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(bits)",
+        ])
+        let key = try RSALoginKey(pem: pem)
+        #expect(key.bits == bits)
+        #expect(Array(key.pem().utf8) == pem)
+        let encrypted = try OpenSSL.run(
+            [
+                "pkcs8", "-topk8", "-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA256", "-iter",
+                "1000", "-passout", "pass:correct horse",
+            ], stdin: pem)
+        let read = try RSALoginKey(
+            encryptedPEM: encrypted, password: RSALoginTests.password("correct horse"))
+        #expect(read.pem() == key.pem())
+        #expect(throws: RSAKeyError.password) {
+            try RSALoginKey(encryptedPEM: encrypted, password: RSALoginTests.password("x"))
+        }
+    }
+
+    @Test(arguments: [
+        ["-v2", "aes-128-cbc"], ["-v2", "des3"], ["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA1"],
+        ["-v2", "aes-256-cbc", "-scrypt"],
+    ])
+    func otherSchemesAreRefused(_ scheme: [String]) throws {
+        let encrypted = try OpenSSL.run(
+            ["pkcs8", "-topk8", "-passout", "pass:x"] + scheme,
+            stdin: Array(RSALoginTests.key.pem().utf8))
+        #expect(throws: RSAKeyError.scheme) {
+            try RSALoginKey(encryptedPEM: encrypted, password: RSALoginTests.password("x"))
+        }
+    }
+
+    @Test func ourKeysAreRead() throws {
+        let key = RSALoginTests.key
+        let pem = key.pem(password: RSALoginTests.password("correct horse"))
+        let read = try OpenSSL.run(
+            ["pkcs8", "-passin", "pass:correct horse"], stdin: Array(pem.utf8))
+        #expect(read == Array(key.pem().utf8))
+        let publicKey = try OpenSSL.run(["pkey", "-pubout"], stdin: Array(key.pem().utf8))
+        #expect(publicKey == Array(key.publicPEM().utf8))
+    }
+
+    @Test func keysOfOtherSizesAndKindsAreRefused() throws {
+        for bits in [1024, 1536, 5120] {
+            let pem = try OpenSSL.run([
+                "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(bits)",
+            ])
+            #expect(throws: RSAKeyError.size(bits: bits)) { try RSALoginKey(pem: pem) }
+        }
+        for algorithm in ["ED25519", "X25519"] {
+            let pem = try OpenSSL.run(["genpkey", "-algorithm", algorithm])
+            #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: pem) }
+        }
+        let pss = try OpenSSL.run([
+            "genpkey", "-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048",
+        ])
+        #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: pss) }
+    }
+
+    @Test func r12AnswersArePSSWithASaltOf32Bytes() throws {
+        let directory = try TemporaryDirectory()
+        let challenge = randomBytes(32)
+        let key = RSALoginTests.key
+        let publicKey = try directory.write("public.pem", key.publicPEM().utf8)
+        let secret = try directory.write("private.pem", key.pem().utf8)
+        let answer = try directory.write("answer", try key.answer(to: challenge))
+        let options = [
+            "dgst", "-sha256", "-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_mgf1_md:sha256",
+            "-sigopt", "rsa_pss_saltlen:32",
+        ]
+        let signed = Array("ratchet/login/v1\0".utf8) + challenge
+        _ = try OpenSSL.run(
+            options + ["-verify", publicKey, "-signature", answer], stdin: signed)
+        let theirs = try OpenSSL.run(options + ["-sign", secret, "-binary"], stdin: signed)
+        #expect(key.isAnswer(theirs, to: challenge))
+    }
+}
