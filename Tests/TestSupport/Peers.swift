@@ -50,5 +50,10 @@ package enum Peers {
     /// The base64 of bytes.
     package static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    package struct Failure: Error, CustomStringConvertible { package let description: String }
+    /// What a peer said when it failed.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
 }
