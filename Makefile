@@ -103,4 +103,4 @@ uninstall:
 	    rm -f "$(DESTDIR)$${shell#*:}/$$(basename $$file)"; done; done
 
 clean:
-	rm -rf .build .build-release .build-fuzz
+	rm -rf .build .build-release .build-fuzz .build-peers

@@ -45,7 +45,10 @@ public struct MercurioPublicKey: Sendable, Hashable {
         let bits = modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
         guard Self.sizes.contains(bits) else { throw .size(bits: bits) }
         guard exponent == Self.exponent else { throw .exponent }
-        guard modulus.last.map({ $0 & 1 == 1 }) == true else { throw .encoding }
+        // An even modulus is refused here, so that no later use of the key fails.
+        guard (try? _RSA.Encryption.PublicKey(n: modulus, e: exponent)) != nil else {
+            throw .encoding
+        }
         self.modulus = modulus
     }
 
@@ -102,13 +105,10 @@ public struct MercurioPublicKey: Sendable, Hashable {
         }
     }
 
-    /// Wraps a key: RSAES-OAEP (RFC 8017 §7.1) with SHA-256, MGF1-SHA-256 and an empty label; as many bytes as the modulus.
-    /// `nil` for a modulus that RSA cannot be done with.
+    /// Wraps a key: RSAES-OAEP (RFC 8017 §7.1) with SHA-256, MGF1-SHA-256 and an empty label; as many bytes as the
+    /// modulus. `nil` for a secret that is too long: more than the modulus less 66 bytes.
     func wrap(_ secret: borrowing SecretBytes) -> [UInt8]? {
-        guard let key = try? _RSA.Encryption.PublicKey(n: modulus, e: Self.exponent) else {
-            return nil
-        }
-        return secret.withBytes { bytes in
+        secret.withBytes { bytes in
             (try? key.encrypt(bytes, padding: .PKCS1_OAEP_SHA256)).map { Array($0) }
         }
     }

@@ -13,10 +13,12 @@ public enum Whisper2AttachmentError: Error, Sendable, Equatable {
 /// One tag covers all of the file, so both ways read it twice: from a file that can be rewound, not a pipe. Memory is
 /// bounded, and an opened file's first byte comes after its last has been verified.
 public enum Whisper2Attachment {
-    /// The longest file, in bytes.
-    public static let limit = 100 << 20
     /// How many bytes a blob has more than its file.
     public static let overhead = SecretBoxPasses.nonceSize + Poly1305.tagSize
+    /// The longest blob, in bytes: 100 MiB, which is what the server takes.
+    public static let blobLimit = 100 << 20
+    /// The longest file, in bytes.
+    public static let fileLimit = blobLimit - overhead
 }
 
 /// The second pass's bytes as a source.
@@ -51,7 +53,7 @@ public final class Whisper2AttachmentWriter: ByteSource {
     private var header: ArraySlice<UInt8>
     private var queue = BlockQueue()
 
-    /// Seals a file of at most ``Whisper2Attachment/limit`` bytes under a fresh 32-byte key that is used once.
+    /// Seals a file of at most ``Whisper2Attachment/fileLimit`` bytes under a fresh 32-byte key that is used once.
     ///
     /// Reads the file once; throws ``Whisper2AttachmentError``, or what the source throws.
     public convenience init(_ file: any SeekableSource, key: borrowing SecretBytes) throws {
@@ -60,8 +62,8 @@ public final class Whisper2AttachmentWriter: ByteSource {
 
     init(_ file: any SeekableSource, key: borrowing SecretBytes, nonce: [UInt8]) throws {
         let size = try file.count
-        guard size <= Whisper2Attachment.limit else {
-            throw Whisper2AttachmentError.tooLong(limit: Whisper2Attachment.limit)
+        guard size <= Whisper2Attachment.fileLimit else {
+            throw Whisper2AttachmentError.tooLong(limit: Whisper2Attachment.fileLimit)
         }
         self.nonce = nonce
         count = size + Whisper2Attachment.overhead
@@ -98,9 +100,8 @@ public final class Whisper2AttachmentReader: ByteSource {
     public init(_ blob: any SeekableSource, key: borrowing SecretBytes) throws {
         let size = try blob.count - Whisper2Attachment.overhead
         guard size >= 0 else { throw Whisper2AttachmentError.authentication }
-        guard size <= Whisper2Attachment.limit else {
-            throw Whisper2AttachmentError.tooLong(
-                limit: Whisper2Attachment.limit + Whisper2Attachment.overhead)
+        guard size <= Whisper2Attachment.fileLimit else {
+            throw Whisper2AttachmentError.tooLong(limit: Whisper2Attachment.blobLimit)
         }
         count = size
         var header = [UInt8](repeating: 0, count: Whisper2Attachment.overhead)

@@ -122,14 +122,14 @@ struct Whisper2AttachmentTests {
         }
     }
 
-    @Test func aFileOfMoreThan100MiBIsRefusedUnread() throws {
+    @Test func aBlobOfMoreThan100MiBIsRefusedUnread() throws {
         let key = SecretBytes(randomCount: 32)
-        let file = Zeros(Whisper2Attachment.limit + 1)
-        #expect(throws: Whisper2AttachmentError.tooLong(limit: 100 << 20)) {
+        let file = Zeros(Whisper2Attachment.fileLimit + 1)
+        #expect(throws: Whisper2AttachmentError.tooLong(limit: (100 << 20) - 40)) {
             try Whisper2AttachmentWriter(file, key: key)
         }
-        let blob = Zeros(Whisper2Attachment.limit + 41)
-        #expect(throws: Whisper2AttachmentError.tooLong(limit: (100 << 20) + 40)) {
+        let blob = Zeros(Whisper2Attachment.blobLimit + 1)
+        #expect(throws: Whisper2AttachmentError.tooLong(limit: 100 << 20)) {
             try Whisper2AttachmentReader(blob, key: key)
         }
         #expect(file.wasRead == 0 && blob.wasRead == 0)

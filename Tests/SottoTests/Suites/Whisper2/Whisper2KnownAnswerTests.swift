@@ -1,6 +1,7 @@
-import Sotto
 import TestSupport
 import Testing
+
+@testable import Sotto
 
 /// Tests/Vectors/box.json, made with PyNaCl and pyca/cryptography; its first identity is that of the server's own vectors.
 struct Whisper2KnownAnswerTests {
@@ -108,7 +109,11 @@ struct Whisper2KnownAnswerTests {
         #expect(sha256(plaintext) == known.plaintextSha256.bytes)
         let key = SecretBytes(copying: known.fileKey.bytes)
         let nonce = try #require(Base64.standard.decode(known.fileNonce))
-        let box = nonce + NaClBox.seal(plaintext, nonce: nonce, key: key)
+        let sealed = release {
+            try Whisper2AttachmentWriter(SeekableMemory(plaintext), key: key, nonce: nonce)
+        }
+        #expect(sealed.error == nil)
+        let box = sealed.bytes
         #expect(sha256(box) == known.blobSha256.bytes && box.count == known.blobLength)
         if let blob = known.blob { #expect(blob.bytes == box) }
         let file = release { try Whisper2AttachmentReader(SeekableMemory(box), key: key) }
