@@ -2,9 +2,9 @@ import Crypto
 import CryptoExtras
 
 #if canImport(FoundationEssentials)
-    internal import FoundationEssentials
+    import FoundationEssentials
 #else
-    internal import Foundation
+    import Foundation
 #endif
 
 /// An RSA key that opens Mercurio's messages. It is random, and no words restore it: keep it in a file.

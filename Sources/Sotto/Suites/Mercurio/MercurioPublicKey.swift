@@ -2,9 +2,9 @@ import Crypto
 import CryptoExtras
 
 #if canImport(FoundationEssentials)
-    internal import FoundationEssentials
+    import FoundationEssentials
 #else
-    internal import Foundation
+    import Foundation
 #endif
 
 /// Why something is not a Mercurio RSA key.
