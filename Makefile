@@ -58,7 +58,7 @@ fuzz: deps
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
-	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz .ci/run completions/generate
+	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers .ci/run completions/generate
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
@@ -103,4 +103,4 @@ uninstall:
 	    rm -f "$(DESTDIR)$${shell#*:}/$$(basename $$file)"; done; done
 
 clean:
-	rm -rf .build .build-release .build-fuzz
+	rm -rf .build .build-release .build-fuzz .build-peers

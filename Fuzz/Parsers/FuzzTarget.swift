@@ -19,7 +19,7 @@ package struct FuzzTarget: Sendable {
     package static let all = [
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
-        senderKey, messageFlow,
+        senderKey, messageFlow, whisper2, whisper2URL, whisper2Attachment, mercurio, mercurioKey,
     ]
 
     /// The identity that the inputs are for: the words of sixteen zero bytes, known to everybody.

@@ -1,0 +1,122 @@
+import CSodium
+
+/// Why a box could not be made or opened from a source.
+enum SecretBoxPassError: Error {
+    /// The second pass read other bytes than the first.
+    case changed
+}
+
+/// A NaCl `secretbox` (XSalsa20-Poly1305) over a source of any length, in bounded memory.
+///
+/// Its one tag stands before the ciphertext and covers all of it, so the source is read twice: the first pass makes
+/// the tag, the second gives out what is sealed or opened. libsodium has no streaming secretbox; this is built from
+/// its stream cipher and its one-time authenticator, as `crypto_secretbox` is: the first 32 bytes of the
+/// key stream are Poly1305's key, and the message is encrypted with what follows.
+///
+/// The second pass compares each block's BLAKE2b hash with the first's. So a file that is exchanged between the
+/// passes gives nothing that the tag did not cover.
+final class SecretBoxPasses {
+    static let nonceSize = 24
+    static let blockSize = 64 << 10
+    /// The key stream's bytes that are Poly1305's key, before those for the message.
+    private static let reserved = 32
+
+    /// What the passes do with the source.
+    enum Direction {
+        /// The source is the message.
+        case seal
+        /// The source is the ciphertext.
+        case open
+    }
+
+    private let source: any SeekableSource
+    private let offset: Int
+    private let count: Int
+    private let nonce: [UInt8]
+    private let key: SecretBytes
+    private var digests: [[UInt8]] = []
+    private var index = 0
+    // A block of the message begins 32 bytes into a block of the key stream: with so many before it, the stream's
+    // block counter fits.
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: reserved + blockSize, alignment: 64)
+
+    /// Passes over `count` bytes from `offset` on; `key` has 32 bytes, `nonce` 24.
+    init(
+        _ source: any SeekableSource, from offset: Int, count: Int, nonce: [UInt8],
+        key: borrowing SecretBytes
+    ) {
+        precondition(nonce.count == Self.nonceSize && key.count == 32)
+        self.source = source
+        self.offset = offset
+        self.count = count
+        self.nonce = nonce
+        self.key = key.duplicate()
+        buffer.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit {
+        sodium_memzero(buffer.baseAddress!, buffer.count)
+        buffer.deallocate()
+    }
+
+    /// The first pass: the 16-byte tag over the ciphertext.
+    func tag(_ direction: Direction) throws -> [UInt8] {
+        let authenticator = Poly1305(
+            key: SecretBytes(count: Self.reserved) { out in
+                let out = out.baseAddress!.assumingMemoryBound(to: UInt8.self)
+                _ = key.withPointer {
+                    crypto_stream_xsalsa20(out, UInt64(Self.reserved), nonce, $0)
+                }
+            })
+        digests = []
+        while let block = try load(digests.count) {
+            digests.append(Self.digest(UnsafeRawBufferPointer(block)))
+            if direction == .seal { crypt(block.count, at: digests.count - 1) }
+            authenticator.update(UnsafeRawBufferPointer(block))
+        }
+        return authenticator.tag()
+    }
+
+    /// The second pass: the next block, sealed or opened; `nil` after the last. The bytes stay until the next call.
+    func next() throws -> UnsafeRawBufferPointer? {
+        guard let block = try load(index) else { return nil }
+        guard constantTimeEqual(Self.digest(UnsafeRawBufferPointer(block)), digests[index]) else {
+            throw SecretBoxPassError.changed
+        }
+        crypt(block.count, at: index)
+        index += 1
+        return UnsafeRawBufferPointer(block)
+    }
+
+    /// Reads a block of the source; `nil` after the last.
+    private func load(_ index: Int) throws -> UnsafeMutableRawBufferPointer? {
+        let start = index * Self.blockSize
+        guard start < count else { return nil }
+        let size = min(Self.blockSize, count - start)
+        let block = UnsafeMutableRawBufferPointer(
+            rebasing: buffer[Self.reserved..<(Self.reserved + size)])
+        guard try source.fill(block, at: offset + start) == size else {
+            throw SecretBoxPassError.changed
+        }
+        return block
+    }
+
+    /// Encrypts or decrypts the block in the buffer.
+    private func crypt(_ size: Int, at index: Int) {
+        let bytes = buffer.baseAddress!.assumingMemoryBound(to: UInt8.self)
+        let counter = UInt64(index) * UInt64(Self.blockSize / 64)
+        _ = key.withPointer {
+            crypto_stream_xsalsa20_xor_ic(
+                bytes, bytes, UInt64(Self.reserved + size), nonce, counter, $0)
+        }
+    }
+
+    private static func digest(_ block: UnsafeRawBufferPointer) -> [UInt8] {
+        var hash = [UInt8](repeating: 0, count: 32)
+        crypto_generichash(
+            &hash, hash.count, block.baseAddress!.assumingMemoryBound(to: UInt8.self),
+            UInt64(block.count), nil, 0)
+        return hash
+    }
+}

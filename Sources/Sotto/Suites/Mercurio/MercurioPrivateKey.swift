@@ -1,0 +1,79 @@
+import Crypto
+import CryptoExtras
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An RSA key that opens Mercurio's messages. It is random, and no words restore it: keep it in a file.
+public final class MercurioPrivateKey: @unchecked Sendable {
+    // Sendable: BoringSSL's key is not changed after it was made.
+    private let key: _RSA.Encryption.PrivateKey
+    /// The public half.
+    public let publicKey: MercurioPublicKey
+
+    /// The parameters of RSAES-OAEP that a key was wrapped with.
+    public enum Padding: Sendable, CaseIterable {
+        /// SHA-256 and MGF1-SHA-256: what the documents say, and the only one that is written.
+        case sha256
+        /// SHA-1 and MGF1-SHA-1: what the Flutter client wrote. Only to read, and only on request.
+        case sha1
+    }
+
+    /// A fresh key of ``MercurioPublicKey/sizes`` bits.
+    public convenience init(bits: Int = 3072) throws(MercurioKeyError) {
+        guard MercurioPublicKey.sizes.contains(bits) else { throw .size(bits: bits) }
+        guard let key = try? _RSA.Encryption.PrivateKey(keySize: .init(bitCount: bits)) else {
+            throw .size(bits: bits)
+        }
+        try self.init(key)
+    }
+
+    /// Reads a PEM of PKCS #8 (RFC 5958).
+    public convenience init(pem: String) throws(MercurioKeyError) {
+        guard pem.utf8.count <= 8192, pem.hasPrefix("-----BEGIN PRIVATE KEY-----"),
+            let key = try? _RSA.Encryption.PrivateKey(pemRepresentation: pem)
+        else { throw .encoding }
+        try self.init(key)
+    }
+
+    /// Reads the DER of PKCS #1 (RFC 8017 §A.1.2), which is what an iPhone keeps.
+    public convenience init(pkcs1 der: [UInt8]) throws(MercurioKeyError) {
+        guard der.count <= 4096,
+            let key = try? _RSA.Encryption.PrivateKey(derRepresentation: der),
+            // The reader takes other forms too, and ends where the key does.
+            Array(key.derRepresentation) == der
+        else { throw .encoding }
+        try self.init(key)
+    }
+
+    private init(_ key: _RSA.Encryption.PrivateKey) throws(MercurioKeyError) {
+        guard let parts = try? key.publicKey.getKeyPrimitives() else { throw .encoding }
+        self.key = key
+        publicKey = try MercurioPublicKey(
+            modulus: Array(parts.modulus), exponent: Array(parts.publicExponent))
+    }
+
+    /// The key as a PEM of PKCS #8, all of it secret.
+    public func pem() -> SecretBytes {
+        var text = Array(key.pkcs8PEMRepresentation.utf8)
+        defer { wipe(&text) }
+        if text.last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
+        return SecretBytes(copying: text)
+    }
+
+    /// What was wrapped; `nil` whatever was wrong. Who tells a caller's peer which of the steps refused gives them a
+    /// decryption oracle (Manger, CRYPTO 2001).
+    func unwrap(_ wrapped: [UInt8], padding: Padding) -> SecretBytes? {
+        let padding: _RSA.Encryption.Padding =
+            switch padding {
+            case .sha256: .PKCS1_OAEP_SHA256
+            case .sha1: .PKCS1_OAEP
+            }
+        guard var secret = try? key.decrypt(wrapped, padding: padding) else { return nil }
+        defer { secret.resetBytes(in: secret.startIndex..<secret.endIndex) }
+        return SecretBytes(copying: secret)
+    }
+}

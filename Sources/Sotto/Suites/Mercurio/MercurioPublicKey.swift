@@ -1,0 +1,115 @@
+import Crypto
+import CryptoExtras
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Why something is not a Mercurio RSA key.
+public enum MercurioKeyError: Error, Sendable, Equatable {
+    /// Not of any form that we read.
+    case encoding
+    /// The modulus has another number of bits than ``MercurioPublicKey/sizes``.
+    case size(bits: Int)
+    /// The public exponent is not 65537.
+    case exponent
+}
+
+/// An RSA public key that Mercurio's messages wrap their AES keys with.
+///
+/// The key says nothing of whose it is: whoever serves the directory can exchange it. ``MercurioKeyBundle`` binds
+/// it to a Session ID.
+public struct MercurioPublicKey: Sendable, Hashable {
+    /// The sizes that we read and make, in bits. The apps make 2048.
+    public static let sizes = [2048, 3072]
+
+    /// The modulus, as many bytes as it needs: 256 or 384.
+    public let modulus: [UInt8]
+
+    private static let exponent: [UInt8] = [1, 0, 1]
+
+    /// How the apps write a key's modulus and exponent.
+    public enum Form: Sendable, CaseIterable {
+        /// Base64 of the bytes of a DER INTEGER, with a zero before them.
+        case ios
+        /// Unpadded base64url, as a JSON Web Key has it.
+        case web
+        /// Decimal digits.
+        case flutter
+    }
+
+    /// The key of a modulus without zeros before it, and the exponent's bytes likewise.
+    init(modulus: [UInt8], exponent: [UInt8]) throws(MercurioKeyError) {
+        let bits = modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
+        guard Self.sizes.contains(bits) else { throw .size(bits: bits) }
+        guard exponent == Self.exponent else { throw .exponent }
+        // An even modulus is refused here, so that no later use of the key fails.
+        guard (try? _RSA.Encryption.PublicKey(n: modulus, e: exponent)) != nil else {
+            throw .encoding
+        }
+        self.modulus = modulus
+    }
+
+    /// Reads a modulus and an exponent in one of the apps' three forms.
+    public init(modulus: String, exponent: String) throws(MercurioKeyError) {
+        // The digits of a modulus are also letters of base64, but as such they would be of another length.
+        let isDecimal = modulus.utf8.count > 600 && DecimalInteger.isDecimal(modulus)
+        let decode: (String) -> [UInt8]? =
+            if isDecimal { DecimalInteger.bytes } else { Self.decodeBase64 }
+        guard let n = decode(modulus), let e = decode(exponent) else { throw .encoding }
+        try self.init(modulus: n, exponent: e)
+    }
+
+    /// Base64 of either alphabet, the standard one padded, the other not; at most one zero comes first.
+    private static func decodeBase64(_ text: String) -> [UInt8]? {
+        guard text.utf8.count <= 1024,
+            var bytes = Base64.standard.decode(text) ?? Base64.url.decode(text)
+        else { return nil }
+        if bytes.first == 0 { bytes.removeFirst() }
+        return bytes.first == 0 ? nil : bytes
+    }
+
+    /// Reads a PEM of a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7).
+    public init(pem: String) throws(MercurioKeyError) {
+        guard pem.utf8.count <= 4096, pem.hasPrefix("-----BEGIN PUBLIC KEY-----"),
+            let key = try? _RSA.Encryption.PublicKey(pemRepresentation: pem),
+            let parts = try? key.getKeyPrimitives()
+        else { throw .encoding }
+        try self.init(modulus: Array(parts.modulus), exponent: Array(parts.publicExponent))
+    }
+
+    /// The key as a PEM of a SubjectPublicKeyInfo.
+    public var pem: String { key.pemRepresentation }
+
+    /// The DER of the SubjectPublicKeyInfo.
+    public var der: [UInt8] { Array(key.derRepresentation) }
+
+    /// The modulus and the exponent in one of the apps' forms.
+    public func text(_ form: Form) -> (modulus: String, exponent: String) {
+        switch form {
+        case .ios:
+            // The first bit is set, so a DER INTEGER has a zero before it (X.690 §8.3).
+            (Base64.standard.encode([0] + modulus), Base64.standard.encode(Self.exponent))
+        case .web: (Base64.url.encode(modulus), Base64.url.encode(Self.exponent))
+        case .flutter: (DecimalInteger.text(modulus), DecimalInteger.text(Self.exponent))
+        }
+    }
+
+    private var key: _RSA.Encryption.PublicKey {
+        do {
+            return try _RSA.Encryption.PublicKey(n: modulus, e: Self.exponent)
+        } catch {
+            preconditionFailure("a modulus of \(modulus.count) bytes was checked")
+        }
+    }
+
+    /// Wraps a key: RSAES-OAEP (RFC 8017 §7.1) with SHA-256, MGF1-SHA-256 and an empty label; as many bytes as the
+    /// modulus. `nil` for a secret that is too long: more than the modulus less 66 bytes.
+    func wrap(_ secret: borrowing SecretBytes) -> [UInt8]? {
+        secret.withBytes { bytes in
+            (try? key.encrypt(bytes, padding: .PKCS1_OAEP_SHA256)).map { Array($0) }
+        }
+    }
+}

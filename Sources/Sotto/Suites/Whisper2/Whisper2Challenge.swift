@@ -1,0 +1,31 @@
+/// Why a challenge is not answered.
+public enum Whisper2ChallengeError: Error, Sendable, Equatable {
+    /// It begins as a message's canonical string does. The answer would be a signature under that message.
+    case message
+    /// It does not have ``Whisper2Keys/challengeSize`` bytes.
+    case size(Int)
+}
+
+extension Whisper2Keys {
+    /// The number of bytes in a challenge.
+    public static let challengeSize = 32
+
+    /// The answer to the server's challenge: the 64-byte Ed25519 signature over its SHA-256.
+    ///
+    /// Messages are signed under the same key, in the same way and without a label. So a server that has its
+    /// challenges signed whatever they are has messages signed too; a challenge of 32 bytes is shorter than any canonical
+    /// string.
+    public func answer(challenge: [UInt8]) throws(Whisper2ChallengeError) -> [UInt8] {
+        guard !challenge.starts(with: "v1\n".utf8) else { throw .message }
+        guard challenge.count == Self.challengeSize else { throw .size(challenge.count) }
+        return signing.sign(sha256(challenge))
+    }
+
+    /// Whether `answer` is by `publicKey` (32 bytes) and to this challenge.
+    public static func isAnswer(_ answer: [UInt8], to challenge: [UInt8], by publicKey: [UInt8])
+        -> Bool
+    {
+        challenge.count == challengeSize
+            && verifySignature(answer, of: sha256(challenge), by: publicKey)
+    }
+}
