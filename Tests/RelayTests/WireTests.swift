@@ -72,10 +72,16 @@ import Testing
         (#"{"type":"ping","request_id":7}"#, .badFrame),
         (#"{"type":"ping","request_id":"a b"}"#, .badFrame),
         (#"{"type":"ping","payload":[]}"#, .badFrame),
-        (String(repeating: "[", count: 100_000), .badJSON),
+        (String(repeating: "[", count: 100), .badJSON),
     ])
     func notFrames(_ line: String, _ reason: Reason) {
         #expect(throws: reason) { try Frame(parsing: Array(line.utf8)) }
+    }
+
+    @Test func aFrameOfAHundredThousandLevelsIsNone() {
+        #expect(throws: Reason.badJSON) {
+            try Frame(parsing: [UInt8](repeating: UInt8(ascii: "["), count: 100_000))
+        }
     }
 
     @Test(arguments: [
