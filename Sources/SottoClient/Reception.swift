@@ -66,31 +66,10 @@ extension Reception {
         /// Ids whose handling failed in this run: they are not tried again before the next.
         var failed: Set<String> = []
         var requests = 0
-        var session: Session?
+        var session: MailboxSession?
         /// When a connection that lasts is made anew, so that prekeys are renewed.
         var renewal = 0.0
         private static let renewalSeconds = 6 * 3_600.0
-
-        /// A connection that is logged in and subscribed.
-        struct Session {
-            let link: RelayLink
-            let relay: RelayURL
-            let events: EventQueue<RelayLink.Event>
-            /// What the relay has of our prekeys.
-            var preKeys: PreKeyStatus?
-            /// Pushes that came in the same breath as the answer to a request.
-            var early: [RelayLink.Event] = []
-            var waitingForAcks = 0
-
-            /// The next events, waiting for them if need be.
-            mutating func take(timeout: Double?) -> [RelayLink.Event] {
-                guard early.isEmpty else {
-                    defer { early = [] }
-                    return early
-                }
-                return events.take(timeout: timeout)
-            }
-        }
 
         init(plan: Reception, handling: Handling) {
             self.plan = plan
@@ -120,7 +99,7 @@ extension Reception {
             while !isFull {
                 let before = ending.received + ending.failed
                 do throws(ClientError) {
-                    var opened = try Session.open(
+                    var opened = try MailboxSession.open(
                         plan.relay, identity: plan.identity, group: group, requests: &requests)
                     try opened.subscribe(&requests)
                     session = opened
@@ -136,7 +115,7 @@ extension Reception {
                     sleep(seconds: delay)
                     continue
                 }
-                try replenish()
+                replenish()
                 let end = try drain()
                 finish()
                 guard let end else { break }
@@ -155,7 +134,7 @@ extension Reception {
         mutating func runDead() throws -> Ending {
             let group = RelayLink.makeGroup()
             do throws(ClientError) {
-                session = try Session.open(
+                session = try MailboxSession.open(
                     plan.relay, identity: plan.identity, group: group, requests: &requests)
             } catch {
                 ending.error = error
@@ -193,10 +172,7 @@ extension Reception {
                 var batch: [(id: String, envelope: [UInt8])] = []
                 for delivered in messages {
                     after = delivered.sequence
-                    guard let record = try? JSON.object(parsing: delivered.envelope),
-                        let envelope = try? AddressedEnvelope(record),
-                        envelope.to == plan.identity.id
-                    else {
+                    guard let envelope = ours(delivered) else {
                         ending.error = .notARelay(relay: plan.relay.description)
                         return
                     }
@@ -209,7 +185,7 @@ extension Reception {
 
         /// Publishes prekeys when the relay runs out of them or they are due for renewal. A relay that does not take
         /// them now is asked again another time.
-        private mutating func replenish() throws {
+        private mutating func replenish() {
             guard let store = plan.store, var session else { return }
             let has = session.preKeys
             // Whatever is wrong with prekeys, it must not keep mail from coming.
@@ -261,10 +237,9 @@ extension Reception {
                 for event in events {
                     switch event {
                     case .response(.newMessage(let delivered), _):
-                        guard let record = try? JSON.object(parsing: delivered.envelope),
-                            let envelope = try? AddressedEnvelope(record),
-                            envelope.to == plan.identity.id
-                        else { return .notARelay(relay: plan.relay.description) }
+                        guard let envelope = ours(delivered) else {
+                            return .notARelay(relay: plan.relay.description)
+                        }
                         batch.append((envelope.id, envelope.bytes))
                     case .response(.empty, _): isEmpty = true
                     case .response(.acked, _), .response(.deferred, _):
@@ -279,6 +254,14 @@ extension Reception {
                 if isEmpty, !plan.follow, plan.wait <= 0 { return nil }
             }
             return nil
+        }
+
+        /// What the relay delivered, if it is an envelope for us.
+        private func ours(_ delivered: Delivered) -> AddressedEnvelope? {
+            guard let record = try? JSON.object(parsing: delivered.envelope),
+                let envelope = try? AddressedEnvelope(record), envelope.to == plan.identity.id
+            else { return nil }
+            return envelope
         }
 
         /// Takes pushed envelopes, as many as are still wanted.
@@ -372,50 +355,5 @@ extension Reception {
             session?.link.close()
             session = nil
         }
-    }
-}
-
-extension Reception.Run.Session {
-    /// Connects, logs in and subscribes.
-    fileprivate static func open(
-        _ relay: RelayURL, identity: Identity, group: MultiThreadedEventLoopGroup,
-        requests: inout Int
-    ) throws(ClientError) -> Self {
-        let events = EventQueue<RelayLink.Event>()
-        let link = try RelayLink.open(to: relay, group: group, events: events, timeout: 30)
-        var isOpen = false
-        defer { if !isOpen { link.close() } }
-        var session = Self(link: link, relay: relay, events: events)
-        guard
-            case .challenge(let nonce, let names) = try session.ask(.challenge, &requests)
-        else { throw .notARelay(relay: relay.description) }
-        guard names.contains(where: { $0.lowercased() == relay.name }) else {
-            throw .otherName(relay: relay.description, names: names)
-        }
-        let login = Login(key: identity.signingKey, nonce: nonce, relay: relay.name)
-        switch try session.ask(.login(login), &requests) {
-        case .session(let status): session.preKeys = status
-        case .error: throw .loginRefused(relay: relay.description)
-        default: throw .notARelay(relay: relay.description)
-        }
-        isOpen = true
-        return session
-    }
-
-    /// Has envelopes pushed.
-    fileprivate mutating func subscribe(_ requests: inout Int) throws(ClientError) {
-        guard case .subscribed = try ask(.subscribe, &requests) else {
-            throw .notARelay(relay: relay.description)
-        }
-    }
-
-    /// Asks something and waits for the answer; what comes meanwhile is kept for later.
-    fileprivate mutating func ask(
-        _ request: Request, _ requests: inout Int
-    ) throws(ClientError) -> Response {
-        requests += 1
-        return try link.ask(
-            request, requestID: "\(requests)", of: relay, events: events, others: &early,
-            timeout: 20)
     }
 }

@@ -18,7 +18,7 @@ public struct Correspondent: Sendable {
         return id.description
     }
 
-    /// How far their key is trusted; `isGiven` says whether the card came with the command line, which trusts it.
+    /// How far their key is trusted.
     public var trust: Message.Trust { contact?.trust ?? .unverified }
 
     /// Somebody of these parts.

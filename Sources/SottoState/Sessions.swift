@@ -39,14 +39,6 @@ extension StateTransaction {
 
     // MARK: Sending
 
-    /// How a message to a peer can be sent by the suite `ratchet`.
-    public enum Sending: Sendable, Equatable {
-        /// A session is there.
-        case session
-        /// One begins, with this bundle of theirs.
-        case begins(PreKeyBundle)
-    }
-
     /// Whether there is a session with a peer.
     public func hasSession(with peer: SessionID) throws(StateError) -> Bool {
         try !slots(peer).isEmpty

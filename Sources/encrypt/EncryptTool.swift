@@ -1,5 +1,5 @@
-import ArgumentParser
-import Sotto
+public import ArgumentParser
+public import Sotto
 import SottoContacts
 import SottoTool
 
@@ -72,7 +72,7 @@ struct EncryptTool: Program {
         help: ArgumentHelp(
             "How to protect a message: sealed, or ratchet for a session with forward secrecy. Default: "
                 + "the session if there is one, else sealed.", valueName: "suite"))
-    var suite: MessageSuite?
+    var suite: Suite?
 
     @Option(
         help: ArgumentHelp(
@@ -214,4 +214,4 @@ struct EncryptTool: Program {
     }
 }
 
-extension MessageSuite: ExpressibleByArgument {}
+extension Suite: ExpressibleByArgument {}

@@ -105,9 +105,3 @@ struct Recipients {
         }
     }
 }
-
-/// `--suite` of encrypt.
-enum MessageSuite: String, CaseIterable {
-    case sealed
-    case ratchet
-}

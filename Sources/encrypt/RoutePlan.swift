@@ -27,7 +27,7 @@ struct RoutePlan {
             guard suite == .sealed || person.id != own else {
                 throw Failure(.usage, "a session with oneself is none", hint: "leave out --suite")
             }
-            return suite == .sealed ? .sealed : .ratchet
+            return suite
         }
         if given(person.id) != nil || tool.newSession || tool.requireOneTime { return .ratchet }
         if let suite = person.contact?.suite { return suite }

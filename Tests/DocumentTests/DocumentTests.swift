@@ -19,8 +19,9 @@ struct DocumentTests {
 
     @Test("name nothing outside the repository", arguments: try documents + Repository.pages())
     func names(_ path: String) throws {
-        let text = try Repository.text(path)
-        for word in ["/work/", "../shared", "/home/", " /root/"] {
+        // A label of the ratchet, not a place.
+        let text = try Repository.text(path).replacing("ratchet/root/v1", with: "")
+        for word in ["/work/", "../shared", "/home/", "/root"] {
             #expect(!text.contains(word), "\(word)")
         }
     }

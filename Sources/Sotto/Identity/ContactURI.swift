@@ -35,8 +35,8 @@ public struct ContactURI: Sendable, Hashable {
     /// The text, percent-encoded as RFC 3986 §2 has it.
     public var text: String {
         var text = "sotto:\(id)?x=\(Base64.url.encode(x25519))"
-        if let name { text += "&name=" + Self.percentEncode(name) }
-        if let relay { text += "&relay=" + Self.percentEncode(relay) }
+        if let name { text += "&name=" + PercentEncoding.encode(name) }
+        if let relay { text += "&relay=" + PercentEncoding.encode(relay) }
         return text
     }
 
@@ -53,7 +53,7 @@ public struct ContactURI: Sendable, Hashable {
             let pair = parameter.split(
                 separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(pair[0])
-            guard let value = Self.percentDecode(pair.count > 1 ? pair[1] : "") else {
+            guard let value = PercentEncoding.decode(pair.count > 1 ? pair[1] : "") else {
                 throw .encoding(name)
             }
             guard parameters.updateValue(value, forKey: name) == nil else { throw .duplicate(name) }
@@ -62,39 +62,5 @@ public struct ContactURI: Sendable, Hashable {
             !X25519.isLowOrder(x25519)
         else { throw .x25519 }
         self.init(id: id, x25519: x25519, name: parameters["name"], relay: parameters["relay"])
-    }
-
-    private static func percentEncode(_ text: String) -> String {
-        var out = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                out.unicodeScalars.append(Unicode.Scalar(byte))
-            default: out += "%" + hex([byte]).uppercased()
-            }
-        }
-        return out
-    }
-
-    private static func percentDecode(_ text: Substring) -> String? {
-        let input = Array(text.utf8)
-        var out: [UInt8] = []
-        var index = 0
-        while index < input.count {
-            if input[index] == UInt8(ascii: "%") {
-                guard index + 2 < input.count,
-                    let byte = bytes(
-                        hex: String(decoding: input[(index + 1)...(index + 2)], as: UTF8.self))
-                else { return nil }
-                out += byte
-                index += 3
-            } else {
-                out.append(input[index])
-                index += 1
-            }
-        }
-        return String(validating: out, as: UTF8.self)
     }
 }
