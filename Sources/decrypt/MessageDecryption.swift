@@ -194,7 +194,7 @@ struct MessageDecryption {
         let earlier = try transaction.opened(id: envelope.id, digest: digest)
         if case .same(let record) = earlier {
             guard var message = Message(record: try JSON.object(parsing: record)) else {
-                throw StateError.damaged(path: "the record of an opened message")
+                throw Failure(.ioError, "a record in the state is damaged")
             }
             let contact = try transaction.contact(id: message.from)
             return try judge.judge(&message, contact: contact, hasContacts: false) == .blocked

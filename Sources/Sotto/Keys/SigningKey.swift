@@ -62,15 +62,10 @@ public func x25519PublicKey(fromEd25519 publicKey: [UInt8]) -> [UInt8]? {
 
 /// The X25519 scalar of an Ed25519 seed (RFC 8032 §5.1.5's hash, clamped).
 public func x25519Secret(fromEd25519Seed seed: borrowing SecretBytes) -> SecretBytes {
-    let key = SecretBytes(count: 64) { memory in
-        var publicKey = [UInt8](repeating: 0, count: 32)
-        _ = seed.withPointer {
-            crypto_sign_ed25519_seed_keypair(
-                &publicKey, memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0)
-        }
-    }
+    precondition(seed.count == 32)
     return SecretBytes(count: 32) { memory in
-        _ = key.withPointer {
+        // Of the 64 bytes of a secret key it hashes the first 32, which are the seed.
+        _ = seed.withPointer {
             crypto_sign_ed25519_sk_to_curve25519(
                 memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0)
         }

@@ -1,4 +1,3 @@
-import CSodium
 package import Crypto
 
 #if canImport(FoundationEssentials)
@@ -133,13 +132,9 @@ package struct KeyAgreement: Sendable {
 extension Identity {
     /// The X25519 form of the signing key, for X3DH (RFC 8032 §5.1.5's scalar). Keep it for several sessions.
     package func agreementPair() -> RatchetKeyPair {
-        var scalar = [UInt8](repeating: 0, count: 32)
-        defer { wipe(&scalar) }
-        signingKey.withSeed { seed in
-            // Of the 64 bytes of a secret key it hashes the first 32, which are the seed.
-            _ = crypto_sign_ed25519_sk_to_curve25519(
-                &scalar, seed.baseAddress!.assumingMemoryBound(to: UInt8.self))
+        let secret = signingKey.withSeed { seed in
+            x25519Secret(fromEd25519Seed: SecretBytes(copying: seed))
         }
-        return RatchetKeyPair(secret: RatchetSecret(scalar))
+        return RatchetKeyPair(secret: secret.withBytes { RatchetSecret($0) })
     }
 }
