@@ -18,6 +18,12 @@ public struct Correspondent: Sendable {
         return id.description
     }
 
+    /// Their accounts in other messengers: the contact's, else those on the card.
+    public var profiles: Profiles {
+        guard let contact else { return card?.profiles ?? Profiles() }
+        return contact.profiles.isEmpty ? card?.profiles ?? Profiles() : contact.profiles
+    }
+
     /// How far their key is trusted.
     public var trust: Message.Trust { contact?.trust ?? .unverified }
 

@@ -14,6 +14,8 @@ public struct Contact: Sendable, Equatable {
     public var isBlocked = false
     /// The suite that was asked for; `nil` leaves it to what there is.
     public var suite: Suite?
+    /// Accounts in other messengers that were learned from their own codes, and not from a card.
+    public var learned = Profiles()
     /// Another key that came under this name and was not accepted. Nothing is sent while it is here.
     public var changed: Card?
     /// When they were added.
@@ -34,14 +36,16 @@ public struct Contact: Sendable, Equatable {
         self.added = added
     }
 
-    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","card","changed"}`.
-    /// A card that came as a URI is a string in it.
+    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","card",
+    /// "changed"}`. A card that came as a URI is a string in it.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
             ("id", .string(id.description)), ("trust", .string(trust.rawValue)),
             ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
-            ("added", .string(added.description)), ("card", card.map(Self.json)),
+            ("added", .string(added.description)),
+            ("profiles", learned.isEmpty ? nil : .object(learned.object)),
+            ("card", card.map(Self.json)),
             ("changed", changed.map(Self.json)),
         ])
     }
@@ -60,6 +64,10 @@ public struct Contact: Sendable, Equatable {
             guard let suite = text.string.flatMap({ Suite(rawValue: $0) }) else { return nil }
             self.suite = suite
         }
+        if let value = record["profiles"] {
+            guard let profiles = value.object.flatMap({ Profiles($0) }) else { return nil }
+            learned = profiles
+        }
         if let value = record["card"] {
             guard let card = Self.card(value), card.id == id else { return nil }
             self.card = card
@@ -68,6 +76,15 @@ public struct Contact: Sendable, Equatable {
             guard let card = Self.card(value) else { return nil }
             changed = card
         }
+    }
+
+    /// Their accounts in other messengers: those on the card, and those that were learned where the card has none.
+    public var profiles: Profiles {
+        let signed = card?.profiles ?? Profiles()
+        return Profiles(
+            kecalek: signed.kecalek ?? learned.kecalek,
+            whisper2: signed.whisper2 ?? learned.whisper2,
+            mercurio: signed.mercurio ?? learned.mercurio)
     }
 
     private static func json(_ card: Card) -> JSON {
@@ -86,6 +103,7 @@ public struct Contact: Sendable, Equatable {
     /// is in it; what vouched for a URI was how it came.
     public func agrees(with card: Card) -> Bool {
         guard card.id == id else { return false }
+        guard profiles.agree(with: card.profiles) else { return false }
         guard let own = self.card else { return true }
         return own.age == card.age
             && (own.hybrid == nil || card.hybrid == nil || own.hybrid == card.hybrid)

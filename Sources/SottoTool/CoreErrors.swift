@@ -16,9 +16,9 @@ extension Failure {
         case let error as RatchetError: self.init(error)
         case let error as PreKeyBundleError: self.init(error)
         case let error as PaddingError: self.init(error)
-        case let error as any ReportableError:
-            self.init(
-                ExitStatus(rawValue: error.status) ?? .bug, error.message, hint: error.hint)
+        case let error as ChatError: self.init(error)
+        case let error as PhraseError: self.init(error)
+        case let error as any ReportableError: self.init(error)
         default: return nil
         }
     }
@@ -53,6 +53,10 @@ extension Failure {
             self.init(
                 .malformed, "the words are in more than one list",
                 hint: "name it: --language " + lists.map(\.rawValue).joined(separator: " or "))
+        case .noWords:
+            self.init(
+                .noKey, "the identity has no words: it came from a key file",
+                hint: "what other messengers derive from words needs an identity that keygen made")
         }
     }
 
@@ -210,6 +214,31 @@ extension Failure {
                 .authentication, "a signature over the prekeys is not by their owner",
                 hint: "do not use them: somebody exchanged them on their way")
         }
+    }
+
+    init(_ error: ChatError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not a chat: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "a chat of version \(version)",
+                hint: "it was made by a newer sotto; this one reads version 1")
+        case .inconsistent: self.init(.malformed, "the chat's id does not belong to its key")
+        }
+    }
+
+    init(_ error: PhraseError) {
+        switch error {
+        case .phrase: self.init(.malformed, "the phrase is not UTF-8 text")
+        case .memory:
+            self.init(.ioError, "there are not 256 MiB of memory for the phrase's key")
+        case .authentication: self.init(SuiteError.refused)
+        }
+    }
+
+    init(_ error: any ReportableError) {
+        self.init(ExitStatus(rawValue: error.status) ?? .bug, error.message, hint: error.hint)
     }
 
     init(_ error: PaddingError) {

@@ -23,10 +23,12 @@ public struct Card: Sendable, Hashable {
     public let hybrid: AgeHybridRecipient?
     /// Where the owner fetches mail, such as `tcp://relay.example.org:7667`.
     public let relay: String?
+    /// The owner's accounts in other messengers.
+    public let profiles: Profiles
     /// The signed record, with members that this version does not know; `nil` for a card from a URI.
     public let record: JSONObject?
 
-    static func signed(by identity: Identity, relay: String?) -> Card {
+    static func signed(by identity: Identity, relay: String?, profiles: Profiles) -> Card {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("contact")),
             ("name", identity.name.isEmpty ? nil : .string(identity.name)),
@@ -34,22 +36,24 @@ public struct Card: Sendable, Hashable {
             ("age", .string(identity.ageKey.recipient.text)),
             ("pq", .string(identity.hybridKey.recipient.text)),
             ("relay", relay.map { .string($0) }),
+            ("profiles", profiles.isEmpty ? nil : .object(profiles.object)),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         return Card(
             id: identity.id, name: identity.name, age: identity.ageKey.recipient,
-            hybrid: identity.hybridKey.recipient, relay: relay, record: record)
+            hybrid: identity.hybridKey.recipient, relay: relay, profiles: profiles, record: record)
     }
 
     private init(
         id: SessionID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, record: JSONObject?
+        relay: String?, profiles: Profiles, record: JSONObject?
     ) {
         self.id = id
         self.name = name
         self.age = age
         self.hybrid = hybrid
         self.relay = relay
+        self.profiles = profiles
         self.record = record
     }
 
@@ -68,16 +72,21 @@ public struct Card: Sendable, Hashable {
         for name in ["name", "relay"] {
             guard record[name] == nil || record[name]?.string != nil else { throw .member(name) }
         }
+        var profiles = Profiles()
+        if let value = record["profiles"] {
+            guard let read = value.object.flatMap({ Profiles($0) }) else { throw .member("profiles") }
+            profiles = read
+        }
         self.init(
             id: id, name: record["name"]?.string ?? "", age: age, hybrid: hybrid,
-            relay: record["relay"]?.string, record: record)
+            relay: record["relay"]?.string, profiles: profiles, record: record)
     }
 
     /// The card that a scanned URI describes.
     public init(uri: ContactURI) {
         self.init(
             id: uri.id, name: uri.name ?? "", age: AgeX25519Recipient(publicKey: uri.x25519),
-            hybrid: nil, relay: uri.relay, record: nil)
+            hybrid: nil, relay: uri.relay, profiles: Profiles(), record: nil)
     }
 
     /// The short form.

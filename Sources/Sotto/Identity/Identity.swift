@@ -18,8 +18,13 @@ public enum IdentityError: Error, Sendable, Equatable {
 public final class Identity: Sendable {
     /// What the owner calls themselves; it proves nothing. May be empty.
     public let name: String
+    /// Empty for an identity that came from a key alone.
     private let words: SecretBytes
     private let wordlist: Wordlist
+    /// The name of the owner's Whisper2 account, which its server gave.
+    public let whisperID: WhisperID?
+    /// The PKCS #8 PEM of the RSA key for Mercurio, which is not in the words; empty where there is none.
+    private let rsa: SecretBytes
     /// The Ed25519 signing key.
     public let signingKey: SigningKey
     /// The classic age identity.
@@ -30,24 +35,46 @@ public final class Identity: Sendable {
     /// The id: `05` and the signing key's public half.
     public var id: SessionID { SessionID(publicKey: signingKey.publicKey) }
 
-    /// The identity of a sentence.
-    public init(mnemonic: Mnemonic, name: String, passphrase: String = "") {
+    /// The identity of a sentence, and what the words do not hold.
+    public init(
+        mnemonic: Mnemonic, name: String, passphrase: String = "", whisperID: WhisperID? = nil,
+        rsaKey: MercurioPrivateKey? = nil
+    ) {
         let seed = mnemonic.seed(passphrase: passphrase)
-        func key(_ info: String) -> SecretBytes {
-            hkdfSHA256(seed, salt: Array("modern/v1".utf8), info: info)
-        }
         self.name = name
+        self.whisperID = whisperID
+        rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
         words = SecretBytes(copying: mnemonic.sentenceText().utf8)
         wordlist = mnemonic.wordlist
-        signingKey = SigningKey(seed: key("sign"))
-        ageKey = AgeX25519Identity(secret: key("age-x25519"))
-        hybridKey = AgeHybridIdentity(seed: key("age-pq"))
+        signingKey = SigningKey(seed: Self.key(seed, "sign"))
+        ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
+        hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
+    }
+
+    /// The identity of a signing key's 32-byte seed, as Kecalek's key files hold one. The age keys come from that
+    /// seed as they come from a sentence's; those of the words that the seed once came from are not restored.
+    public init(
+        seed: borrowing SecretBytes, name: String, whisperID: WhisperID? = nil,
+        rsaKey: MercurioPrivateKey? = nil
+    ) {
+        precondition(seed.count == 32)
+        self.name = name
+        self.whisperID = whisperID
+        rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
+        words = SecretBytes(copying: [])
+        wordlist = .english
+        signingKey = SigningKey(seed: seed.withBytes { SecretBytes(copying: $0) })
+        ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
+        hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
+    }
+
+    private static func key(_ seed: borrowing SecretBytes, _ info: String) -> SecretBytes {
+        hkdfSHA256(seed, salt: Array("modern/v1".utf8), info: info)
     }
 
     /// A key for one purpose of this installation, such as sealing its local state.
     public func derivedKey(info: String) -> SecretBytes {
-        let seed = signingKey.withSeed { SecretBytes(copying: $0) }
-        return hkdfSHA256(seed, info: "sotto/" + info)
+        hkdfSHA256(signingSeed(), info: "sotto/" + info)
     }
 
     // MARK: The identity record
@@ -60,11 +87,18 @@ public final class Identity: Sendable {
         JSONObject([
             ("v", .integer(1)), ("type", .string("identity")),
             ("name", name.isEmpty ? nil : .string(name)), ("id", .string(id.description)),
-            ("words", .string(words.withBytes { String(decoding: $0, as: UTF8.self) })),
-            ("language", .string(wordlist.rawValue)),
+            ("words", Self.text(words)),
+            ("language", hasWords ? .string(wordlist.rawValue) : nil),
             ("sign", .string(signingKey.withSeed { Base64.standard.encode(Array($0)) })),
             ("age", .string(ageKey.text())), ("pq", .string(hybridKey.text())),
+            ("whisper2", whisperID.map { .string($0.description) }),
+            ("rsa", Self.text(rsa)),
         ])
+    }
+
+    private static func text(_ secret: borrowing SecretBytes) -> JSON? {
+        if secret.count == 0 { return nil }
+        return .string(secret.withBytes { String(decoding: $0, as: UTF8.self) })
     }
 
     /// Reads an identity record. The id is checked against the signing key; a record whose words give other
@@ -88,7 +122,14 @@ public final class Identity: Sendable {
             throw .member("language")
         }
         self.wordlist = wordlist
-        words = SecretBytes(copying: try text("words").utf8)
+        words = SecretBytes(copying: record["words"] == nil ? "".utf8 : try text("words").utf8)
+        rsa = SecretBytes(copying: record["rsa"] == nil ? "".utf8 : try text("rsa").utf8)
+        if record["whisper2"] != nil {
+            guard let id = WhisperID(try text("whisper2")) else { throw .member("whisper2") }
+            whisperID = id
+        } else {
+            whisperID = nil
+        }
         signingKey = SigningKey(seed: SecretBytes(copying: seed))
         ageKey = age
         hybridKey = hybrid
@@ -97,21 +138,49 @@ public final class Identity: Sendable {
 
     /// The words that restore the keys. They are read when they are asked for: looking them up in their list
     /// would cost every start of every program a millisecond.
+    ///
+    /// Throws ``MnemonicError/noWords`` for an identity that came from a key alone.
     public func mnemonic() throws(MnemonicError) -> Mnemonic {
-        try Mnemonic(
+        guard hasWords else { throw .noWords }
+        return try Mnemonic(
             parsing: words.withBytes { String(decoding: $0, as: UTF8.self) }, wordlist: wordlist)
     }
 
-    /// Whether the words really give these keys.
+    /// Whether there are words to restore it from.
+    public var hasWords: Bool { words.count > 0 }
+
+    /// The RSA key for Mercurio; `nil` where there is none. Throws ``IdentityError/member(_:)`` for one that is
+    /// damaged; it is read when it is asked for.
+    public func rsaKey() throws(IdentityError) -> MercurioPrivateKey? {
+        guard rsa.count > 0 else { return nil }
+        do {
+            return try MercurioPrivateKey(
+                pem: rsa.withBytes { String(decoding: $0, as: UTF8.self) })
+        } catch {
+            throw .member("rsa")
+        }
+    }
+
+    /// The signing key's seed, 32 bytes: what Kecalek's key files hold.
+    public func signingSeed() -> SecretBytes {
+        signingKey.withSeed { SecretBytes(copying: $0) }
+    }
+
+    /// Whether the words, or the seed where there are none, really give these keys.
     public func isConsistent() -> Bool {
-        guard let mnemonic = try? mnemonic() else { return false }
-        let other = Identity(mnemonic: mnemonic, name: name)
+        let other: Identity
+        if hasWords {
+            guard let mnemonic = try? mnemonic() else { return false }
+            other = Identity(mnemonic: mnemonic, name: name)
+        } else {
+            other = Identity(seed: signingSeed(), name: name)
+        }
         return other.id == id && other.ageKey.recipient == ageKey.recipient
             && other.hybridKey.recipient == hybridKey.recipient
     }
 
-    /// The public card, signed.
-    public func card(relay: String? = nil) -> Card {
-        Card.signed(by: self, relay: relay)
+    /// The public card, signed, with the accounts in other messengers that are asked for.
+    public func card(relay: String? = nil, profiles: Profiles = Profiles()) -> Card {
+        Card.signed(by: self, relay: relay, profiles: profiles)
     }
 }

@@ -8,6 +8,8 @@ public enum MnemonicError: Error, Sendable, Equatable {
     case checksum
     /// The words are in more than one list, and give different keys; name the list.
     case ambiguous([Wordlist])
+    /// There are no words: the identity came from a key alone.
+    case noWords
 }
 
 /// A BIP 39 sentence: the whole of an identity.

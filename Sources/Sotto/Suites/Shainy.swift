@@ -38,6 +38,18 @@ public final class ShainyChat: Sendable {
         isPublic = phrase.withBytes { $0.elementsEqual(Self.globalPhrase.utf8) }
     }
 
+    /// The chat of a key, 32 bytes, that was kept.
+    init(key: consuming SecretBytes) {
+        isPublic = key.withBytes { $0.elementsEqual(sha256(Array(Self.globalPhrase.utf8))) }
+        self.key = key
+    }
+
+    /// The channel whose phrase everybody knows.
+    public static let global = ShainyChat(phrase: SecretBytes(copying: globalPhrase.utf8))
+
+    /// The key, to be kept.
+    func keyBytes() -> [UInt8] { key.withBytes { Array($0) } }
+
     /// The chat's id, 64 hexadecimal digits: **the key itself**, to be treated as such. The public channel's is
     /// ``globalID``.
     public func id() -> String { isPublic ? Self.globalID : key.withBytes { hex($0) } }

@@ -1,0 +1,107 @@
+/// Why a record is not a chat.
+public enum ChatError: Error, Sendable, Equatable {
+    /// A member is missing, or not of its form.
+    case member(String)
+    /// The record is of a later version.
+    case version(Int64)
+    /// The id does not belong to the key.
+    case inconsistent
+}
+
+/// A chat of all who know its phrase, with the keys of both forms: ``PhraseKey`` and, for exchange with that
+/// messenger, ``ShainyChat``.
+public final class Chat: Sendable {
+    /// What the chat is called; may be empty.
+    public let name: String
+    /// The safe form.
+    public let phrase: PhraseKey
+    /// SHAiny's form.
+    public let shainy: ShainyChat
+    /// How hard the phrase was to guess, by ``PhraseStrength``, in whole bits.
+    public let strength: Int
+    private let root: SecretBytes
+
+    /// The chat of a phrase: half a second and 256 MiB. Throws ``PhraseError/phrase`` or ``PhraseError/memory``.
+    public init(phrase: borrowing SecretBytes, name: String) throws(PhraseError) {
+        guard let text = phrase.withBytes({ String(validating: $0, as: UTF8.self) }) else {
+            throw .phrase
+        }
+        strength = Int(PhraseStrength.bits(of: text))
+        root = try PhraseKey.root(of: SecretBytes(copying: nfc(text).utf8))
+        self.phrase = PhraseKey(root: root)
+        shainy = ShainyChat(phrase: phrase)
+        self.name = name
+    }
+
+    /// The record that a chat file holds, all of it secret:
+    /// `{"v":1,"type":"chat","name","id","root","shainy","strength"}`. The phrase itself is not in it.
+    public var record: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("chat")),
+            ("name", name.isEmpty ? nil : .string(name)), ("id", .string(hex(phrase.id))),
+            ("root", .string(root.withBytes { Base64.standard.encode(Array($0)) })),
+            ("shainy", .string(Base64.standard.encode(shainy.keyBytes()))),
+            ("strength", .integer(Int64(strength))),
+        ])
+    }
+
+    /// Reads a chat file's record.
+    public init(record: JSONObject) throws(ChatError) {
+        guard record["type"]?.string == "chat" else { throw .member("type") }
+        guard let version = record["v"]?.integer else { throw .member("v") }
+        guard version == 1 else { throw .version(version) }
+        func secret(_ name: String) throws(ChatError) -> SecretBytes {
+            guard var bytes = record[name]?.string.flatMap({ Base64.standard.decode($0) }),
+                bytes.count == 32
+            else { throw .member(name) }
+            defer { wipe(&bytes) }
+            return SecretBytes(copying: bytes)
+        }
+        guard record["name"] == nil || record["name"]?.string != nil else { throw .member("name") }
+        guard let strength = record["strength"]?.integer, (0...65_536).contains(strength) else {
+            throw .member("strength")
+        }
+        name = record["name"]?.string ?? ""
+        self.strength = Int(strength)
+        root = try secret("root")
+        phrase = PhraseKey(root: root)
+        shainy = ShainyChat(key: try secret("shainy"))
+        guard record["id"]?.string == hex(phrase.id) else { throw .inconsistent }
+    }
+
+    // MARK: The name
+
+    /// The public record, for those who keep a list of chats: `{"v":1,"type":"chat-name","id","name"}`, the name
+    /// encrypted.
+    public var nameRecord: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("chat-name")), ("id", .string(hex(phrase.id))),
+            ("name", .string(phrase.seal(Array(name.utf8)))),
+        ])
+    }
+
+    /// SHAiny's form of it: `{"chatId","name"}`. **The id is the key.**
+    public var shainyNameRecord: JSONObject {
+        JSONObject([
+            ("chatId", .string(shainy.id())),
+            ("name", .string(shainy.encrypt(Array(name.utf8)))),
+        ])
+    }
+
+    /// The name in either record of this chat. SHAiny's is authenticated by nothing but its padding. Throws
+    /// ``SuiteError/refused``.
+    public func name(in record: JSONObject) throws(SuiteError) -> (text: String, isAuthentic: Bool) {
+        guard let text = record["name"]?.string else { throw .refused }
+        if record["type"]?.string == "chat-name" {
+            guard record["id"]?.string == hex(phrase.id), let bytes = try? phrase.open(text),
+                let name = String(validating: bytes, as: UTF8.self)
+            else { throw .refused }
+            return (name, true)
+        }
+        guard let id = record["chatId"]?.string,
+            constantTimeEqual(Array(id.utf8), Array(shainy.id().utf8)),
+            let name = try? shainy.unverifiedText(text)
+        else { throw .refused }
+        return (name, false)
+    }
+}
