@@ -89,26 +89,21 @@ extension StateTransaction {
         fileprivate var begun: Opening?
     }
 
-    /// Opens an envelope and changes nothing; ``keep(_:)`` does.
-    public func open(_ envelope: Envelope) throws -> Step {
+    /// Opens an envelope and changes nothing; ``keep(_:)`` does. `keys` serve the suites without a session.
+    public func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Step {
+        if let suite = envelope.suite.messageSuite {
+            return Step(message: try suite.open(envelope, with: keys))
+        }
         guard envelope.to == owner.id else { throw SealedError.notForUs }
-        switch envelope.suite {
-        case .sealed:
-            return Step(message: try Sealed.open(envelope, with: owner))
-        case .ratchet:
-            guard let peer = envelope.from else { throw SessionError.noSender }
-            let opening = try PeerSession.opening(in: envelope)
-            if let opening {
-                guard opening.identityKey == peer.publicKey else {
-                    throw RatchetError.authentication
-                }
-                if let slot = try slots(peer).first(where: { $0.session.tag == opening.tag }) {
-                    return try step(slot, envelope)
-                }
-                return try accept(opening, envelope)
-            }
+        guard let peer = envelope.from else { throw SessionError.noSender }
+        guard let opening = try PeerSession.opening(in: envelope) else {
             return try openInAny(of: try slots(peer), envelope)
         }
+        guard opening.identityKey == peer.publicKey else { throw RatchetError.authentication }
+        if let slot = try slots(peer).first(where: { $0.session.tag == opening.tag }) {
+            return try step(slot, envelope)
+        }
+        return try accept(opening, envelope)
     }
 
     private func step(_ slot: SessionSlot, _ envelope: Envelope) throws -> Step {

@@ -16,6 +16,7 @@ extension Failure {
 /// and the exit status tells.
 public struct LineOutcome {
     private var good = 0
+    private var doubtful = 0
     private var failures: [Failure] = []
 
     /// Nothing done yet.
@@ -25,10 +26,16 @@ public struct LineOutcome {
     public var isEmpty: Bool { good == 0 && failures.isEmpty }
 
     /// Whether a line went well.
-    public var hasSucceeded: Bool { good > 0 }
+    public var hasSucceeded: Bool { good + doubtful > 0 }
 
     /// Counts a line that went well.
     public mutating func succeeded() { good += 1 }
+
+    /// Counts a line that was printed, and about which `failure` is to be said all the same.
+    public mutating func doubted(_ failure: Failure, line: Int) {
+        doubtful += 1
+        _ = failed(failure, line: line)
+    }
 
     /// Counts a line that failed, and returns the record that says so.
     public mutating func failed(_ failure: Failure, line: Int, id: String? = nil) -> JSONObject {

@@ -7,7 +7,11 @@ struct DecryptTool: Program {
     static let configuration = CommandConfiguration(
         commandName: "decrypt",
         abstract: "Decrypt an age file, or envelopes into message records.",
-        usage: "decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]",
+        usage: """
+            decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
+            decrypt [-i FILE] [--chat FILE ...] [--suite SUITE] [--text] [-o FILE] [FILE]
+            decrypt --attachment RECORD [-o FILE] BLOB
+            """,
         discussion: """
             What the input is, is found from its content. Nothing is printed that is not authenticated. A \
             file of up to 16 MiB is verified to its end before the first byte is printed; of a longer one \
@@ -19,6 +23,7 @@ struct DecryptTool: Program {
               decrypt --passphrase @FILE:secret.txt -o notes.txt notes.txt.age
               recv -i bob.key | decrypt -i bob.key --text
               recv --follow | decrypt | jq -r '.from + ": " + .body.text'
+              decrypt --chat family.chat < texts
             """,
         version: sottoVersion)
 
@@ -61,6 +66,8 @@ struct DecryptTool: Program {
     @Flag(help: "Keep no record of opened envelopes: repeats are not noticed.")
     var stateless = false
 
+    @OptionGroup var other: SuiteArguments
+
     @OptionGroup var lock: LockOptions
 
     @Flag(name: [.short, .long], help: "No progress and no notes on stderr.")
@@ -77,8 +84,16 @@ struct DecryptTool: Program {
     }
 
     func execute() throws {
-        try Output.check(
-            output, isNoneOf: identity.files + from + [passphrase?.path].compactMap(\.self))
+        for path in [output, other.ack] {
+            try Output.check(
+                path,
+                isNoneOf: identity.files + from + other.files
+                    + [passphrase?.path].compactMap(\.self))
+        }
+        if let record = other.attachment {
+            try AttachmentDecryption(tool: self, record: record).run()
+            return
+        }
         let input = try Input(path: file)
         let source = PeekingSource(input)
         let beginning = try source.peek(Self.beginningSize)
@@ -106,7 +121,10 @@ extension DecryptTool {
     fileprivate static func hasEnvelopes(
         _ source: PeekingSource, _ beginning: [UInt8]
     ) throws -> Bool {
-        if beginning.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") { return true }
+        let text = beginning.drop { $0 <= 0x20 }
+        if text.first == UInt8(ascii: "{") || text.starts(with: PhraseKey.mark.utf8) {
+            return true
+        }
         var (line, searched) = (0, 0)
         var isFound = false
         _ = try source.peek(upTo: detectionLimit) { bytes in
@@ -125,6 +143,7 @@ extension DecryptTool {
     /// Whether a line is a brace and then a quotation mark, another brace, or nothing more so far.
     private static func isEnvelopeLike(_ line: ArraySlice<UInt8>) -> Bool {
         let text = line.drop { $0 <= 0x20 }
+        if text.starts(with: PhraseKey.mark.utf8) { return true }
         guard text.first == UInt8(ascii: "{") else { return false }
         switch text.dropFirst().first(where: { $0 > 0x20 }) {
         case nil, UInt8(ascii: "\""), UInt8(ascii: "}"): return true

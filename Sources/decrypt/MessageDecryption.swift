@@ -3,19 +3,22 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// Envelopes to message records, one a line.
+/// Envelopes and other messengers' records to message records, one a line.
 ///
 /// All lines that are at hand are opened in one transaction: the steps of their sessions, what they say, and that
 /// their place in the inbox is done with. Only then are they printed. An envelope that was opened before prints
 /// its record again, with `"seen":true`.
 struct MessageDecryption {
-    private let identity: Identity
     private let store: IdentityStore?
+    private let opening: MessageOpening
     private let isPreview: Bool
-    private let judge: SenderJudgement
     private let output: Output
     private let printer: MessagePrinter
     private let source: any ByteSource
+    /// The suite of records that name none.
+    private let suite: Suite?
+    private let takesUnproven: Bool
+    private let acknowledgements: Acknowledgements?
 
     /// The longest line that is read: an envelope that a relay takes, with room to spare.
     private static let lineLimit = 1 << 20
@@ -25,45 +28,50 @@ struct MessageDecryption {
 
     init(tool: DecryptTool, input: Input, source: any ByteSource) throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
-        identity = try book.identity()
-        judge = SenderJudgement(signers: try DemandedSigners(tool.from, book), policy: tool.trust)
+        let chats = try tool.other.chat.map { try ChatFile.read($0) }
+        let identity = try Self.identity(book, tool, isNeeded: chats.isEmpty)
+        let judge = SenderJudgement(
+            signers: try DemandedSigners(tool.from, book), policy: tool.trust)
+        opening = MessageOpening(
+            identity: identity, chats: chats, options: tool.other.options, judge: judge,
+            isPreview: tool.preview)
         output = try Output(path: tool.output, content: .text, inputs: [input])
         printer = MessagePrinter(output: output, printsText: tool.text, quiet: tool.quiet)
         self.source = source
         isPreview = tool.preview
-        if tool.stateless {
+        suite = tool.other.suite
+        takesUnproven = tool.other.allowUnverified
+        acknowledgements = try tool.other.ack.map { try Acknowledgements(path: $0) }
+        if tool.stateless || identity == nil {
             store = nil
         } else if tool.preview {
             store = try book.store()
         } else {
-            store = try IdentityStore(
-                directory: .standard(), identity: identity, lockTimeout: tool.lock.timeout)
+            store = try book.writableStore()
         }
     }
 
-    /// What a line is before it is opened.
-    private enum Line {
-        case envelope(Envelope, bytes: [UInt8])
-        case failed(Failure, id: String?)
-    }
-
-    /// What became of a line.
-    private enum Result {
-        case message(Message, seen: Bool)
-        case request(Envelope, from: SessionID)
-        /// From somebody who is blocked.
-        case dropped
-        case failed(Failure, id: String?)
+    /// The identity; `nil` where there is none and chats will do.
+    private static func identity(
+        _ book: AddressBook, _ tool: DecryptTool, isNeeded: Bool
+    ) throws -> Identity? {
+        do {
+            return try book.identity()
+        } catch let failure as Failure
+            where failure.status == .noInput && !isNeeded && !tool.identity.isGiven
+        {
+            return nil
+        }
     }
 
     func run() throws {
         var lines = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome()
-        var batch: [(number: Int, line: Line)] = []
+        var batch: [ReadLine] = []
         var printed: [String] = []
         var bytes = 0
         while let line = try lines.next() {
-            if let read = try Self.read(line) { batch.append((lines.number, read)) }
+            if let read = try read(line, number: lines.number) { batch.append(read) }
             if case .line(let line) = line { bytes += line.count }
             if try lines.mustWait() || batch.count == Self.batchSize || bytes >= Self.batchBytes {
                 try process(batch, &outcome, &printed)
@@ -79,58 +87,40 @@ struct MessageDecryption {
         try outcome.end(tool: DecryptTool.toolName)
     }
 
-    private static func read(_ line: LineReader.Line) throws -> Line? {
+    private func read(_ line: LineReader.Line, number: Int) throws -> ReadLine? {
         guard case .line(let bytes) = line else {
-            return .failed(
-                Failure(.malformed, "the line is longer than \(lineLimit) bytes"), id: nil)
+            let failure = Failure(
+                .malformed, "the line is longer than \(Self.lineLimit) bytes")
+            return ReadLine(number: number, bytes: [], content: .failure(failure), id: nil)
         }
-        if bytes.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { return nil }
-        var id: String?
         do {
-            let record = try JSON.object(parsing: bytes)
-            id = record["id"]?.string
-            if let failure = Failure(errorRecord: record) { return .failed(failure, id: id) }
-            if let type = record["type"]?.string, type != "envelope" {
-                return .failed(
-                    Failure(.malformed, "a record of another type than envelope"), id: id)
-            }
-            return .envelope(try Envelope(record: record), bytes: bytes)
+            guard let (content, id) = try MessageLine.read(bytes, suite: suite) else { return nil }
+            return ReadLine(number: number, bytes: bytes, content: content, id: id)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            return .failed(failure, id: id)
+            return ReadLine(number: number, bytes: bytes, content: .failure(failure), id: nil)
         }
     }
 
     /// Opens a batch, prints it, and lets the inbox go of what was printed.
     private func process(
-        _ batch: [(number: Int, line: Line)], _ outcome: inout LineOutcome,
-        _ printed: inout [String]
+        _ batch: [ReadLine], _ outcome: inout LineOutcome, _ printed: inout [String]
     ) throws {
         guard !batch.isEmpty else { return }
-        let results: [Result]
+        try opening.prepare(batch, store)
+        let results: [OpenedLine]
         if let store {
             var done: [String] = []
-            let work: (StateTransaction) throws -> [Result] = { transaction in
-                try batch.map { try self.open($0.line, transaction, &done) }
+            let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
+                try batch.map { try opening.open($0, transaction, &done) }
             }
             results = try isPreview ? store.preview(work) : store.transaction(work)
             printed += done
         } else {
-            results = try batch.map { try openAlone($0.line) }
+            results = try batch.map { try opening.open($0) }
         }
-        for ((number, _), result) in zip(batch, results) {
-            switch result {
-            case .message(let message, let seen):
-                outcome.succeeded()
-                try printer.print(message, seen: seen)
-            case .request(let envelope, let sender):
-                outcome.succeeded()
-                try printer.print(requestOf: envelope, from: sender)
-            case .dropped: outcome.succeeded()
-            case .failed(let failure, let id):
-                try printer.print(error: outcome.failed(failure, line: number, id: id))
-            }
-        }
+        for (line, result) in zip(batch, results) { try print(result, of: line, &outcome) }
+        try acknowledge(batch, results)
         if !output.isFile {
             try output.flush()
             try store?.finish(printed)
@@ -138,102 +128,50 @@ struct MessageDecryption {
         }
     }
 
-    // MARK: Opening
-
-    private func openAlone(_ line: Line) throws -> Result {
-        guard case .envelope(let envelope, _) = line else { return try Self.unopened(line) }
-        return try Self.caught(envelope.id) {
-            guard envelope.suite == .sealed else {
-                throw Failure(
-                    .usage, "a message of a session needs the state",
-                    hint: "leave out --stateless")
-            }
-            var message = try Sealed.open(envelope, with: identity)
-            _ = try judge.judge(&message, contact: nil, hasContacts: false)
-            return .message(message, seen: false)
-        }
-    }
-
-    private static func unopened(_ line: Line) throws -> Result {
-        guard case .failed(let failure, let id) = line else {
-            throw Failure(.bug, "an envelope was not opened")
-        }
-        return .failed(failure, id: id)
-    }
-
-    /// A line's own failure is its result; one of the state ends the whole work.
-    private static func caught(_ id: String, _ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let error as StateError {
-            throw error
-        } catch {
-            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            return .failed(failure, id: id)
-        }
-    }
-
-    private func open(
-        _ line: Line, _ transaction: StateTransaction, _ printed: inout [String]
-    ) throws -> Result {
-        guard case .envelope(let envelope, let bytes) = line else { return try Self.unopened(line) }
-        let result = try Self.caught(envelope.id) {
-            try open(envelope, bytes, transaction)
-        }
-        guard !isPreview, Self.isFinal(result),
-            try transaction.markOpened(id: envelope.id, envelope: bytes)
-        else { return result }
-        printed.append(envelope.id)
-        return result
-    }
-
-    private func open(
-        _ envelope: Envelope, _ bytes: [UInt8], _ transaction: StateTransaction
-    ) throws -> Result {
-        let digest = envelope.digest
-        let earlier = try transaction.opened(id: envelope.id, digest: digest)
-        if case .same(let record) = earlier {
-            guard var message = Message(record: try JSON.object(parsing: record)) else {
-                throw Failure(.ioError, "a record in the state is damaged")
-            }
-            let contact = try transaction.contact(id: message.from)
-            return try judge.judge(&message, contact: contact, hasContacts: false) == .blocked
-                ? .dropped : .message(message, seen: true)
-        }
-        let step = try transaction.open(envelope)
-        var message = step.message
-        let sender = message.from
-        let verdict = try judge.judge(
-            &message, contact: try transaction.contact(id: sender),
-            hasContacts: try transaction.hasContacts())
-        if case .different = earlier {
-            throw Failure(.replay, "an envelope of this id was opened before, with other content")
-        }
-        if isPreview { return verdict == .blocked ? .dropped : .message(message, seen: false) }
-        switch verdict {
-        case .blocked: return .dropped
-        case .stranger:
-            guard try transaction.request(bytes, id: envelope.id, from: sender) else {
-                throw Failure(
-                    .untrusted, "from somebody who is no contact, and too many such wait already",
-                    hint: "contact requests lists them, and --drop or --drop-all throws them away")
-            }
-            return .request(envelope, from: sender)
-        case .welcome:
-            try transaction.keep(step)
-            try transaction.recordOpened(
-                id: envelope.id, digest: digest, record: message.record.serialized())
-            try transaction.forgetRequest(id: envelope.id)
-            return .message(message, seen: false)
-        }
-    }
-
-    /// Whether decrypting the same envelope again could not come to anything else.
-    private static func isFinal(_ result: Result) -> Bool {
+    private func print(
+        _ result: OpenedLine, of line: ReadLine, _ outcome: inout LineOutcome
+    ) throws {
         switch result {
-        case .message, .request, .dropped: true
-        case .failed(let failure, _):
-            [.malformed, .authentication, .replay].contains(failure.status)
+        case .message(let message, let seen):
+            if message.isUnproven, !takesUnproven {
+                outcome.doubted(.unproven, line: line.number)
+            } else {
+                outcome.succeeded()
+            }
+            try printer.print(message, seen: seen)
+        case .request(let envelope, let sender):
+            outcome.succeeded()
+            try printer.print(requestOf: envelope, from: sender)
+        case .dropped: outcome.succeeded()
+        case .record(let record):
+            outcome.succeeded()
+            try printer.print(record)
+        case .failed(let failure, let id, _):
+            try printer.print(error: outcome.failed(failure, line: line.number, id: id))
         }
     }
+
+    /// Says to Message Flow's server what became of its messages, without telling failures apart.
+    private func acknowledge(_ batch: [ReadLine], _ results: [OpenedLine]) throws {
+        guard let acknowledgements, !isPreview else { return }
+        try acknowledgements.write(
+            zip(batch, results).compactMap { line, result in
+                guard case .success(.flow(let message, let isHTTP)) = line.content else {
+                    return nil
+                }
+                if case .failed = result { return (message.id, false, isHTTP) }
+                return (message.id, true, isHTTP)
+            })
+    }
+}
+
+extension Message {
+    /// Whether it is of a suite that can prove its sender, and does not.
+    fileprivate var isUnproven: Bool { !authenticated && !suite.traits.isOfChat }
+}
+
+extension Failure {
+    fileprivate static let unproven = Failure(
+        .untrusted, "printed, but nothing proves who wrote it",
+        hint: "--allow-unverified takes such messages all the same")
 }

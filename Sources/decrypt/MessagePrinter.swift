@@ -6,7 +6,7 @@ final class MessagePrinter {
     private let output: Output
     private let printsText: Bool
     private let quiet: Bool
-    private var lastSender: SessionID?
+    private var lastSender: String?
     private var strangers: Set<SessionID> = []
 
     init(output: Output, printsText: Bool, quiet: Bool) {
@@ -35,6 +35,11 @@ final class MessagePrinter {
         }
     }
 
+    /// A record that is no message: it has no place among texts.
+    func print(_ record: JSONObject) throws {
+        if !printsText { try output.writeRecord(record) }
+    }
+
     /// A stranger's message, which waits.
     func print(requestOf envelope: Envelope, from sender: SessionID) throws {
         if !printsText {
@@ -58,9 +63,18 @@ final class MessagePrinter {
 
     /// Text alone does not say whose it is; stderr does, for the first of each row of messages.
     private func sayWhoWrote(_ message: Message) {
-        guard !quiet, lastSender != message.from else { return }
-        lastSender = message.from
-        let name = message.name ?? message.from.description
-        Terminal.say("decrypt: from \(name) (\(message.trust.rawValue))")
+        let sender: String
+        if let from = message.from {
+            sender = "from \(message.name ?? from.description) (\(message.trust.rawValue))"
+        } else {
+            let chat = message.details?["chat"]?.object
+            let name = (chat?["name"] ?? chat?["id"])?.string
+            sender =
+                (name.map { "in the chat \($0), " } ?? "")
+                + "from somebody: nothing proves who wrote"
+        }
+        guard !quiet, lastSender != sender else { return }
+        lastSender = sender
+        Terminal.say("decrypt: \(sender)")
     }
 }

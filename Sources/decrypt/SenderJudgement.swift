@@ -13,6 +13,11 @@ struct DemandedSigners {
 
     func find(_ signer: SessionID) -> Correspondent? { all.first { $0.id == signer } }
 
+    /// Whoever of them has this account.
+    func find(_ account: WhisperID) -> Correspondent? {
+        all.first { $0.profiles.whisper2?.id == account }
+    }
+
     /// Throws unless `signer` is one of those demanded, or none are.
     func check(_ signer: SessionID) throws(Failure) {
         guard all.isEmpty || find(signer) != nil else {
@@ -46,11 +51,12 @@ struct SenderJudgement {
         _ message: inout Message, contact: Contact?, hasContacts: Bool
     ) throws(Failure) -> Verdict {
         if contact?.isBlocked == true { return .blocked }
-        try signers.check(message.from)
+        guard let sender = message.from else { return try judgeUnproven(&message) }
+        try signers.check(sender)
         message.name = nil
         message.trust = contact?.trust ?? .unverified
         if let contact, !contact.name.isEmpty { message.name = contact.name }
-        if let signer = signers.find(message.from) {
+        if let signer = signers.find(sender) {
             if message.name == nil, let name = signer.card?.name, !name.isEmpty {
                 message.name = name
             }
@@ -64,8 +70,18 @@ struct SenderJudgement {
         case (.firstUse, .unverified): return .stranger
         case (.verified, .unverified), (.verified, .trusted):
             throw Failure(
-                .untrusted, "the sender's key, \(message.from), has not been verified",
+                .untrusted, "the sender's key, \(sender), has not been verified",
                 hint: "compare it with its owner: contact verify NAME")
         }
+    }
+
+    /// A message that nothing ties to anybody is shown unless somebody was demanded.
+    private func judgeUnproven(_ message: inout Message) throws(Failure) -> Verdict {
+        message.name = nil
+        message.trust = .unverified
+        guard signers.all.isEmpty, policy == nil || policy == .any else {
+            throw Failure(.untrusted, "nothing proves who wrote the message")
+        }
+        return .welcome
     }
 }

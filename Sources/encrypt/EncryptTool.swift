@@ -1,5 +1,5 @@
-public import ArgumentParser
-public import Sotto
+import ArgumentParser
+import Sotto
 import SottoContacts
 import SottoTool
 
@@ -11,7 +11,8 @@ struct EncryptTool: Program {
         usage: """
             encrypt -r CARD [-r CARD ...] [-R FILE] [-s] [-a] [-o FILE] [FILE]
             encrypt -p [-s] [-a] [-o FILE] [FILE]
-            encrypt --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
+            encrypt --to CARD [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
+            encrypt --chat FILE [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
             """,
         discussion: """
             With -r, -R or -p the result is an age v1 file, which other age programs read too. With --to it is one \
@@ -21,6 +22,17 @@ struct EncryptTool: Program {
               tar c photos | encrypt -r bob.card -s -i alice.key > photos.age
               encrypt -p -a notes.txt > notes.txt.age
               echo 'hello, bob' | encrypt --to bob.card -i alice.key | send
+              echo 'dinner at 8' | encrypt --chat family.chat --to bob | send
+
+            SUITES
+
+            \(SuiteTraits.table.joined(separator: "\n"))
+
+            phrase is as strong as the phrase; the server of shainy is given the key; mercurio proves the sender only of \
+            what sotto wrote; of ratchet only the beginning of a session is post-quantum.
+
+            shainy, whisper2 and mercurio are other messengers' own formats, for exchange with them alone:
+            \(Self.legacyReasons)
             """,
         version: sottoVersion)
 
@@ -70,8 +82,8 @@ struct EncryptTool: Program {
 
     @Option(
         help: ArgumentHelp(
-            "How to protect a message: sealed, or ratchet for a session with forward secrecy. Default: "
-                + "the session if there is one, else sealed.", valueName: "suite"))
+            "How to protect a message, see SUITES. Default: the session if there is one, else sealed; "
+                + "phrase with --chat.", valueName: "suite"))
     var suite: Suite?
 
     @Option(
@@ -95,6 +107,8 @@ struct EncryptTool: Program {
     @Flag(help: "Use no state: neither sessions nor contacts.")
     var stateless = false
 
+    @OptionGroup var other: SuiteArguments
+
     @OptionGroup var lock: LockOptions
 
     @OptionGroup var identity: IdentityOptions
@@ -114,33 +128,77 @@ struct EncryptTool: Program {
         try passphrase?.validate()
     }
 
+    private static var legacyReasons: String {
+        Suite.allCases.compactMap { suite in
+            suite.traits.legacyReason.map { "  \(suite.rawValue): \($0)." }
+        }.joined(separator: "\n")
+    }
+
+    /// The suite that was asked for, by its name or by what goes with it.
+    var chosenSuite: Suite? {
+        if let suite { return suite }
+        if other.publicChannel { return .shainy }
+        return other.chat == nil ? nil : .phrase
+    }
+
+    /// What was asked for of the suites.
+    func suiteOptions(_ attachment: Attachment?) throws -> SuiteOptions {
+        var options = SuiteOptions()
+        options.classic = classic
+        options.gcm = other.gcm
+        options.hidesHash = other.hidesHash
+        options.isPublic = other.publicChannel
+        options.showsSecret = other.showSecret
+        options.group = other.group
+        options.whisperID = other.whisperID.flatMap { WhisperID($0) }
+        if suite == .whisper2 { options.attachment = try attachment?.writeWhisper2() }
+        return options
+    }
+
+    /// Whether the input is a message.
+    private var isMessage: Bool { !to.isEmpty || other.isForChat }
+
     /// Checks how the options fit together; only now, so that one that does not exist is said first.
     private func check() throws {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
-        guard [isFile, isPassphrase, !to.isEmpty].count(where: { $0 }) <= 1 else {
-            throw ValidationError("-r and -R, a passphrase, and --to exclude each other")
+        guard [isFile, isPassphrase, isMessage].count(where: { $0 }) <= 1 else {
+            throw ValidationError("-r and -R, a passphrase, and --to or --chat exclude each other")
         }
-        guard isFile || isPassphrase || !to.isEmpty else {
-            throw ValidationError("say for whom: -r CARD, -R FILE, -p, or --to CARD")
+        guard isFile || isPassphrase || isMessage else {
+            throw ValidationError("say for whom: -r CARD, -R FILE, -p, --to CARD or --chat FILE")
         }
         guard !(isPassphrase && classic) else {
             throw ValidationError("--classic is for cards, and a passphrase has none")
         }
         let isName = recipient.contains { !Addressee.isWritten($0) && !Addressee.isFile($0) }
-        guard !identity.isGiven || sign || !to.isEmpty || isName else {
+        guard !identity.isGiven || sign || isMessage || isName else {
             throw ValidationError("-i goes with -s or --to; without them nothing is signed")
         }
-        guard to.isEmpty || !(sign || armor) else {
+        guard !isMessage || !(sign || armor) else {
             throw ValidationError("-s and -a are for files; a message is always signed")
         }
-        guard !jsonl || !to.isEmpty else { throw ValidationError("--jsonl goes with --to") }
-        let isSession = suite == .ratchet || !bundle.isEmpty || newSession || requireOneTime
-        guard !to.isEmpty || !isSession && suite == nil && trust == nil else {
-            throw ValidationError("--suite, --trust and what is for sessions go with --to")
+        guard !jsonl || isMessage else {
+            throw ValidationError("--jsonl goes with --to or --chat")
         }
-        guard suite != .sealed || bundle.isEmpty && !newSession && !requireOneTime else {
-            throw ValidationError("--suite sealed has no session to begin")
+        let begins = !bundle.isEmpty || newSession || requireOneTime
+        guard isMessage || !begins && suite == nil && trust == nil && !other.isGiven else {
+            throw ValidationError(
+                "--suite, --trust and what is for messages go with --to or --chat")
+        }
+        guard suite == nil || suite == .ratchet || !begins else {
+            throw ValidationError("--suite \(suite!.rawValue) has no session to begin")
+        }
+        guard other.attach == nil || !jsonl else {
+            throw ValidationError("--attach is for one message, and --jsonl for many")
+        }
+        guard isMessage else { return }
+        guard chosenSuite?.traits.isOfChat == true || !to.isEmpty else {
+            throw ValidationError("say for whom: --to CARD")
+        }
+        try other.check(chosenSuite)
+        guard other.form == .envelope || chosenSuite != .ratchet || to.count == 1 else {
+            throw ValidationError("--form \(other.form.rawValue) of a session is for one --to")
         }
         guard bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1 else {
             throw ValidationError("stdin is one thing only: a bundle or the message")
@@ -152,12 +210,12 @@ struct EncryptTool: Program {
         try Output.check(
             output,
             isNoneOf: identity.files + recipient + recipientsFile + to + bundle
-                + [passphrase?.path].compactMap(\.self))
+                + other.files + [passphrase?.path].compactMap(\.self))
         let input = try Input(path: file)
-        if to.isEmpty {
-            try encryptFile(input)
-        } else {
+        if isMessage {
             try MessageEncryption(tool: self, input: input).run()
+        } else {
+            try encryptFile(input)
         }
     }
 
@@ -213,5 +271,3 @@ struct EncryptTool: Program {
         return first
     }
 }
-
-extension Suite: ExpressibleByArgument {}

@@ -10,8 +10,14 @@ import SottoTool
 struct MessageEncryption {
     private let recipients: Recipients
     private let isByLine: Bool
+    private let form: MessageForm
+    private let userID: String?
+    /// An attachment in the form of our own messages.
+    private let attachment: Attachment?
     private let input: Input
     private let output: Output
+
+    private let isAttached: Bool
 
     /// A line over this is refused; it could not be sealed anyway.
     private static let lineLimit = 1 << 20
@@ -20,8 +26,17 @@ struct MessageEncryption {
     private static let batchBytes = 4 << 20
 
     init(tool: EncryptTool, input: Input) throws {
-        recipients = try Recipients(tool: tool)
+        let attachment = tool.other.attach.flatMap { path in
+            tool.other.blob.map {
+                Attachment(path: path, blob: $0, contentType: tool.other.contentType)
+            }
+        }
+        recipients = try Recipients(tool: tool, attachment: attachment)
+        self.attachment = tool.suite == .whisper2 ? nil : attachment
+        isAttached = attachment != nil
         isByLine = tool.jsonl
+        form = tool.other.form
+        userID = tool.other.userID
         self.input = input
         output = try Output(path: tool.output, content: .text, inputs: [input])
     }
@@ -34,12 +49,33 @@ struct MessageEncryption {
         let limit = Sealed.recordLimit
         let bytes = try input.readAll(limit: 64 << 20)
         guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
-        guard !bytes.isEmpty else { throw Failure(.no, "the message is empty") }
-        let content = try MessageText.content(ofWhole: bytes)
-        for envelope in try recipients.seal([content])[0].get() {
-            try output.writeRecord(envelope.record)
+        guard !bytes.isEmpty || isAttached else { throw Failure(.no, "the message is empty") }
+        var content = try MessageText.content(ofWhole: bytes)
+        if let attachment {
+            guard content.body["type"]?.string == "text" else {
+                throw Failure(.malformed, "the text beside an attachment is not UTF-8")
+            }
+            content = MessageText(
+                body: try attachment.writeKecalek(text: content.body["text"]?.string), extra: [])
         }
+        try write(try recipients.seal([content])[0].get())
         try output.finish()
+    }
+
+    /// Prints one message's envelopes in the form that was asked for.
+    private func write(_ envelopes: [Envelope]) throws {
+        guard form != .envelope else {
+            for envelope in envelopes { try output.writeRecord(envelope.record) }
+            return
+        }
+        for line in try recipients.appLines(
+            of: envelopes, userID: userID, isFile: form == .file)
+        {
+            switch line {
+            case .record(let record): try output.writeRecord(record)
+            case .text(let text): try output.writeText(text + "\n")
+            }
+        }
     }
 
     private func runByLine() throws {
@@ -84,7 +120,7 @@ struct MessageEncryption {
             }
             switch result {
             case .success(let envelopes):
-                for envelope in envelopes { try output.writeRecord(envelope.record) }
+                try write(envelopes)
                 outcome.succeeded()
             case .failure(let failure):
                 try output.writeRecord(outcome.failed(failure, line: line))

@@ -7,29 +7,33 @@ import SottoTool
 struct Recipients {
     /// How messages to one recipient are encrypted.
     private enum Route {
-        case sealed(Card)
+        case suite(any MessageSuite.Type, Recipient)
         case session(SessionID)
     }
 
-    private let identity: Identity
+    private let keys: SuiteKeys
     private let store: IdentityStore?
     private let routes: [Route]
-    private let classic: Bool
+    /// What each recipient is called in Kecalek and Message Flow.
+    private let flowNames: [String?]
 
-    init(tool: EncryptTool) throws {
+    init(tool: EncryptTool, attachment: Attachment?) throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
-        identity = try book.identity()
-        classic = tool.classic
+        // A chat needs nobody's identity, and who has none may write to it.
+        let needsIdentity = tool.chosenSuite?.traits.isOfChat != true || !tool.to.isEmpty
+        let identity = needsIdentity ? try book.identity() : nil
+        keys = SuiteKeys(
+            identity: identity, chats: try tool.other.chat.map { [try ChatFile.read($0)] } ?? [],
+            options: try tool.suiteOptions(attachment))
         let bundles = try tool.bundle.map { try BundleFile.read($0) }
         let needsState = tool.suite == .ratchet || !bundles.isEmpty
-        if tool.stateless {
+        if tool.stateless || identity == nil {
             guard !needsState else {
                 throw Failure(.usage, "a session needs the state", hint: "leave out --stateless")
             }
             store = nil
         } else if needsState {
-            store = try IdentityStore(
-                directory: .standard(), identity: identity, lockTimeout: tool.lock.timeout)
+            store = try book.writableStore()
         } else {
             store = try book.store()
         }
@@ -38,33 +42,66 @@ struct Recipients {
             let card = try Addressee.card(argument)
             return Correspondent(id: card.id, card: card, contact: nil)
         }
-        let plan = RoutePlan(tool: tool, own: identity.id, bundles: bundles)
+        let plan = RoutePlan(tool: tool, own: identity?.id, bundles: bundles)
         try plan.check(people)
         for person in people where !tool.stateless { try book.check(person, tool.trust) }
         // Without anything to begin, this only looks, and waits for nobody.
+        var suites: Set<Suite> = []
         var routes: [Route] = []
         for person in people {
-            switch try plan.suite(for: person, store) {
-            case .sealed:
-                guard let card = person.card else {
-                    throw Failure(
-                        .noKey, "there is no card of \(person.name) to encrypt to",
-                        hint: "add it: contact add CARD")
-                }
-                routes.append(.sealed(card))
-            case .ratchet: routes.append(.session(person.id))
-            }
+            let suite = try plan.suite(for: person, store)
+            suites.insert(suite)
+            routes.append(try Self.route(person, suite))
+        }
+        if people.isEmpty, let suite = tool.chosenSuite, let type = suite.messageSuite {
+            suites.insert(suite)
+            routes.append(.suite(type, .chat))
         }
         self.routes = routes
-        let cards = routes.compactMap { if case .sealed(let card) = $0 { card } else { nil } }
-        if !classic, !tool.quiet, cards.contains(where: { $0.hybrid == nil }) {
-            Terminal.say(
-                "encrypt: note: a sotto: URI has no post-quantum key; the whole card has one")
-        }
+        flowNames = people.map(\.profiles.kecalek)
+        if !tool.quiet { Self.note(suites, people, keys, tool) }
         guard let store else { return }
         for (person, route) in zip(people, routes) {
             guard case .session = route else { continue }
             try plan.prepare(person, store)
+        }
+    }
+
+    private static func route(_ person: Correspondent, _ suite: Suite) throws -> Route {
+        guard let type = suite.messageSuite else { return .session(person.id) }
+        guard person.card != nil || suite != .sealed else {
+            throw Failure(
+                .noKey, "there is no card of \(person.name) to encrypt to",
+                hint: "add it: contact add CARD")
+        }
+        return .suite(
+            type, Recipient(id: person.id, card: person.card, profiles: person.profiles))
+    }
+
+    /// Says what is to be known before anything is written.
+    private static func note(
+        _ suites: Set<Suite>, _ people: [Correspondent], _ keys: SuiteKeys, _ tool: EncryptTool
+    ) {
+        if suites.contains(.sealed), !tool.classic,
+            people.contains(where: { $0.card?.hybrid == nil })
+        {
+            Terminal.say(
+                "encrypt: note: a sotto: URI has no post-quantum key; the whole card has one")
+        }
+        for suite in Suite.allCases where suites.contains(suite) {
+            guard let reason = suite.traits.legacyReason else { continue }
+            Terminal.say(
+                "encrypt: note: \(suite.rawValue) is another messenger's format: \(reason)")
+        }
+        guard suites.contains(.shainy) else { return }
+        if tool.other.publicChannel {
+            Terminal.say("encrypt: warning: the channel is public: this is not confidential")
+        } else if let chat = keys.chats.first,
+            Double(chat.strength) < PhraseStrength.recommended
+        {
+            Terminal.say(
+                "encrypt: warning: the chat's phrase is worth about \(chat.strength) bits, and can be guessed"
+            )
         }
     }
 
@@ -82,19 +119,23 @@ struct Recipients {
     private func seal(
         _ message: MessageText, _ transaction: StateTransaction?
     ) throws -> Result<[Envelope], Failure> {
-        let time = Timestamp.now()
         do {
+            // The members of a group get one message, and others one each.
+            let milliseconds = Timestamp.milliseconds()
+            let id = Envelope.newID()
             return .success(
                 try routes.map { route in
+                    let draft = Draft(
+                        body: message.body, extra: message.extra,
+                        id: keys.options.group == nil ? Envelope.newID() : id,
+                        milliseconds: milliseconds)
                     switch route {
-                    case .sealed(let card):
-                        return try Sealed.seal(
-                            body: message.body, extra: message.extra, from: identity, to: card,
-                            classic: classic, time: time)
+                    case .suite(let suite, let recipient):
+                        return try suite.seal(draft, to: recipient, with: keys)
                     case .session(let peer):
                         guard let transaction else { throw SessionError.nothingToSendWith(peer) }
                         return try transaction.seal(
-                            body: message.body, extra: message.extra, to: peer, time: time)
+                            body: message.body, extra: message.extra, to: peer, time: draft.time)
                     }
                 })
         } catch let error as StateError {
@@ -102,6 +143,26 @@ struct Recipients {
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             return .failure(failure)
+        }
+    }
+
+    /// The lines of one message's envelopes in the messenger's own form.
+    func appLines(of envelopes: [Envelope], userID: String?, isFile: Bool) throws -> [AppLine] {
+        try routes.indices.flatMap { place -> [AppLine] in
+            let envelope = envelopes[place]
+            guard case .suite(let suite, _) = routes[place] else {
+                let content = try MessageFlowContent(payload: envelope.payload)
+                if isFile { return [.record(content.file)] }
+                let own = userID ?? envelope.from?.description ?? ""
+                let peer = flowNames[place] ?? envelope.to?.description ?? ""
+                let record = try MessageFlowMessage(envelope: envelope, from: own, to: peer)
+                return [.record(record.record())]
+            }
+            // What a group gets is one line.
+            if keys.options.group != nil {
+                return place == 0 ? try suite.appLines(of: envelopes, with: keys) : []
+            }
+            return try suite.appLines(of: [envelope], with: keys)
         }
     }
 }

@@ -6,7 +6,7 @@ import SottoTool
 /// Which suite each recipient gets, and where a session comes from.
 struct RoutePlan {
     let tool: EncryptTool
-    let own: SessionID
+    let own: SessionID?
     let bundles: [PreKeyBundle]
 
     /// Days after which a signed prekey is old: its owner renews it every seven.
@@ -23,8 +23,8 @@ struct RoutePlan {
 
     /// The suite for a recipient: what was asked for; else a session where there is one; else `sealed`.
     func suite(for person: Correspondent, _ store: IdentityStore?) throws -> Suite {
-        if let suite = tool.suite {
-            guard suite == .sealed || person.id != own else {
+        if let suite = tool.chosenSuite {
+            guard suite != .ratchet || person.id != own else {
                 throw Failure(.usage, "a session with oneself is none", hint: "leave out --suite")
             }
             return suite

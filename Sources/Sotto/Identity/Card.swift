@@ -74,7 +74,9 @@ public struct Card: Sendable, Hashable {
         }
         var profiles = Profiles()
         if let value = record["profiles"] {
-            guard let read = value.object.flatMap({ Profiles($0) }) else { throw .member("profiles") }
+            guard let read = value.object.flatMap({ Profiles($0) }) else {
+                throw .member("profiles")
+            }
             profiles = read
         }
         self.init(

@@ -122,7 +122,9 @@ public final class Identity: Sendable {
             throw .member("language")
         }
         self.wordlist = wordlist
-        words = SecretBytes(copying: record["words"] == nil ? "".utf8 : try text("words").utf8)
+        // An identity from a key alone has neither words nor their language.
+        let isWordless = record["words"] == nil && record["language"] == nil
+        words = SecretBytes(copying: isWordless ? "".utf8 : try text("words").utf8)
         rsa = SecretBytes(copying: record["rsa"] == nil ? "".utf8 : try text("rsa").utf8)
         if record["whisper2"] != nil {
             guard let id = WhisperID(try text("whisper2")) else { throw .member("whisper2") }

@@ -37,7 +37,8 @@ public struct Profiles: Sendable, Hashable {
     public func agree(with other: Profiles) -> Bool {
         func isSame<T: Equatable>(_ a: T?, _ b: T?) -> Bool { a == nil || b == nil || a == b }
         return isSame(kecalek, other.kecalek) && isSame(whisper2, other.whisper2)
-            && isSame(mercurio?.id, other.mercurio?.id) && isSame(mercurio?.key, other.mercurio?.key)
+            && isSame(mercurio?.id, other.mercurio?.id)
+            && isSame(mercurio?.key, other.mercurio?.key)
     }
 
     /// The object in a card: `{"kecalek":{"userId"},"whisper2":{"id","key","skey"},"mercurio":{…}}`, the last a

@@ -152,3 +152,11 @@ public struct PeerSession: Sendable {
         origin = Origin(isPostQuantum: flags & 1 != 0, hasOneTimePreKey: flags & 2 != 0)
     }
 }
+
+extension PeerSession {
+    /// What is to be known of the suite.
+    static let traits = SuiteTraits(
+        payloadMembers: [
+            "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength", "preKey",
+        ], bindsEnvelope: true, protection: ["yes", "yes", "yes", "at first", "yes"])
+}

@@ -90,7 +90,8 @@ public final class Chat: Sendable {
 
     /// The name in either record of this chat. SHAiny's is authenticated by nothing but its padding. Throws
     /// ``SuiteError/refused``.
-    public func name(in record: JSONObject) throws(SuiteError) -> (text: String, isAuthentic: Bool) {
+    public func name(in record: JSONObject) throws(SuiteError) -> (text: String, isAuthentic: Bool)
+    {
         guard let text = record["name"]?.string else { throw .refused }
         if record["type"]?.string == "chat-name" {
             guard record["id"]?.string == hex(phrase.id), let bytes = try? phrase.open(text),

@@ -8,23 +8,6 @@ public enum EnvelopeError: Error, Sendable, Equatable {
     case suite(String)
 }
 
-/// How a message is protected. Named in the envelope, never guessed.
-public enum Suite: String, Sendable, CaseIterable {
-    /// An age file to the recipient's key with a signed stream inside, bound to its audience.
-    case sealed
-    /// A Double Ratchet session, begun by PQXDH or X3DH.
-    case ratchet
-
-    /// The members of a payload that the suite gives a meaning.
-    var payloadMembers: [String] {
-        switch self {
-        case .sealed: ["age"]
-        case .ratchet:
-            ["ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength", "preKey"]
-        }
-    }
-}
-
 /// An encrypted message on its way, one line of JSON. Everything in it but `payload` is for the carrier,
 /// and is believed only after it has been compared with what the payload authenticates.
 public struct Envelope: Sendable, Hashable {
@@ -32,8 +15,8 @@ public struct Envelope: Sendable, Hashable {
     public let id: String
     /// How the payload is protected.
     public let suite: Suite
-    /// Whose mailbox it is for.
-    public let to: SessionID
+    /// Whose mailbox it is for; absent where it is nobody's, as with a message of a chat that no relay carries.
+    public let to: SessionID?
     /// Who says to have sent it. Absent with `sealed`, so that the relay does not learn it; with `ratchet` it
     /// finds the session.
     public let from: SessionID?
@@ -41,10 +24,12 @@ public struct Envelope: Sendable, Hashable {
     public let time: Timestamp
     /// What the suite made.
     public let payload: JSONObject
+    /// Whether it stands for a messenger's own record, whose text need not be a record of ours. Not written.
+    public var isForeign = false
 
     /// An envelope of these parts.
     public init(
-        id: String, suite: Suite, to: SessionID, from: SessionID? = nil, time: Timestamp,
+        id: String, suite: Suite, to: SessionID?, from: SessionID? = nil, time: Timestamp,
         payload: JSONObject
     ) {
         self.id = id
@@ -59,14 +44,16 @@ public struct Envelope: Sendable, Hashable {
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("envelope")), ("id", .string(id)),
-            ("suite", .string(suite.rawValue)), ("to", .string(to.description)),
+            ("suite", .string(suite.rawValue)),
+            ("to", to.map { .string($0.description) }),
             ("from", from.map { .string($0.description) }), ("time", .string(time.description)),
             ("payload", .object(payload)),
         ])
     }
 
     /// SHA-256 over what is authenticated or has a meaning: the envelope without members that this version
-    /// does not know, which anybody on the way may have added.
+    /// does not know, which anybody on the way may have added; of a suite that does not bind its envelope, the payload
+    /// alone.
     public var digest: [UInt8] {
         // Each part with its length before it, so that no two envelopes are the same bytes.
         var bytes: [UInt8] = []
@@ -74,15 +61,22 @@ public struct Envelope: Sendable, Hashable {
             bytes += UInt32(part.count).bigEndianBytes
             bytes += part
         }
-        for text in [id, suite.rawValue, to.description, from?.description ?? "", time.description]
-        {
-            add(Array(text.utf8))
-        }
-        for name in suite.payloadMembers {
+        let outer =
+            suite.traits.bindsEnvelope
+            ? [
+                id, suite.rawValue, to?.description ?? "", from?.description ?? "",
+                time.description,
+            ]
+            : [suite.rawValue]
+        for text in outer { add(Array(text.utf8)) }
+        for name in suite.traits.payloadMembers {
             add(payload[name].map { $0.string.map { Array($0.utf8) } ?? $0.canonical() } ?? [])
         }
         return sha256(bytes)
     }
+
+    /// What a message has in common with its repeats: the envelope's id, or what its suite has in place of one.
+    public var repeatID: String { suite.messageSuite?.repeatID(of: self) ?? id }
 
     /// Reads an envelope record.
     public init(record: JSONObject) throws(EnvelopeError) {
@@ -92,7 +86,8 @@ public struct Envelope: Sendable, Hashable {
         guard let id = record["id"]?.string, Self.isID(id) else { throw .member("id") }
         guard let name = record["suite"]?.string else { throw .member("suite") }
         guard let suite = Suite(rawValue: name) else { throw .suite(name) }
-        guard let to = record["to"]?.string.flatMap({ SessionID($0) }) else { throw .member("to") }
+        let to = record["to"]?.string.flatMap { SessionID($0) }
+        guard to != nil || record["to"] == nil && suite.traits.isOfChat else { throw .member("to") }
         let from = record["from"]?.string.flatMap { SessionID($0) }
         guard record["from"] == nil || from != nil else { throw .member("from") }
         guard let time = record["time"]?.string.flatMap({ Timestamp($0) }) else {
@@ -103,8 +98,13 @@ public struct Envelope: Sendable, Hashable {
     }
 
     /// A fresh id: a random UUID (RFC 9562 §5.4) in lower case.
-    public static func newID() -> String {
-        var bytes = randomBytes(16)
+    public static func newID() -> String { uuid(randomBytes(16)) }
+
+    /// An id for a record that has none: it comes from what is encrypted in it, and so is the same each time.
+    static func id(of bytes: [UInt8]) -> String { uuid(Array(sha256(bytes)[..<16])) }
+
+    private static func uuid(_ bytes: [UInt8]) -> String {
+        var bytes = bytes
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
         let digits = hex(bytes)

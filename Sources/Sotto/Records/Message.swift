@@ -13,15 +13,15 @@ public struct Message: Sendable, Hashable {
     /// The members that this version gives a meaning; all others are passed through.
     private static let ownMembers = [
         "v", "type", "id", "from", "to", "name", "time", "suite", "authenticated", "trust", "seen",
-        "body",
+        "details", "body",
     ]
 
     /// The envelope's id.
     public let id: String
-    /// Who wrote it.
-    public let from: SessionID
-    /// Whom it is for.
-    public let to: SessionID
+    /// Who wrote it; absent where nothing proves it.
+    public let from: SessionID?
+    /// Whose mailbox it was for, if that is known.
+    public let to: SessionID?
     /// The sender's name, from a card that was given.
     public var name: String?
     /// When it was made.
@@ -32,6 +32,9 @@ public struct Message: Sendable, Hashable {
     public let authenticated: Bool
     /// What is known of the sender.
     public var trust: Trust
+    /// What else the suite says, such as a chat or a group. A member `untrusted` in it holds what the suite does not
+    /// authenticate.
+    public let details: JSONObject?
     /// What it says: an object with a `type`, such as `{"type":"text","text":…}`.
     public let body: JSONObject
     /// Members that this version does not know.
@@ -41,11 +44,11 @@ public struct Message: Sendable, Hashable {
     public var record: JSONObject {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
-            ("from", .string(from.description)), ("name", name.map { .string($0) }),
-            ("to", .string(to.description)),
+            ("from", from.map { .string($0.description) }), ("name", name.map { .string($0) }),
+            ("to", to.map { .string($0.description) }),
             ("time", .string(time.description)), ("suite", .string(suite.rawValue)),
             ("authenticated", .bool(authenticated)), ("trust", .string(trust.rawValue)),
-            ("body", .object(body)),
+            ("details", details.map { .object($0) }), ("body", .object(body)),
         ])
         for (name, value) in extra { record[name] = value }
         return record
@@ -53,8 +56,9 @@ public struct Message: Sendable, Hashable {
 
     /// A message of these parts; of `members` those that have no meaning of their own are kept.
     public init(
-        id: String, from: SessionID, to: SessionID, name: String? = nil, time: Timestamp,
-        suite: Suite, authenticated: Bool, trust: Trust, body: JSONObject, members: JSONObject
+        id: String, from: SessionID?, to: SessionID?, name: String? = nil, time: Timestamp,
+        suite: Suite, authenticated: Bool, trust: Trust = .unverified, details: JSONObject? = nil,
+        body: JSONObject, members: JSONObject = JSONObject()
     ) {
         self.id = id
         self.from = from
@@ -64,6 +68,7 @@ public struct Message: Sendable, Hashable {
         self.suite = suite
         self.authenticated = authenticated
         self.trust = trust
+        self.details = details
         self.body = body
         extra = Self.extra(of: members)
     }
@@ -71,17 +76,21 @@ public struct Message: Sendable, Hashable {
     /// Reads a message record; `nil` for one that is not of its form.
     public init?(record: JSONObject) {
         guard record["type"]?.string == "message", let id = record["id"]?.string,
-            let from = record["from"]?.string.flatMap({ SessionID($0) }),
-            let to = record["to"]?.string.flatMap({ SessionID($0) }),
             let time = record["time"]?.string.flatMap({ Timestamp($0) }),
             let suite = record["suite"]?.string.flatMap({ Suite(rawValue: $0) }),
             let authenticated = record["authenticated"]?.bool,
             let trust = record["trust"]?.string.flatMap({ Trust(rawValue: $0) }),
             let body = record["body"]?.object
         else { return nil }
+        let from = record["from"]?.string.flatMap { SessionID($0) }
+        let to = record["to"]?.string.flatMap { SessionID($0) }
+        guard from != nil || record["from"] == nil, to != nil || record["to"] == nil else {
+            return nil
+        }
         self.init(
             id: id, from: from, to: to, name: record["name"]?.string, time: time, suite: suite,
-            authenticated: authenticated, trust: trust, body: body, members: record)
+            authenticated: authenticated, trust: trust, details: record["details"]?.object,
+            body: body, members: record)
     }
 
     /// The members of a record that pass through every stage.

@@ -12,12 +12,12 @@ struct MessageContent {
 
     /// The bytes of the record.
     static func encode(
-        body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: SessionID,
+        body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: SessionID?,
         time: Timestamp
     ) -> [UInt8] {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
-            ("to", .string(to.description)), ("time", .string(time.description)),
+            ("to", to.map { .string($0.description) }), ("time", .string(time.description)),
             ("body", .object(body)),
         ])
         for (name, value) in extra { record[name] = value }
@@ -26,9 +26,17 @@ struct MessageContent {
 
     /// Reads the record that was inside `envelope`; `nil` when it is none, or another envelope's.
     init?(_ bytes: [UInt8], of envelope: Envelope) {
-        guard let record = try? JSON.object(parsing: bytes),
+        let parsed = try? JSON.object(parsing: bytes)
+        if envelope.isForeign, parsed?["type"]?.string != "message",
+            let text = String(validating: bytes, as: UTF8.self)
+        {
+            body = Message.textBody(text)
+            members = JSONObject()
+            return
+        }
+        guard let record = parsed,
             record["id"]?.string == envelope.id,
-            record["to"]?.string == envelope.to.description,
+            record["to"]?.string == envelope.to?.description,
             record["time"]?.string == envelope.time.description,
             record["type"]?.string == "message", let body = record["body"]?.object
         else { return nil }

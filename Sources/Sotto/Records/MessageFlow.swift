@@ -185,3 +185,34 @@ public struct MessageFlowAck: Sendable, Equatable {
         try self.init(messageID: id, status: status)
     }
 }
+
+extension MessageFlowMessage {
+    /// The messenger's record of an envelope of a session. `from` and `to` are the names that the messenger knows.
+    public init(
+        envelope: Envelope, from: String, to: String
+    ) throws(MessageFlowError) {
+        try self.init(
+            id: envelope.id, from: from, to: to,
+            content: MessageFlowContent(payload: envelope.payload), time: envelope.time)
+    }
+
+    /// The envelope to open. Of `sender` the session is: whose it is, nothing outside the payload proves.
+    public func envelope(to owner: SessionID, from sender: SessionID) -> Envelope {
+        content.envelope(
+            id: Envelope.isID(id) ? id : Envelope.id(of: content.message.combined), to: owner,
+            from: sender, time: time)
+    }
+}
+
+extension MessageFlowContent {
+    /// The envelope to open, of a file, which has no id and no time of its own.
+    public func envelope(
+        id: String? = nil, to owner: SessionID, from sender: SessionID, time: Timestamp = .now()
+    ) -> Envelope {
+        var envelope = Envelope(
+            id: id ?? Envelope.id(of: message.combined), suite: .ratchet, to: owner, from: sender,
+            time: time, payload: payload)
+        envelope.isForeign = true
+        return envelope
+    }
+}

@@ -9,10 +9,13 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     public init(seconds: Int64) { self.seconds = seconds }
 
     /// The system clock's time.
-    public static func now() -> Timestamp {
+    public static func now() -> Timestamp { Timestamp(seconds: milliseconds() / 1000) }
+
+    /// The system clock's time in milliseconds since 1970 began.
+    public static func milliseconds() -> Int64 {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        return Timestamp(seconds: Int64(now.tv_sec))
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
     /// Reads `YYYY-MM-DDTHH:MM:SSZ`, with a fraction of a second that is dropped; `nil` for any other form,

@@ -87,3 +87,25 @@ public enum Sealed {
         }
     }
 }
+
+extension Sealed: MessageSuite {
+    /// What is to be known of it.
+    public static let traits = SuiteTraits(
+        payloadMembers: ["age"], bindsEnvelope: true,
+        protection: ["yes", "yes", "no", "yes", "yes"])
+
+    /// Protects a message for the owner of a card. Throws ``SealedError/recipient`` where there is none.
+    public static func seal(
+        _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
+    ) throws -> Envelope {
+        guard let card = recipient.card else { throw SealedError.recipient }
+        return try seal(
+            body: draft.body, extra: draft.extra, from: keys.identity(), to: card,
+            classic: keys.options.classic, time: draft.time, id: draft.id)
+    }
+
+    /// Opens an envelope addressed to us. Throws ``SealedError``.
+    public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
+        try open(envelope, with: keys.identity())
+    }
+}

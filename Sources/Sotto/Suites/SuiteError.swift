@@ -25,6 +25,10 @@ public enum SuiteError: Error, Sendable, Equatable {
     case noForm
     /// The recipient's key does not work.
     case recipientKey
+    /// A group has more members than its messages can have.
+    case memberCount(limit: Int)
+    /// A member of a group is named twice.
+    case duplicateMember
 }
 
 extension SuiteError: ReportableError {
@@ -43,6 +47,8 @@ extension SuiteError: ReportableError {
         case .secretID: "the messenger's own record has the chat's key in it, as its id"
         case .noForm: "the suite has no record of this form"
         case .recipientKey: "the recipient's key is not valid"
+        case .memberCount(let limit): "a group's message is for 1 to \(limit) others"
+        case .duplicateMember: "a member of the group is named twice"
         }
     }
 
@@ -51,7 +57,7 @@ extension SuiteError: ReportableError {
         switch self {
         case .refused:
             "it was changed, or the key, the chat or the sender's keys are not the right ones"
-        case .textOnly, .severalChats, .recipientKey: nil
+        case .textOnly, .severalChats, .recipientKey, .memberCount, .duplicateMember: nil
         case .tooLong: "send it in parts, or as a file: encrypt -r CARD"
         case .noProfile(let profile):
             "their card needs them: keygen public --include \(profile.rawValue)"
@@ -70,7 +76,9 @@ extension SuiteError: ReportableError {
         case .refused: 11
         case .textOnly, .tooLong, .recipientKey: 65
         case .noProfile, .noWhisperID, .noRSAKey: 10
-        case .noChat, .severalChats, .publicChannel, .secretID, .noForm: 64
+        case .noChat, .severalChats, .publicChannel, .secretID, .noForm, .memberCount,
+            .duplicateMember:
+            64
         }
     }
 }

@@ -16,6 +16,13 @@ struct Party: Sendable {
         identity = try Identity(record: JSON.object(parsing: home.files.read("\(name).key")))
     }
 
+    /// Somebody whose files are there.
+    init(name: String, identity: Identity, home: Home) {
+        self.home = home
+        self.name = name
+        self.identity = identity
+    }
+
     var card: String { "\(name).card" }
     var stateDirectory: String { "state-\(name)" }
     var database: String { "\(stateDirectory)/\(identity.id).db" }

@@ -50,6 +50,23 @@ public struct Whisper2GroupMessage: Sendable, Hashable {
 
     private init(messages: [Whisper2Message]) { self.messages = messages }
 
+    /// Joins the messages of one sender to the members of a group, which have their id, time and group in common.
+    init(joining messages: [Whisper2Message]) throws(Whisper2SealError) {
+        guard (1...Self.memberLimit).contains(messages.count) else {
+            throw .recipientCount(messages.count)
+        }
+        guard Set(messages.map(\.to)).count == messages.count else { throw .duplicateRecipient }
+        let first = messages[0].frame
+        guard
+            messages.allSatisfy({
+                let frame = $0.frame
+                return frame.type == .groupSendMessage && frame.id == first.id
+                    && frame.from == first.from && frame.to == first.to && frame.time == first.time
+            })
+        else { throw .field("groupId") }
+        self.messages = messages
+    }
+
     /// Reads a `group_send_message`.
     public init(record: JSONObject) throws(Whisper2RecordError) {
         let members = Whisper2Members(record: record)

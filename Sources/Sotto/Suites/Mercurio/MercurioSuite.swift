@@ -1,0 +1,94 @@
+/// The suite `mercurio`: a ``MercurioMessage`` with our signature in an envelope, which is its payload.
+public enum MercurioSuite: MessageSuite {
+    /// What is to be known of it.
+    public static let traits = SuiteTraits(
+        payloadMembers: [
+            "conversation_id", "conversationId", "sender_mercurio_id", "senderMercurioId",
+            "recipient_mercurio_id", "recipientMercurioId", "created_at", "createdAt",
+            "encrypted_content", "encryptedContent", "encrypted_aes_key", "encryptedAesKey",
+            "nonce", "mac", "sig",
+        ], bindsEnvelope: false,
+        legacyReason:
+            "the app itself proves no sender, so that anybody can write as anybody, and whoever gets the RSA key opens every message, old ones too",
+        protection: ["yes", "if ours", "no", "no", "no"])
+
+    /// The longest text, in bytes.
+    public static let textLimit = 32_768
+
+    /// Protects a text for the owner of an RSA key, and signs it.
+    public static func seal(
+        _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
+    ) throws -> Envelope {
+        guard let bundle = recipient.profiles.mercurio else {
+            throw SuiteError.noProfile(.mercurio)
+        }
+        let text = try draft.text()
+        guard text.utf8.count <= textLimit else { throw SuiteError.tooLong(limit: textLimit) }
+        let message: MercurioMessage
+        do {
+            message = try MercurioMessage.seal(
+                Array(text.utf8), from: keys.mercurioIdentity(), to: bundle,
+                createdAt: draft.time.description)
+        } catch is MercurioSealError {
+            throw SuiteError.recipientKey
+        }
+        return Envelope(
+            id: draft.id, suite: .mercurio, to: recipient.id, time: draft.time,
+            payload: message.record)
+    }
+
+    /// Opens a message. Without a signature it is not authenticated, and names nobody; what is outside the signature is in
+    /// the message's details, under `untrusted`.
+    public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
+        let message: MercurioMessage
+        let opened: MercurioMessage.Opened
+        do {
+            message = try MercurioMessage(record: envelope.payload)
+            opened = try message.open(
+                with: keys.rsaKey(), as: keys.mercurioIdentity().id,
+                padding: keys.options.rsaPadding, allowUnproven: true)
+        } catch is MercurioRecordError {
+            throw SuiteError.refused
+        } catch is MercurioOpenError {
+            throw SuiteError.refused
+        }
+        guard let text = String(validating: opened.text, as: UTF8.self) else {
+            throw SuiteError.refused
+        }
+        let sender = try opened.sender.map { try keys.mercurioOwner($0) ?? $0 }
+        let row: [(String, JSON?)] = [
+            ("mercurioId", message.sender.map { .string($0.description) }),
+            ("conversation", message.conversation.map { .string($0) }),
+        ]
+        let untrusted = JSONObject(
+            (sender == nil ? row : []) + [("createdAt", message.createdAt.map { .string($0) })])
+        return Message(
+            id: envelope.id, from: sender, to: envelope.to, time: envelope.time, suite: .mercurio,
+            authenticated: sender != nil,
+            details: JSONObject((sender == nil ? [] : row) + [("untrusted", .object(untrusted))]),
+            body: Message.textBody(text))
+    }
+
+    /// What was encrypted: rows have no id that anything covers.
+    public static func repeatID(of envelope: Envelope) -> String? {
+        guard let sealed = try? MercurioEnvelope(record: envelope.payload) else { return nil }
+        return "mercurio/" + hex(sha256(sealed.nonce + sealed.tag + sealed.content))
+    }
+
+    /// The rows of the app's database.
+    public static func appLines(
+        of envelopes: [Envelope], with keys: SuiteKeys
+    ) throws -> [AppLine] {
+        envelopes.map { .record($0.payload) }
+    }
+
+    /// An envelope around a row, or around an encrypted part alone.
+    public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
+        guard case .record(let record) = line,
+            let message = try? MercurioMessage(record: record)
+        else { throw SuiteError.refused }
+        return Envelope(
+            id: Envelope.id(of: message.envelope.nonce + message.envelope.tag), suite: .mercurio,
+            to: nil, time: message.createdAt.flatMap { Timestamp($0) } ?? .now(), payload: record)
+    }
+}

@@ -1,0 +1,93 @@
+/// The suite `phrase`: a padded message record under a ``PhraseKey``.
+///
+/// Payload: `{"chat","text"}`, the chat's id in hexadecimal and the text. The bare form, `v2.…` on a line of its own,
+/// holds text alone.
+public enum PhraseSuite: MessageSuite {
+    /// What is to be known of it.
+    public static let traits = SuiteTraits(
+        payloadMembers: ["chat", "text"], bindsEnvelope: true, isOfChat: true,
+        protection: ["by phrase", "no", "no", "yes", "yes"])
+
+    /// The longest message record, in bytes: its base64 has to fit an envelope.
+    public static let recordLimit = MessageContent.limit
+
+    /// Protects a message for the only chat.
+    public static func seal(
+        _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
+    ) throws -> Envelope {
+        let chat = try keys.chat()
+        let content = MessageContent.encode(
+            body: draft.body, extra: draft.extra, id: draft.id, to: recipient.id, time: draft.time)
+        guard content.count <= recordLimit else { throw SuiteError.tooLong(limit: recordLimit) }
+        return Envelope(
+            id: draft.id, suite: .phrase, to: recipient.id, time: draft.time,
+            payload: [
+                "chat": .string(hex(chat.phrase.id)),
+                "text": .string(chat.phrase.seal(try Padding.frame(content))),
+            ])
+    }
+
+    /// Opens a message of one of the chats.
+    public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
+        guard let text = envelope.payload["text"]?.string else { throw SuiteError.refused }
+        guard let id = envelope.payload["chat"] else { return try openBare(text, envelope, keys) }
+        guard let chat = keys.chats.first(where: { id.string == hex($0.phrase.id) }),
+            let frame = try? chat.phrase.open(text), let bytes = try? Padding.unframe(frame),
+            let content = MessageContent(bytes, of: envelope)
+        else { throw SuiteError.refused }
+        return Message(
+            id: envelope.id, from: nil, to: envelope.to, time: envelope.time, suite: .phrase,
+            authenticated: false, details: ["chat": .object(chat.details)], body: content.body,
+            members: content.members)
+    }
+
+    private static func openBare(
+        _ text: String, _ envelope: Envelope, _ keys: SuiteKeys
+    ) throws -> Message {
+        let chat = try keys.chat()
+        guard let bytes = try? chat.phrase.open(text),
+            let text = String(validating: bytes, as: UTF8.self)
+        else { throw SuiteError.refused }
+        return Message(
+            id: envelope.id, from: nil, to: nil, time: envelope.time, suite: .phrase,
+            authenticated: false, details: ["chat": .object(chat.details)],
+            body: Message.textBody(text))
+    }
+
+    /// For a bare text what was encrypted.
+    public static func repeatID(of envelope: Envelope) -> String? {
+        guard envelope.payload["chat"] == nil else { return nil }
+        return "phrase/" + hex(sha256(Array((envelope.payload["text"]?.string ?? "").utf8)))
+    }
+
+    /// `v2.…`, which holds text alone.
+    public static func appLines(
+        of envelopes: [Envelope], with keys: SuiteKeys
+    ) throws -> [AppLine] {
+        let chat = try keys.chat()
+        return try envelopes.map { envelope in
+            let message = try open(envelope, with: keys)
+            let text = try Draft(body: message.body, extra: message.extra).text()
+            return .text(chat.phrase.seal(Array(text.utf8)))
+        }
+    }
+
+    /// An envelope around `v2.…`.
+    public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
+        guard case .text(let text) = line, text.utf8.starts(with: PhraseKey.mark.utf8) else {
+            throw SuiteError.refused
+        }
+        return Envelope(
+            id: Envelope.id(of: Array(text.utf8)), suite: .phrase, to: nil, time: .now(),
+            payload: ["text": .string(text)])
+    }
+}
+
+extension Chat {
+    /// What a message record says of it.
+    var details: JSONObject {
+        JSONObject([
+            ("id", .string(hex(phrase.id))), ("name", name.isEmpty ? nil : .string(name)),
+        ])
+    }
+}

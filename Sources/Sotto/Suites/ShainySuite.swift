@@ -1,0 +1,132 @@
+/// The suite `shainy`: ``ShainyMessage`` in an envelope.
+///
+/// Payload: `{"chat","encryptedText","shaHash","replyTo"}`. The messenger's own chat id is the key, and so is not in
+/// it; `chat` is the id of ``PhraseKey`` for the same phrase, or `global-announcements`.
+public enum ShainySuite: MessageSuite {
+    /// What is to be known of it.
+    public static let traits = SuiteTraits(
+        payloadMembers: ["chat", "chatId", "encryptedText", "shaHash", "replyTo"],
+        bindsEnvelope: false, isOfChat: true,
+        legacyReason:
+            "its server is given the key as the chat's id, one hash guards the phrase, and nothing proves who wrote or that a text was not changed",
+        protection: ["badly", "no", "no", "no", "no"])
+
+    /// The longest text, in bytes.
+    public static let textLimit = 16_384
+
+    private static func chat(_ keys: SuiteKeys) throws(SuiteError) -> (ShainyChat, JSONObject) {
+        if keys.options.isPublic {
+            return (.global, ["id": .string(ShainyChat.globalID), "public": .bool(true)])
+        }
+        let chat = try keys.chat()
+        guard !chat.shainy.isPublic else { throw .publicChannel }
+        return (chat.shainy, chat.details)
+    }
+
+    /// Protects a text for the only chat, or the public channel.
+    public static func seal(
+        _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
+    ) throws -> Envelope {
+        let (chat, details) = try chat(keys)
+        let text = try draft.text(members: ["replyTo"])
+        guard text.utf8.count <= textLimit else { throw SuiteError.tooLong(limit: textLimit) }
+        let message = try chat.seal(
+            Array(text.utf8), reply: try draft.body["replyTo"].map { try reply($0, chat, keys) },
+            hash: keys.options.hidesHash ? .hidden : .plaintext, gcm: keys.options.gcm,
+            toPublic: keys.options.isPublic)
+        var payload = message.record
+        payload["type"] = nil
+        payload["chatId"] = nil
+        payload["chat"] = details["id"]
+        return Envelope(
+            id: draft.id, suite: .shainy, to: recipient.id, time: draft.time, payload: payload)
+    }
+
+    private static func reply(
+        _ value: JSON, _ chat: ShainyChat, _ keys: SuiteKeys
+    ) throws(SuiteError) -> ShainyMessage.Reply {
+        guard let object = value.object, let id = object["messageId"]?.string,
+            let text = object["text"]?.string, let name = object["senderName"]?.string,
+            let time = object["timestamp"]?.integer
+        else { throw .textOnly }
+        return ShainyMessage.Reply(
+            messageID: id, encryptedText: chat.encrypt(Array(text.utf8), gcm: keys.options.gcm),
+            senderName: name, milliseconds: time)
+    }
+
+    /// Opens a text of one of the chats, or of the public channel.
+    public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
+        guard let (chat, details) = find(envelope.payload, keys) else { throw SuiteError.refused }
+        var record = envelope.payload
+        record["type"] = .string("send_message")
+        record["chatId"] = .string(chat.id())
+        guard let message = ShainyMessage(record: record),
+            let bytes = try? chat.open(
+                message, allowingHiddenHash: keys.options.allowsHiddenHash),
+            let text = String(validating: bytes, as: UTF8.self)
+        else { throw SuiteError.refused }
+        var body = Message.textBody(text)
+        if let reply = message.reply {
+            body["replyTo"] = .object(
+                JSONObject([
+                    ("messageId", .string(reply.messageID)),
+                    ("text", (try? chat.unverifiedText(reply.encryptedText)).map { .string($0) }),
+                    ("senderName", .string(reply.senderName)),
+                    ("timestamp", .integer(reply.milliseconds)),
+                ]))
+        }
+        return Message(
+            id: envelope.id, from: nil, to: envelope.to, time: envelope.time, suite: .shainy,
+            authenticated: false, details: ["chat": .object(details)], body: body)
+    }
+
+    private static func find(
+        _ payload: JSONObject, _ keys: SuiteKeys
+    ) -> (ShainyChat, JSONObject)? {
+        let id = payload["chat"] ?? payload["chatId"]
+        if id?.string == ShainyChat.globalID {
+            return (.global, ["id": .string(ShainyChat.globalID), "public": .bool(true)])
+        }
+        let found = keys.chats.first { chat in
+            guard let text = payload["chatId"]?.string, payload["chat"] == nil else {
+                return payload["chat"]?.string == hex(chat.phrase.id)
+            }
+            return constantTimeEqual(
+                Array(text.lowercased().utf8), Array(chat.shainy.id().utf8))
+        }
+        return found.map { ($0.shainy, $0.details) }
+    }
+
+    /// What was encrypted: the messenger's texts have no ids of their own.
+    public static func repeatID(of envelope: Envelope) -> String? {
+        "shainy/" + hex(sha256(Array((envelope.payload["encryptedText"]?.string ?? "").utf8)))
+    }
+
+    /// `{"type":"send_message",…}`, which holds the chat's key as its id. Throws ``SuiteError/secretID`` unless that was
+    /// asked for.
+    public static func appLines(
+        of envelopes: [Envelope], with keys: SuiteKeys
+    ) throws -> [AppLine] {
+        let (chat, _) = try chat(keys)
+        guard keys.options.showsSecret || chat.isPublic else { throw SuiteError.secretID }
+        return try envelopes.map { envelope in
+            var record = envelope.payload
+            record["type"] = .string("send_message")
+            record["chatId"] = .string(chat.id())
+            guard let message = ShainyMessage(record: record) else { throw SuiteError.noForm }
+            return .record(message.record)
+        }
+    }
+
+    /// An envelope around `{"type":"send_message",…}`, also in the documented form with a `payload`.
+    public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
+        guard case .record(let record) = line, let message = ShainyMessage(record: record) else {
+            throw SuiteError.refused
+        }
+        var payload = message.record
+        payload["type"] = nil
+        return Envelope(
+            id: Envelope.id(of: Array(message.encryptedText.utf8)), suite: .shainy, to: nil,
+            time: .now(), payload: payload)
+    }
+}

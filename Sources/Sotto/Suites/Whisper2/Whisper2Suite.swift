@@ -1,0 +1,172 @@
+/// The suite `whisper2`: a ``Whisper2Message`` in an envelope, which is its payload.
+public enum Whisper2Suite: MessageSuite {
+    /// What is to be known of it.
+    public static let traits = SuiteTraits(
+        payloadMembers: [
+            "protocolVersion", "cryptoVersion", "messageId", "groupId", "from", "to", "msgType",
+            "timestamp", "nonce", "ciphertext", "sig", "replyTo", "reactions", "attachment",
+        ], bindsEnvelope: false,
+        legacyReason:
+            "whoever gets either side's key opens every message, old ones too, and what stands outside its signature can be changed",
+        protection: ["yes", "yes", "no", "no", "no"])
+
+    /// Protects a text for somebody's account, or for one member of a group.
+    public static func seal(
+        _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
+    ) throws -> Envelope {
+        guard let account = recipient.profiles.whisper2 else {
+            throw SuiteError.noProfile(.whisper2)
+        }
+        let own = try keys.whisper2Keys()
+        let text = try draft.text(members: ["replyTo"])
+        var hints = Whisper2Hints()
+        if let reply = draft.body["replyTo"] {
+            guard let id = reply.string, Envelope.isID(id) else { throw SuiteError.textOnly }
+            hints = Whisper2Hints(replyTo: id)
+        }
+        if let attach = keys.options.attachment {
+            hints = Whisper2Hints(
+                kind: .file, replyTo: hints.replyTo, attachment: try attach(own, account))
+        }
+        let message: Whisper2Message
+        do {
+            message = try Whisper2Message.seal(
+                Array(text.utf8), hints: hints, with: own, from: keys.ownWhisperID(), to: account,
+                group: keys.options.group, id: draft.id, time: draft.milliseconds)
+        } catch let error as Whisper2SealError {
+            throw SuiteError(error)
+        }
+        return Envelope(
+            id: Envelope.newID(), suite: .whisper2, to: recipient.id, time: draft.time,
+            payload: message.record)
+    }
+
+    /// Opens a message by somebody whose keys are known. What is outside the signature is in the message's details,
+    /// under `untrusted`.
+    ///
+    /// Without the sender's signing key the message is not authenticated, and names nobody.
+    public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
+        do {
+            return try opened(envelope, keys)
+        } catch is Whisper2RecordError {
+            throw SuiteError.refused
+        } catch is Whisper2OpenError {
+            throw SuiteError.refused
+        }
+    }
+
+    private static func opened(_ envelope: Envelope, _ keys: SuiteKeys) throws -> Message {
+        let message = try Whisper2Message(record: envelope.payload)
+        guard let sender = try keys.whisper2Account(message.frame.from) else {
+            throw SuiteError.refused
+        }
+        let own = try keys.whisper2Keys()
+        let account = (try? keys.ownWhisperID()) ?? message.to
+        let opened = try message.open(
+            with: own, as: account, from: sender.account, allowUnverified: true)
+        if let skew = keys.options.maximumSkew {
+            guard message.frame.skew(from: Timestamp.milliseconds()) <= skew else {
+                throw SuiteError.refused
+            }
+        }
+        let text = String(validating: opened.plaintext, as: UTF8.self)
+        return Message(
+            id: message.id, from: opened.isVerified ? sender.id : nil, to: envelope.to,
+            time: Timestamp(seconds: message.frame.time / 1000), suite: .whisper2,
+            authenticated: opened.isVerified,
+            details: details(message, opened.isVerified, own, sender.account),
+            body: text.map { Message.textBody($0) } ?? [
+                "type": .string("data"),
+                "data": .string(Base64.standard.encode(opened.plaintext)),
+            ])
+    }
+
+    private static func details(
+        _ message: Whisper2Message, _ isVerified: Bool, _ own: Whisper2Keys,
+        _ sender: Whisper2Contact
+    ) -> JSONObject {
+        let hints = message.untrusted
+        let signed: [(String, JSON?)] = [
+            ("whisperId", .string(message.frame.from.description)),
+            ("group", message.group.map { .string($0) }),
+        ]
+        let untrusted = JSONObject(
+            (isVerified ? [] : signed) + [
+                ("msgType", .string(hints.kind.rawValue)),
+                ("replyTo", hints.replyTo.map { .string($0) }),
+                ("reactions", hints.reactions.map { .object($0) }),
+                ("attachment", hints.attachment.map { .object(attachment($0, own, sender)) }),
+            ])
+        return JSONObject((isVerified ? signed : []) + [("untrusted", .object(untrusted))])
+    }
+
+    /// The pointer, with the file's key in place of its box, if that opens.
+    private static func attachment(
+        _ pointer: Whisper2AttachmentPointer, _ own: Whisper2Keys, _ sender: Whisper2Contact
+    ) -> JSONObject {
+        var key: String?
+        if let secret = try? pointer.fileKey(with: own, from: sender) {
+            key = secret.withBytes { Base64.standard.encode(Array($0)) }
+        }
+        return JSONObject([
+            ("suite", .string(Suite.whisper2.rawValue)),
+            ("objectKey", .string(pointer.objectKey)),
+            ("contentType", .string(pointer.contentType)),
+            ("size", .integer(pointer.ciphertextSize)),
+            ("key", key.map { .string($0) }),
+        ])
+    }
+
+    /// The message's own id: the signature covers it.
+    public static func repeatID(of envelope: Envelope) -> String? {
+        "whisper2/" + (envelope.payload["from"]?.string ?? "") + "/"
+            + (envelope.payload["messageId"]?.string ?? "")
+    }
+
+    /// The record as the apps have it; of a group one frame with a box for each member.
+    public static func appLines(
+        of envelopes: [Envelope], with keys: SuiteKeys
+    ) throws -> [AppLine] {
+        guard keys.options.group != nil else { return envelopes.map { .record($0.payload) } }
+        do {
+            let messages = try envelopes.map { try Whisper2Message(record: $0.payload) }
+            return [.record(try Whisper2GroupMessage(joining: messages).record)]
+        } catch let error as Whisper2SealError {
+            throw SuiteError(error)
+        }
+    }
+
+    /// An envelope around a record; of a group's frame around what is for us.
+    public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
+        guard case .record(let record) = line else { throw SuiteError.refused }
+        let message: Whisper2Message
+        do {
+            if record["recipients"] == nil {
+                message = try Whisper2Message(record: record)
+            } else {
+                let group = try Whisper2GroupMessage(record: record)
+                guard let own = group.message(to: try keys.ownWhisperID()) else {
+                    throw SuiteError.refused
+                }
+                message = own
+            }
+        } catch is Whisper2RecordError {
+            throw SuiteError.refused
+        }
+        return Envelope(
+            id: message.id, suite: .whisper2, to: nil,
+            time: Timestamp(seconds: message.frame.time / 1000), payload: message.record)
+    }
+}
+
+extension SuiteError {
+    init(_ error: Whisper2SealError) {
+        switch error {
+        case .tooLong(let limit): self = .tooLong(limit: limit)
+        case .notText, .field: self = .textOnly
+        case .recipientKey: self = .recipientKey
+        case .recipientCount: self = .memberCount(limit: Whisper2GroupMessage.memberLimit)
+        case .duplicateRecipient: self = .duplicateMember
+        }
+    }
+}

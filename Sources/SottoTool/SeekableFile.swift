@@ -1,0 +1,36 @@
+import Glibc
+public import Sotto
+
+/// A regular file that is read at any place.
+public final class SeekableFile: SeekableSource {
+    private let descriptor: Int32
+    private let name: String
+    /// The number of bytes when it was opened.
+    public let count: Int
+
+    /// Opens `path`. Throws for anything that is no regular file: a pipe can be read once only.
+    public init(path: String) throws(Failure) {
+        name = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(errno: errno, "read", path) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw Failure(
+                .usage, "\(path) is no regular file, and is read twice",
+                hint: "write it to a file first")
+        }
+        count = Int(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Reads what is there from `offset` on.
+    public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            if errno != EINTR { throw Failure(errno: errno, "read", name) }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Sotto
+import SottoTool
+
+/// What a line of the input is, before anything in it is opened.
+enum MessageLine {
+    case envelope(Envelope)
+    /// A message of Message Flow; its names are the messenger's.
+    case flow(MessageFlowMessage, isHTTP: Bool)
+    /// The file form of one.
+    case flowFile(MessageFlowContent)
+    /// A messenger's own record or text.
+    case app(AppLine, Suite)
+    /// Message Flow's acknowledgement.
+    case ack(MessageFlowAck)
+    /// The encrypted name of a chat.
+    case chatName(JSONObject)
+
+    /// Reads a line, and the id that it says to have; `nil` for white space. `suite` is that of records that do not
+    /// name one.
+    static func read(
+        _ bytes: [UInt8], suite: Suite?
+    ) throws -> (content: Result<MessageLine, Failure>, id: String?)? {
+        let start = bytes.first { ![0x20, 0x09, 0x0D].contains($0) }
+        guard let start else { return nil }
+        guard start == UInt8(ascii: "{") else {
+            return (.success(.app(try text(bytes), suite ?? .phrase)), nil)
+        }
+        let record = try JSON.object(parsing: bytes)
+        let id = record["id"] ?? record["messageId"] ?? record["message"]?.object?["id"]
+        do {
+            if let failure = Failure(errorRecord: record) { throw failure }
+            return (.success(try read(record, suite)), id?.string)
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            return (.failure(failure), id?.string)
+        }
+    }
+
+    private static func text(_ bytes: [UInt8]) throws(Failure) -> AppLine {
+        guard var text = String(validating: bytes, as: UTF8.self)?[...] else {
+            throw Failure(.malformed, "the line is neither JSON nor text")
+        }
+        func isSpace(_ character: Character?) -> Bool {
+            character.map { [" ", "\t", "\r", "\r\n"].contains($0) } ?? false
+        }
+        while isSpace(text.first) { text.removeFirst() }
+        while isSpace(text.last) { text.removeLast() }
+        guard text.utf8.starts(with: PhraseKey.mark.utf8) else {
+            throw Failure(.malformed, "the line is not JSON")
+        }
+        return .text(String(text))
+    }
+
+    private static func read(_ record: JSONObject, _ suite: Suite?) throws -> MessageLine {
+        switch record["type"]?.string {
+        case "envelope": return .envelope(try Envelope(record: record))
+        case "new_message":
+            return .flow(try flow { try MessageFlowMessage(record: record) }, isHTTP: false)
+        case "ack": return .ack(try flow { try MessageFlowAck(record: record) })
+        case "chat-name": return .chatName(record)
+        case "send_message" where suite ?? .shainy == .shainy:
+            return .app(.record(record), .shainy)
+        case nil where record["encryptedPayload"] != nil && record["v"] != nil:
+            return .flowFile(try flow { try MessageFlowContent(file: record) })
+        case nil where suite == .ratchet:
+            return .flow(try flow { try MessageFlowMessage(record: record) }, isHTTP: true)
+        case let type:
+            if let suite, suite != .ratchet { return .app(.record(record), suite) }
+            throw Failure(
+                .malformed,
+                type == nil
+                    ? "a record that names no suite" : "a record of another type than envelope",
+                hint: type == nil ? "say which messenger's it is: --suite NAME" : nil)
+        }
+    }
+
+    private static func flow<T>(_ read: () throws -> T) throws -> T {
+        do {
+            return try read()
+        } catch let error as MessageFlowError {
+            switch error {
+            case .member(let name):
+                throw Failure(.malformed, "not Message Flow's: \"\(name)\" is missing or malformed")
+            case .version: throw Failure(.malformed, "a file of a later version")
+            case .payload: throw Failure(.malformed, "the envelope's payload is malformed")
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// A line of the input, and what it was read as.
+struct ReadLine {
+    let number: Int
+    /// The line itself.
+    let bytes: [UInt8]
+    /// What it is, or why it is nothing.
+    let content: Result<MessageLine, Failure>
+    /// The id that it says to have.
+    let id: String?
+
+    /// Whether a contact may have to be found by its name in another messenger.
+    var needsAccounts: Bool {
+        guard case .success(let line) = content else { return false }
+        switch line {
+        case .envelope(let envelope): return [.whisper2, .mercurio].contains(envelope.suite)
+        case .app(_, let suite): return [.whisper2, .mercurio].contains(suite)
+        case .flow, .flowFile: return true
+        case .ack, .chatName: return false
+        }
+    }
+}
+
+/// What became of a line.
+enum OpenedLine {
+    case message(Message, seen: Bool)
+    case request(Envelope, from: SessionID)
+    /// From somebody who is blocked.
+    case dropped
+    /// Something that is no message.
+    case record(JSONObject)
+    case failed(Failure, id: String?, isFinal: Bool)
+
+    /// Whether opening the same line again could not come to anything else.
+    var isFinal: Bool { if case .failed(_, _, let isFinal) = self { isFinal } else { true } }
+}
+
+/// Opens one line.
+final class MessageOpening {
+    private let keys: SuiteKeys
+    private let owner: SessionID?
+    private let judge: SenderJudgement
+    private let isPreview: Bool
+    /// The address book, where a batch needs to find somebody by another messenger's name.
+    private var contacts: [Contact] = []
+
+    init(
+        identity: Identity?, chats: [Chat], options: SuiteOptions, judge: SenderJudgement,
+        isPreview: Bool
+    ) {
+        owner = identity?.id
+        self.judge = judge
+        self.isPreview = isPreview
+        keys = SuiteKeys(identity: identity, chats: chats, options: options)
+        keys.whisper2Account = { [unowned self] in account($0) }
+        keys.mercurioOwner = { [unowned self] in mercurioOwner($0) }
+    }
+
+    /// Reads what a batch needs of the address book, which is not read within a transaction.
+    func prepare(_ batch: [ReadLine], _ store: IdentityStore?) throws {
+        guard let store, batch.contains(where: \.needsAccounts) else { return }
+        contacts = try store.contacts()
+    }
+
+    private func account(_ id: WhisperID) -> (id: SessionID?, account: Whisper2Contact)? {
+        if let signer = judge.signers.find(id), let account = signer.profiles.whisper2 {
+            return (signer.id, account)
+        }
+        for contact in contacts {
+            if let account = contact.profiles.whisper2, account.id == id {
+                return (contact.id, account)
+            }
+        }
+        return nil
+    }
+
+    private func mercurioOwner(_ id: SessionID) -> SessionID? {
+        judge.signers.all.first { $0.profiles.mercurio?.id == id }?.id
+            ?? contacts.first { $0.profiles.mercurio?.id == id }?.id
+    }
+
+    // MARK: Lines
+
+    /// Opens a line without a state.
+    func open(_ line: ReadLine) throws -> OpenedLine {
+        try caught(line) { content in
+            guard let envelope = try envelope(content) else { return try record(content) }
+            guard let suite = envelope.suite.messageSuite else {
+                throw Failure(
+                    .usage, "a message of a session needs the state",
+                    hint: "leave out --stateless")
+            }
+            var message = try suite.open(envelope, with: keys)
+            _ = try judge.judge(&message, contact: nil, hasContacts: false)
+            return .message(message, seen: false)
+        }
+    }
+
+    /// Opens a line in a transaction. `printed` gets the id of one that has nothing more to be done.
+    func open(
+        _ line: ReadLine, _ transaction: StateTransaction, _ printed: inout [String]
+    ) throws -> OpenedLine {
+        var id: String?
+        let result = try caught(line) { content in
+            guard let envelope = try envelope(content) else { return try record(content) }
+            id = envelope.id
+            return try open(envelope, line.bytes, transaction)
+        }
+        guard !isPreview, let id, result.isFinal,
+            try transaction.markOpened(id: id, envelope: line.bytes)
+        else { return result }
+        printed.append(id)
+        return result
+    }
+
+    /// A line's own failure is its result; one of the state ends the whole work.
+    private func caught(
+        _ line: ReadLine, _ body: (MessageLine) throws -> OpenedLine
+    ) throws -> OpenedLine {
+        let final: [ExitStatus] = [.malformed, .authentication, .replay]
+        do {
+            return try body(try line.content.get())
+        } catch let error as StateError {
+            throw error
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            // What a suite refuses without a word may open when another chat or contact is known.
+            let isRefused = (error as? SuiteError) == .refused
+            return .failed(
+                failure, id: line.id, isFinal: !isRefused && final.contains(failure.status))
+        }
+    }
+
+    /// The envelope of a line; `nil` for what is no message.
+    private func envelope(_ line: MessageLine) throws -> Envelope? {
+        switch line {
+        case .envelope(let envelope): return envelope
+        case .app(let record, let suite):
+            guard let messageSuite = suite.messageSuite else { throw SuiteError.noForm }
+            return try messageSuite.envelope(ofApp: record, with: keys)
+        case .flow(let message, _):
+            guard let owner else { throw SuiteError.refused }
+            let sender = try flowSender(message.from, message.content)
+            return message.envelope(to: owner, from: sender)
+        case .flowFile(let content):
+            guard let owner else { throw SuiteError.refused }
+            return content.envelope(to: owner, from: try flowSender(nil, content))
+        case .ack, .chatName: return nil
+        }
+    }
+
+    /// Whose session a message of Message Flow is of: the opening says it, or the name, or `--from`.
+    private func flowSender(
+        _ name: String?, _ content: MessageFlowContent
+    ) throws -> SessionID {
+        if let opening = content.opening { return SessionID(publicKey: opening.identityKey) }
+        if let name {
+            if let id = SessionID(name) { return id }
+            for person in judge.signers.all where person.profiles.kecalek == name {
+                return person.id
+            }
+            for contact in contacts where contact.profiles.kecalek == name { return contact.id }
+        }
+        if judge.signers.all.count == 1 { return judge.signers.all[0].id }
+        throw Failure(
+            .malformed, "the record does not say whose session it is of",
+            hint: "say who wrote it: --from NAME")
+    }
+
+    private func record(_ line: MessageLine) throws -> OpenedLine {
+        switch line {
+        case .ack(let ack):
+            return .record([
+                "v": .integer(1), "type": .string("ack"), "id": .string(ack.messageID),
+                "status": .string(ack.status.rawValue), "authenticated": .bool(false),
+            ])
+        case .chatName(let record):
+            for chat in keys.chats {
+                guard let name = try? chat.name(in: record) else { continue }
+                return .record([
+                    "v": .integer(1), "type": .string("chat-name"),
+                    "id": .string(hex(chat.phrase.id)), "name": .string(name.text),
+                    "authenticated": .bool(name.isAuthentic),
+                ])
+            }
+            throw SuiteError.refused
+        case .envelope, .app, .flow, .flowFile:
+            throw Failure(.bug, "a message was not opened")
+        }
+    }
+
+    // MARK: Messages
+
+    private func open(
+        _ envelope: Envelope, _ bytes: [UInt8], _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        let (digest, repeatID) = (envelope.digest, envelope.repeatID)
+        let earlier = try transaction.opened(id: repeatID, digest: digest)
+        if case .same(let record) = earlier {
+            guard var message = Message(record: try JSON.object(parsing: record)) else {
+                throw Failure(.ioError, "a record in the state is damaged")
+            }
+            let verdict = try judge.judge(
+                &message, contact: try transaction.contact(of: message), hasContacts: false)
+            return verdict == .blocked ? .dropped : .message(message, seen: true)
+        }
+        let step = try transaction.open(envelope, with: keys)
+        var message = step.message
+        let verdict = try judge.judge(
+            &message, contact: try transaction.contact(of: message),
+            hasContacts: try transaction.hasContacts())
+        if case .different = earlier {
+            throw Failure(.replay, "an envelope of this id was opened before, with other content")
+        }
+        if isPreview { return verdict == .blocked ? .dropped : .message(message, seen: false) }
+        switch (verdict, message.from) {
+        case (.blocked, _): return .dropped
+        case (.stranger, let sender?):
+            guard try transaction.request(bytes, id: envelope.id, from: sender) else {
+                throw Failure(
+                    .untrusted, "from somebody who is no contact, and too many such wait already",
+                    hint: "contact requests lists them, and --drop or --drop-all throws them away")
+            }
+            return .request(envelope, from: sender)
+        case (.welcome, _), (.stranger, nil):
+            try transaction.keep(step)
+            try transaction.recordOpened(
+                id: repeatID, digest: digest, record: message.record.serialized())
+            try transaction.forgetRequest(id: envelope.id)
+            return .message(message, seen: false)
+        }
+    }
+}
+
+extension StateTransaction {
+    /// The contact who wrote a message, if that is proven.
+    fileprivate func contact(of message: Message) throws(StateError) -> Contact? {
+        guard let sender = message.from else { return nil }
+        return try contact(id: sender)
+    }
+}

@@ -1,0 +1,121 @@
+import ArgumentParser
+import Sotto
+import SottoTool
+
+/// The options for messages in the form of other messengers.
+struct SuiteArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Encrypt the message for this chat, whose file keygen chat made; alone or with --to.",
+            valueName: "file"))
+    var chat: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What to print: envelope, app for the messenger's own record, or file for Message Flow's file form.",
+            valueName: "form"))
+    var form = MessageForm.envelope
+
+    @Flag(help: "shainy: write the app's GCM form, not the documented CBC.")
+    var gcm = false
+
+    @Flag(
+        name: .customLong("no-hash"),
+        help:
+            "shainy: write zeros for the text's hash; only readers that do not check it take that."
+    )
+    var hidesHash = false
+
+    @Flag(help: "shainy: write to the channel whose phrase everybody knows.")
+    var publicChannel = false
+
+    @Flag(help: "shainy: print the chat's key where the app has it, as the id in --form app.")
+    var showSecret = false
+
+    @Option(
+        help: ArgumentHelp(
+            "whisper2: your account. Default: the one in the identity file.", valueName: "wsp-id"))
+    var whisperID: String?
+
+    @Option(help: ArgumentHelp("whisper2: the group that all of --to belong to.", valueName: "id"))
+    var group: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "ratchet: your name in the messenger, for --form app. Default: your id.",
+            valueName: "id"))
+    var userID: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Encrypt this file too, under a key that goes into the message.", valueName: "file"))
+    var attach: String?
+
+    @Option(help: ArgumentHelp("Where the encrypted attachment goes.", valueName: "file"))
+    var blob: String?
+
+    @Option(
+        help: ArgumentHelp("The attachment's media type, such as image/png.", valueName: "type"))
+    var contentType = "application/octet-stream"
+
+    /// Whether the message goes to a chat.
+    var isForChat: Bool { chat != nil || publicChannel }
+
+    /// The files that are read.
+    var files: [String] { [chat, attach].compactMap(\.self) }
+
+    /// Whether any of these was given.
+    var isGiven: Bool {
+        isForChat || form != .envelope || gcm || hidesHash || showSecret || whisperID != nil
+            || group != nil || userID != nil || attach != nil || blob != nil
+    }
+
+    func validate() throws {
+        if let whisperID, WhisperID(whisperID) == nil {
+            throw ValidationError("a WhisperID is WSP-XXXX-XXXX-XXXX")
+        }
+        guard (attach == nil) == (blob == nil) else {
+            throw ValidationError("--attach and --blob go together")
+        }
+        guard chat == nil || !publicChannel else {
+            throw ValidationError("--public-channel is a chat of its own: leave out --chat")
+        }
+        guard contentType.utf8.count <= 100, !contentType.isEmpty else {
+            throw ValidationError("--content-type has 1 to 100 bytes")
+        }
+    }
+
+    /// Throws for what does not go with `suite`.
+    func check(_ suite: Suite?) throws {
+        func demand(_ isGiven: Bool, _ name: String, _ suites: Suite...) throws {
+            guard !isGiven || suite.map(suites.contains) == true else {
+                let names = suites.map(\.rawValue).joined(separator: " or ")
+                throw ValidationError("\(name) goes with --suite \(names)")
+            }
+        }
+        try demand(gcm, "--gcm", .shainy)
+        try demand(hidesHash, "--no-hash", .shainy)
+        try demand(publicChannel, "--public-channel", .shainy)
+        try demand(showSecret, "--show-secret", .shainy)
+        try demand(whisperID != nil, "--whisper-id", .whisper2)
+        try demand(group != nil, "--group", .whisper2)
+        try demand(userID != nil, "--user-id", .ratchet)
+        try demand(chat != nil, "--chat", .phrase, .shainy)
+        try demand(form == .file, "--form file", .ratchet)
+        try demand(
+            form == .app, "--form app", .ratchet, .phrase, .shainy, .whisper2, .mercurio)
+        guard attach == nil || suite != .shainy && suite != .mercurio else {
+            throw ValidationError("--attach has no place in --suite \(suite!.rawValue)")
+        }
+    }
+}
+
+/// What a message is printed as.
+enum MessageForm: String, ExpressibleByArgument, CaseIterable {
+    /// Our envelope.
+    case envelope
+    /// The messenger's own record.
+    case app
+    /// Message Flow's file.
+    case file
+}

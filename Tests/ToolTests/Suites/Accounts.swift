@@ -1,0 +1,92 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// Alice and Bob with accounts in every messenger, cards that carry them, and a chat that both know.
+struct Accounts {
+    let home: Home
+    let alice: Party
+    let bob: Party
+
+    /// RSA keys take a second to make; these serve all tests.
+    private static let rsaKeys = [2048, 3072].map { bits in
+        Result { try MercurioPrivateKey(bits: bits) }
+    }
+
+    static let phrase = "seventeen quiet herons walk along the canal before dawn"
+
+    init() throws {
+        home = try Home()
+        alice = try Self.party("alice", rsa: Self.rsaKeys[0].get(), in: home)
+        bob = try Self.party("bob", rsa: Self.rsaKeys[1].get(), in: home)
+        try Self.writeChat(Self.phrase, "family", in: home)
+    }
+
+    private static func party(
+        _ name: String, rsa: MercurioPrivateKey, in home: Home
+    ) throws -> Party {
+        let identity = Identity(
+            mnemonic: Mnemonic(randomWordCount: 24), name: name, whisperID: .random(), rsaKey: rsa)
+        try home.files.write("\(name).key", identity.record.serialized(), mode: 0o600)
+        let whisper = try identity.whisper2Keys().contact(try #require(identity.whisperID))
+        let profiles = Profiles(
+            kecalek: "\(name)@kecalek", whisper2: whisper,
+            mercurio: MercurioKeyBundle(
+                key: rsa.publicKey, by: try identity.mercurioIdentity()))
+        let record = try #require(identity.card(profiles: profiles).record)
+        try home.files.write("\(name).card", record.serialized())
+        return Party(name: name, identity: identity, home: home)
+    }
+
+    /// Writes a chat's file.
+    static func writeChat(_ phrase: String, _ name: String, in home: Home) throws {
+        let chat = try Chat(phrase: SecretBytes(copying: phrase.utf8), name: name)
+        try home.files.write("\(name).chat", chat.record.serialized(), mode: 0o600)
+    }
+
+    /// Adds each to the other's address book.
+    func meet() throws {
+        for (one, other) in [(alice, bob), (bob, alice)] {
+            let added = try one.run("contact", ["add", other.card])
+            #expect(added.status == 0, "\(added.stderr)")
+        }
+    }
+
+    /// One text from Alice, which must be encrypted: the lines.
+    func write(_ text: String, _ suite: String, _ more: String...) throws -> [String] {
+        let route =
+            ["phrase", "shainy"].contains(suite) && !more.contains("--public-channel")
+            ? ["--chat", "family.chat"] : []
+        let run = try alice.run(
+            "encrypt", ["--suite", suite, "-q"] + route + more, stdin: Array(text.utf8))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.lines
+    }
+
+    /// What Bob makes of lines.
+    func read(_ lines: [String], _ more: String...) throws -> Run {
+        try bob.run(
+            "decrypt", ["--chat", "family.chat"] + more,
+            stdin: Array(lines.map { $0 + "\n" }.joined().utf8))
+    }
+
+    /// The only record that was printed.
+    func record(_ run: Run) throws -> JSONObject {
+        let lines = run.lines
+        try #require(lines.count == 1, "\(run.status): \(run.text) \(run.stderr)")
+        return try JSON.object(parsing: Array(lines[0].utf8))
+    }
+}
+
+extension JSONObject {
+    /// The member at the end of a path of objects.
+    func at(_ path: String...) -> JSON? {
+        var value: JSON? = .object(self)
+        for name in path { value = value?.object?[name] }
+        return value
+    }
+}
+
+/// One and the same for every failure of every suite without words.
+let refusal = "the message does not open"

@@ -1,0 +1,333 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// What was unsafe in the messengers' designs, and what the programs do about it; each test is named after a row of the
+/// table in SECURITY.md.
+struct FlawTests {
+    let accounts: Accounts
+    init() throws {
+        accounts = try Accounts()
+        try accounts.meet()
+    }
+
+    private var home: Home { accounts.home }
+    private var alice: Party { accounts.alice }
+    private var bob: Party { accounts.bob }
+
+    private func seal(_ text: String, _ arguments: String...) throws -> Run {
+        try alice.run("encrypt", arguments, stdin: Array(text.utf8))
+    }
+
+    private func shainyKey() throws -> String {
+        let record = try JSON.object(parsing: home.files.read("family.chat"))
+        let key = try #require(record["shainy"]?.string.flatMap { Base64.standard.decode($0) })
+        return hex(key)
+    }
+
+    // MARK: P, SHAiny
+
+    @Test func p1_theChatsKeyLeavesOnlyWhereThatWasAskedFor() throws {
+        let key = try shainyKey()
+        let chat = ["--chat", "family.chat", "--suite", "shainy"]
+        let envelope = try alice.run("encrypt", chat, stdin: Array("x".utf8))
+        #expect(envelope.status == 0 && !envelope.text.contains(key))
+        let refused = try alice.run(
+            "encrypt", chat + ["--form", "app"], stdin: Array("x".utf8))
+        #expect(refused.status == 64 && refused.stdout.isEmpty)
+        #expect(refused.stderr.contains("--show-secret"))
+        let shown = try alice.run(
+            "encrypt", chat + ["--form", "app", "--show-secret"], stdin: Array("x".utf8))
+        #expect(try accounts.record(shown)["chatId"] == .string(key))
+        let read = try accounts.read(shown.lines)
+        #expect(read.status == 0 && !read.text.contains(key) && !read.stderr.contains(key))
+        let safe = try seal("x", "--chat", "family.chat")
+        #expect(!safe.text.contains(key))
+    }
+
+    @Test func p2_aWeakPhraseIsWarnedOf() throws {
+        try Accounts.writeChat("hello123", "weak", in: home)
+        let weak = try seal("x", "--chat", "weak.chat", "--suite", "shainy")
+        #expect(weak.status == 0 && weak.stderr.contains("can be guessed"))
+        let strong = try seal("x", "--chat", "family.chat", "--suite", "shainy")
+        #expect(!strong.stderr.contains("can be guessed"))
+    }
+
+    @Test func p3_theHashOfATextCanBeLeftOut() throws {
+        let open = try seal("yes", "--chat", "family.chat", "--suite", "shainy")
+        let hidden = try seal("yes", "--chat", "family.chat", "--suite", "shainy", "--no-hash")
+        let hash = hex(sha256(Array("yes".utf8)))
+        #expect(open.text.contains(hash) && !hidden.text.contains(hash))
+        #expect(try payload(hidden.lines[0])["shaHash"] == .string(String(repeating: "0", count: 64)))
+        #expect(try accounts.read(hidden.lines).status == 11)
+        let read = try accounts.read(hidden.lines, "--allow-hidden-hash")
+        #expect(try accounts.record(read).at("body", "text") == .string("yes"))
+        let safe = try seal("yes", "--chat", "family.chat")
+        #expect(!safe.text.contains(hash) && !safe.text.contains("shaHash"))
+    }
+
+    /// Who knows a text forges its first block, and the format has no answer; what the tools have is that such a text
+    /// is never called authentic.
+    @Test func p4_aForgedTextIsNotCalledAuthentic() throws {
+        let line = try seal("pay 100 to bob", "--chat", "family.chat", "--suite", "shainy").lines[0]
+        let forged = try changing(payload: line) { payload in
+            let parts = try #require(payload["encryptedText"]?.string).split(separator: ":")
+            var iv = try #require(bytes(hex: parts[0]))
+            iv[4] ^= UInt8(ascii: "1") ^ UInt8(ascii: "9")
+            payload["encryptedText"] = .string(hex(iv) + ":" + parts[1])
+            payload["shaHash"] = .string(hex(sha256(Array("pay 900 to bob".utf8))))
+        }
+        let record = try accounts.record(accounts.read([forged]))
+        #expect(record.at("body", "text") == .string("pay 900 to bob"))
+        #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
+        // The safe form, and the GCM form, have one.
+        let gcm = try seal("pay 100", "--chat", "family.chat", "--suite", "shainy", "--gcm").lines[0]
+        let changed = try changing(payload: gcm) { payload in
+            let parts = try #require(payload["encryptedText"]?.string).split(separator: ":")
+            var text = try #require(bytes(hex: parts[1]))
+            text[4] ^= UInt8(ascii: "1") ^ UInt8(ascii: "9")
+            payload["encryptedText"] = .string([String(parts[0]), hex(text), String(parts[2])].joined(separator: ":"))
+            payload["shaHash"] = .string(hex(sha256(Array("pay 900".utf8))))
+        }
+        #expect(try accounts.read([changed]).status == 11)
+    }
+
+    @Test func p5_thePublicChannelHasToBeAskedForAndIsSaidToBePublic() throws {
+        try Accounts.writeChat(ShainyChat.globalPhrase, "all", in: home)
+        let refused = try seal("x", "--chat", "all.chat", "--suite", "shainy")
+        #expect(refused.status == 64 && refused.stdout.isEmpty)
+        #expect(refused.stderr.contains("--public-channel"))
+        let sent = try seal("news", "--public-channel", "--form", "app", "--suite", "shainy")
+        #expect(sent.status == 0 && sent.stderr.contains("not confidential"))
+        #expect(try accounts.record(sent)["chatId"] == .string("global-announcements"))
+        let record = try accounts.record(try bob.run("decrypt", [], stdin: sent.stdout))
+        #expect(record.at("body", "text") == .string("news"))
+        #expect(record.at("details", "chat", "public") == .bool(true))
+        #expect(record["authenticated"] == .bool(false))
+    }
+
+    @Test func p6_nothingProvesTheSenderOrTheOrderOfAChat() throws {
+        for suite in ["shainy", "phrase"] {
+            let line = try seal("x", "--chat", "family.chat", "--suite", suite).lines[0]
+            let record = try accounts.record(accounts.read([line]))
+            #expect(record["authenticated"] == .bool(false))
+            #expect(record["from"] == nil && record["name"] == nil)
+            // A demand for a sender is not met.
+            #expect(try accounts.read([line], "--from", "alice").status == 12)
+            #expect(try accounts.read([line], "--trust", "first-use").status == 12)
+        }
+        // In the safe form another chat is another associated data; the messenger's copies across nothing either, its
+        // key being the chat's.
+        try Accounts.writeChat("an entirely different phrase for others", "other", in: home)
+        let line = try seal("x", "--chat", "family.chat").lines[0]
+        let other = try JSON.object(parsing: home.files.read("other.chat"))
+        let moved = try changing(payload: line) { $0["chat"] = other["id"] }
+        let run = try bob.run(
+            "decrypt", ["--chat", "family.chat", "--chat", "other.chat"], stdin: lines([moved]))
+        #expect(run.status == 11)
+        // A quotation is the writer's word.
+        let quoting =
+            #"{"body":{"type":"text","text":"see","replyTo":{"messageId":"1","text":"I owe you","senderName":"bob","timestamp":1}}}"#
+        let reply = try alice.run(
+            "encrypt", ["--chat", "family.chat", "--suite", "shainy", "--jsonl"],
+            stdin: lines([quoting]))
+        #expect(!reply.text.contains("I owe you"))
+        let opened = try accounts.record(accounts.read(reply.lines))
+        #expect(opened.at("body", "replyTo", "text") == .string("I owe you"))
+        #expect(opened["authenticated"] == .bool(false))
+    }
+
+    @Test func p7_oneChatOfTheSafeFormHoweverThePhraseIsComposed() throws {
+        for (name, phrase) in [("nfc", "caf\u{E9} au lait"), ("nfd", "cafe\u{301} au lait")] {
+            try Accounts.writeChat(phrase, name, in: home)
+        }
+        let safe = try seal("x", "--chat", "nfc.chat")
+        #expect(
+            try bob.run("decrypt", ["--chat", "nfd.chat", "--text"], stdin: safe.stdout).text
+                == "x\n")
+        let legacy = try seal(
+            "x", "--chat", "nfc.chat", "--suite", "shainy", "--form", "app", "--show-secret")
+        #expect(try bob.run("decrypt", ["--chat", "nfd.chat"], stdin: legacy.stdout).status == 11)
+        #expect(try bob.run("decrypt", ["--chat", "nfc.chat"], stdin: legacy.stdout).status == 0)
+    }
+
+    // MARK: B, Whisper2
+
+    @Test func b2_aSignatureIsVerifiedAndAMessageWithoutAKnownKeyIsMarked() throws {
+        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
+        let forged = try changing(payload: line) { payload in
+            var signature = try #require(
+                payload["sig"]?.string.flatMap { Base64.standard.decode($0) })
+            signature[0] ^= 1
+            payload["sig"] = .string(Base64.standard.encode(signature))
+        }
+        #expect(try accounts.read([forged]).status == 11)
+        // Bob knows another Alice: the same account without its signing key.
+        let account = try #require(
+            JSON.object(parsing: home.files.read("alice.card")).at("profiles", "whisper2")?.object)
+        let key = try #require(account["key"]?.string)
+        let id = try #require(account["id"]?.string)
+        let stranger = try Home()
+        let other = try Party(name: "bob", identity: bob.identity, home: stranger)
+        try stranger.files.write("bob.key", home.files.read("bob.key"))
+        let profiles = Profiles(
+            whisper2: Whisper2Contact(
+                id: try #require(WhisperID(id)),
+                encryptionKey: try #require(Base64.standard.decode(key)), signingKey: nil))
+        let card = try #require(alice.identity.card(profiles: profiles).record)
+        try stranger.files.write("alice.card", card.serialized())
+        let shown = try other.run("decrypt", ["--from", "alice.card"], stdin: lines([line]))
+        #expect(shown.status == 12)
+        let plain = try other.run("decrypt", ["--stateless"], stdin: lines([line]))
+        #expect(plain.status == 11)
+        _ = try other.run("contact", ["add", "alice.card"])
+        let marked = try other.run("decrypt", [], stdin: lines([line]))
+        #expect(marked.status == 12)
+        let record = try accounts.record(marked)
+        #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
+        #expect(record["trust"] == .string("unverified"))
+        #expect(record.at("body", "text") == .string("hello"))
+        #expect(record.at("details", "untrusted", "whisperId") == .string(id))
+        let allowed = try other.run("decrypt", ["--allow-unverified"], stdin: lines([line]))
+        #expect(allowed.status == 0)
+    }
+
+    @Test func b3_whatTheSignatureLeavesOutIsCalledUntrusted() throws {
+        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
+        let changed = try changing(payload: line) {
+            $0["msgType"] = .string("system")
+            $0["replyTo"] = .string("00000000-0000-4000-8000-000000000000")
+        }
+        let record = try accounts.record(accounts.read([changed]))
+        #expect(record.at("body", "type") == .string("text"))
+        #expect(record.at("details", "untrusted", "msgType") == .string("system"))
+        #expect(record.at("details", "untrusted", "replyTo") != nil)
+        #expect(record.at("body", "replyTo") == nil)
+    }
+
+    @Test func b4_eitherSidesKeyOpensAllAndThatIsSaid() throws {
+        let run = try seal("hello", "--suite", "whisper2", "--to", "bob")
+        #expect(run.stderr.contains("whoever gets either side's key opens every message"))
+        #expect(try alice.run("encrypt", ["--help"]).text.contains("either side's key"))
+    }
+
+    @Test func b8_aRepeatIsKnownAndAWindowCanBeAskedFor() throws {
+        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
+        let (_, old) = (line, try oldMessage())
+        #expect(try accounts.record(accounts.read([line]))["seen"] == nil)
+        let again = try changing(line) {
+            $0["id"] = .string(Envelope.newID())
+            $0["time"] = .string("2030-01-01T00:00:00Z")
+        }
+        #expect(try accounts.record(accounts.read([again]))["seen"] == .bool(true))
+        // With other content beside the same signature it is no message, and no repeat.
+        let other = try changing(payload: line) { $0["msgType"] = .string("image") }
+        #expect(try accounts.read([other]).status == 13)
+        #expect(try accounts.read([old], "--suite", "whisper2", "--max-skew", "600").status == 11)
+        #expect(try accounts.read([old], "--suite", "whisper2").status == 0)
+    }
+
+    private func oldMessage() throws -> String {
+        let to = try #require(
+            Profiles(
+                try #require(
+                    JSON.object(parsing: home.files.read("bob.card"))["profiles"]?.object))?
+                .whisper2)
+        let message = try Whisper2Message.seal(
+            Array("old".utf8), with: alice.identity.whisper2Keys(),
+            from: try #require(alice.identity.whisperID), to: to, time: 1_700_000_000_000)
+        return String(decoding: message.record.serialized(), as: UTF8.self)
+    }
+
+    @Test func b10_eachMemberOfAGroupOpensTheAttachment() throws {
+        let photo = randomBytes(200_000)
+        try home.files.write("photo.jpg", photo)
+        let run = try alice.run(
+            "encrypt",
+            [
+                "--suite", "whisper2", "--group", "family", "--to", "bob", "--to", "alice.card",
+                "--attach", "photo.jpg", "--blob", "photo.blob", "--content-type", "image/jpeg",
+                "--form", "app",
+            ], stdin: Array("look".utf8))
+        #expect(run.status == 0, "\(run.stderr)")
+        let frame = try accounts.record(run)
+        #expect(frame["recipients"]?.array?.count == 2 && frame["groupId"] == .string("family"))
+        for reader in [bob, alice] {
+            let opened = try reader.run(
+                "decrypt", ["--suite", "whisper2", "--from", "alice.card"], stdin: run.stdout)
+            #expect(opened.status == 0, "\(opened.stderr)")
+            let record = try accounts.record(opened)
+            #expect(record.at("details", "group") == .string("family"))
+            #expect(record.at("body", "text") == .string("look"))
+            try home.files.write("record.json", opened.stdout)
+            let file = try reader.run(
+                "decrypt", ["--attachment", "record.json", "photo.blob"])
+            #expect(file.status == 0 && file.stdout == photo, "\(file.stderr)")
+        }
+        // A blob that was changed or cut gives nothing.
+        var blob = try home.files.read("photo.blob")
+        blob[blob.count - 1] ^= 1
+        for bad in [blob, Array(blob.dropLast()), []] {
+            try home.files.write("bad.blob", bad)
+            let file = try bob.run("decrypt", ["--attachment", "record.json", "bad.blob"])
+            #expect(file.status == 11 && file.stdout.isEmpty)
+            #expect(file.stderr.contains(refusal))
+        }
+    }
+
+    // MARK: H, Mercurio
+
+    @Test func h1_aMessageWithoutOurSignatureNamesNobody() throws {
+        let line = try seal("hello", "--suite", "mercurio", "--to", "bob").lines[0]
+        let unsigned = try changing(payload: line) { $0["sig"] = nil }
+        let run = try accounts.read([unsigned])
+        #expect(run.status == 12)
+        let record = try accounts.record(run)
+        #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
+        #expect(record.at("details", "untrusted", "mercurioId") != nil)
+        #expect(record.at("details", "mercurioId") == nil)
+        #expect(try accounts.read([unsigned], "--allow-unverified").status == 0)
+        #expect(try accounts.read([unsigned], "--from", "alice").status == 12)
+        let text = try accounts.read([unsigned], "--text", "--allow-unverified")
+        #expect(text.text == "hello\n" && text.stderr.contains("nothing proves who wrote"))
+    }
+
+    @Test func h4_everyFailureOfTheKeyIsTheSame() throws {
+        let line = try seal("hello", "--suite", "mercurio", "--to", "bob").lines[0]
+        var answers: Set<String> = []
+        for (name, change) in [
+            ("encrypted_aes_key", { (bytes: inout [UInt8]) in bytes[9] ^= 1 }),
+            ("mac", { $0[0] ^= 1 }), ("nonce", { $0[0] ^= 1 }),
+            ("encrypted_content", { $0[0] ^= 1 }),
+            ("encrypted_aes_key", { $0 = [UInt8](repeating: 0, count: $0.count) }),
+        ] {
+            let broken = try changing(payload: line) { payload in
+                var value = try #require(payload[name]?.string.flatMap { Base64.standard.decode($0) })
+                change(&value)
+                payload[name] = .string(Base64.standard.encode(value))
+                payload["sig"] = nil
+            }
+            let run = try accounts.read([broken])
+            #expect(run.status == 11)
+            var record = try accounts.record(run)
+            record["id"] = nil
+            answers.insert(String(decoding: record.serialized(), as: UTF8.self) + run.stderr)
+        }
+        #expect(answers.count == 1)
+    }
+
+    @Test func h5_aRowCannotBeMovedOrRepeatedUnnoticed() throws {
+        let line = try seal("hello", "--suite", "mercurio", "--to", "bob").lines[0]
+        let id = alice.identity.id.description
+        for member in ["conversation_id", "sender_mercurio_id", "recipient_mercurio_id"] {
+            let moved = try changing(payload: line) { $0[member] = .string(id) }
+            #expect(try accounts.read([moved]).status == 11, "\(member)")
+        }
+        #expect(try accounts.read([line]).status == 0)
+        let again = try changing(line) { $0["id"] = .string(Envelope.newID()) }
+        #expect(try accounts.record(accounts.read([again]))["seen"] == .bool(true))
+        let later = try changing(payload: line) { $0["created_at"] = .string("2031-01-01T00:00:00Z") }
+        #expect(try accounts.read([later]).status == 13)
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// Message Flow's records through the built programs: its message, its file form and its acknowledgement.
+struct MessageFlowToolTests {
+    let accounts: Accounts
+    init() throws {
+        accounts = try Accounts()
+        try accounts.meet()
+        let bundle = try accounts.bob.bundle()
+        let first = try accounts.alice.run(
+            "encrypt", ["--to", "bob", "--bundle", bundle, "-q"], stdin: Array("first".utf8))
+        #expect(first.status == 0, "\(first.stderr)")
+        #expect(try accounts.bob.texts(first.lines) == ["first"])
+    }
+
+    private func write(_ text: String, _ more: String...) throws -> [String] {
+        let run = try accounts.alice.run(
+            "encrypt", ["--to", "bob", "--suite", "ratchet", "-q"] + more, stdin: Array(text.utf8))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.lines
+    }
+
+    @Test func aMessageGoesOutAndComesInAsTheMessengerHasIt() throws {
+        let line = try write("hello", "--form", "app", "--user-id", "alice@kecalek")[0]
+        let record = try JSON.object(parsing: Array(line.utf8))
+        #expect(record.members.map(\.name) == ["type", "message"])
+        #expect(record["type"] == .string("new_message"))
+        #expect(record.at("message", "from") == .string("alice@kecalek"))
+        #expect(record.at("message", "to") == .string("bob@kecalek"))
+        let payload = try #require(record.at("message", "encryptedPayload")?.object)
+        #expect(
+            payload.members.map(\.name) == [
+                "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength",
+            ])
+        let run = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        #expect(run.status == 0, "\(run.stderr)")
+        let read = try accounts.record(run)
+        #expect(read.at("body", "text") == .string("hello") && read["name"] == .string("alice"))
+        #expect(read["authenticated"] == .bool(true) && read["suite"] == .string("ratchet"))
+        #expect(try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))["seen"] == .bool(true))
+        // Over HTTP there is no type: then the flag names the suite.
+        let next = try write("more", "--form", "app")[0]
+        let http = try changing(next) { $0["type"] = nil }
+        #expect(try accounts.bob.run("decrypt", [], stdin: lines([http])).status == 65)
+        let bare = try accounts.bob.run("decrypt", ["--suite", "ratchet"], stdin: lines([http]))
+        #expect(try accounts.record(bare).at("body", "text") == .string("more"))
+    }
+
+    @Test func theFileFormHoldsThePayloadAlone() throws {
+        let line = try write("in a file", "--form", "file")[0]
+        let record = try JSON.object(parsing: Array(line.utf8))
+        // Bob has not answered yet, and so what begins the session is still with it.
+        #expect(record.members.map(\.name) == ["v", "encryptedPayload", "preKey"])
+        let run = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        // The file has no id, and the record inside has one.
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(try accounts.record(run).at("body", "text") == .string("in a file"))
+    }
+
+    @Test func aFileOfARunningSessionNeedsItsSendersName() throws {
+        let answer = try accounts.bob.run(
+            "encrypt", ["--to", "alice", "-q"], stdin: Array("answer".utf8))
+        #expect(try accounts.alice.texts(answer.lines) == ["answer"])
+        let line = try write("again", "--form", "file")[0]
+        let unnamed = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        #expect(unnamed.status == 65 && unnamed.stderr.contains("--from"))
+        let run = try accounts.bob.run("decrypt", ["--from", "alice"], stdin: lines([line]))
+        #expect(try accounts.record(run).at("body", "text") == .string("again"))
+    }
+
+    @Test func r13_acknowledgementsAreMadeOnRequestAndTellFailuresNotApart() throws {
+        let good = try write("good", "--form", "app")[0]
+        let other = try write("other", "--form", "app")[0]
+        func broken(_ name: String, _ value: JSON) throws -> String {
+            try changing(other) { record in
+                var message = try #require(record["message"]?.object)
+                var payload = try #require(message["encryptedPayload"]?.object)
+                payload[name] = value
+                message["encryptedPayload"] = .object(payload)
+                message["id"] = .string(Envelope.newID())
+                record["message"] = .object(message)
+            }
+        }
+        let tampered = try broken("chainLength", .integer(7))
+        let unknown = try broken("ratchetPublicKey", .string(Base64.standard.encode(randomBytes(32))))
+        let silent = try accounts.bob.run("decrypt", ["--preview"], stdin: lines([good]))
+        #expect(silent.status == 0 && !accounts.home.files.exists("acks"))
+        let run = try accounts.bob.run(
+            "decrypt", ["--ack", "acks"], stdin: lines([good, tampered, unknown, "{junk"]))
+        #expect(run.status == 15)
+        let acks = try accounts.home.files.read("acks").split(separator: 10).map {
+            try JSON.object(parsing: Array($0))
+        }
+        let ids = try [good, tampered, unknown].map {
+            try JSON.object(parsing: Array($0.utf8)).at("message", "id")
+        }
+        #expect(acks.map { $0["messageId"] } == ids)
+        #expect(
+            acks.map { $0["status"] } == [
+                .string("delivered"), .string("failed"), .string("failed"),
+            ])
+        #expect(acks.allSatisfy { $0.members.map(\.name) == ["type", "messageId", "status"] })
+        // An acknowledgement that comes in is a record, and nothing proves it.
+        let incoming = try accounts.record(
+            accounts.bob.run("decrypt", [], stdin: acks[0].serialized()))
+        #expect(incoming["type"] == .string("ack") && incoming["authenticated"] == .bool(false))
+        #expect(incoming["status"] == .string("delivered"))
+    }
+
+    @Test func anAttachmentGoesBesideAMessageOfAnySuiteWithRecords() throws {
+        let file = randomBytes(100_000)
+        try accounts.home.files.write("plan.pdf", file)
+        for suite in [["--to", "bob", "--suite", "sealed"], ["--to", "bob"], ["--chat", "family.chat"]] {
+            let run = try accounts.alice.run(
+                "encrypt", suite + ["-q", "--attach", "plan.pdf", "--blob", "plan.blob"])
+            #expect(run.status == 0, "\(suite): \(run.stderr)")
+            #expect(try accounts.home.files.read("plan.blob").count == file.count + 28)
+            let opened = try accounts.read(run.lines)
+            let record = try accounts.record(opened)
+            #expect(record.at("body", "name") == .string("plan.pdf"))
+            #expect(record.at("body", "size") == .integer(100_000))
+            let got = try accounts.bob.run(
+                "decrypt", ["--attachment", "-", "plan.blob", "-o", "got"], stdin: opened.stdout)
+            #expect(got.status == 0, "\(got.stderr)")
+            #expect(try accounts.home.files.read("got") == file)
+        }
+    }
+}
