@@ -99,7 +99,7 @@ struct DecryptTool: Program {
         let beginning = try source.peek(Self.beginningSize)
         if AgeFormat.isAge(beginning) {
             try FileDecryption(tool: self, input: input, source: source).run()
-        } else if try Self.hasEnvelopes(source, beginning) {
+        } else if try !beginning.isEmpty && other.ownCopy || Self.hasEnvelopes(source, beginning) {
             try MessageDecryption(tool: self, input: input, source: source).run()
         } else if beginning.isEmpty {
             throw Failure(.no, text ? "" : "the input is empty")

@@ -18,6 +18,7 @@ struct MessageDecryption {
     /// The suite of records that name none.
     private let suite: Suite?
     private let takesUnproven: Bool
+    private let readsOwnCopies: Bool
     private let acknowledgements: Acknowledgements?
 
     /// The longest line that is read: an envelope that a relay takes, with room to spare.
@@ -40,6 +41,7 @@ struct MessageDecryption {
         self.source = source
         isPreview = tool.preview
         suite = tool.other.suite
+        readsOwnCopies = tool.other.ownCopy
         takesUnproven = tool.other.allowUnverified
         acknowledgements = try tool.other.ack.map { try Acknowledgements(path: $0) }
         if tool.stateless || identity == nil {
@@ -92,6 +94,10 @@ struct MessageDecryption {
             let failure = Failure(
                 .malformed, "the line is longer than \(Self.lineLimit) bytes")
             return ReadLine(number: number, bytes: [], content: .failure(failure), id: nil)
+        }
+        if readsOwnCopies {
+            guard let content = MessageLine.readOwnCopy(bytes) else { return nil }
+            return ReadLine(number: number, bytes: bytes, content: content, id: nil)
         }
         do {
             guard let (content, id) = try MessageLine.read(bytes, suite: suite) else { return nil }

@@ -14,6 +14,8 @@ enum MessageLine {
     case ack(MessageFlowAck)
     /// The encrypted name of a chat.
     case chatName(JSONObject)
+    /// A copy that was encrypted to ourselves.
+    case ownCopy([UInt8])
 
     /// Reads a line, and the id that it says to have; `nil` for white space. `suite` is that of records that do not
     /// name one.
@@ -34,6 +36,16 @@ enum MessageLine {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             return (.failure(failure), id?.string)
         }
+    }
+
+    /// Reads a line that is a copy for ourselves, in base64; `nil` for white space.
+    static func readOwnCopy(_ bytes: [UInt8]) -> Result<MessageLine, Failure>? {
+        let text = bytes.filter { ![0x20, 0x09, 0x0D].contains($0) }
+        if text.isEmpty { return nil }
+        guard let copy = Base64.standard.decode(utf8: text[...]) else {
+            return .failure(Failure(.malformed, "the line is not base64"))
+        }
+        return .success(.ownCopy(copy))
     }
 
     private static func text(_ bytes: [UInt8]) throws(Failure) -> AppLine {

@@ -20,7 +20,7 @@ struct ReadLine {
         case .envelope(let envelope): return [.whisper2, .mercurio].contains(envelope.suite)
         case .app(_, let suite): return [.whisper2, .mercurio].contains(suite)
         case .flow, .flowFile: return true
-        case .ack, .chatName: return false
+        case .ack, .chatName, .ownCopy: return false
         }
     }
 }
@@ -42,7 +42,8 @@ enum OpenedLine {
 /// Opens one line.
 final class MessageOpening {
     private let keys: SuiteKeys
-    private let owner: SessionID?
+    private let identity: Identity?
+    private var owner: SessionID? { identity?.id }
     private let judge: SenderJudgement
     private let isPreview: Bool
     /// The address book, where a batch needs to find somebody by another messenger's name.
@@ -52,7 +53,7 @@ final class MessageOpening {
         identity: Identity?, chats: [Chat], options: SuiteOptions, judge: SenderJudgement,
         isPreview: Bool
     ) {
-        owner = identity?.id
+        self.identity = identity
         self.judge = judge
         self.isPreview = isPreview
         keys = SuiteKeys(identity: identity, chats: chats, options: options)
@@ -149,7 +150,7 @@ final class MessageOpening {
         case .flowFile(let content):
             guard let owner else { throw SuiteError.refused }
             return content.envelope(to: owner, from: try flowSender(nil, content))
-        case .ack, .chatName: return nil
+        case .ack, .chatName, .ownCopy: return nil
         }
     }
 
@@ -188,6 +189,14 @@ final class MessageOpening {
                 ])
             }
             throw SuiteError.refused
+        case .ownCopy(let copy):
+            guard let identity, let bytes = try? SelfEncryption.open(copy, with: identity) else {
+                throw SuiteError.refused
+            }
+            return .record([
+                "v": .integer(1), "type": .string("own-copy"), "authenticated": .bool(true),
+                "body": .object(Message.body(of: bytes)),
+            ])
         case .envelope, .app, .flow, .flowFile:
             throw Failure(.bug, "a message was not opened")
         }

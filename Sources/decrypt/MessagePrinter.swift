@@ -23,7 +23,10 @@ final class MessagePrinter {
             return
         }
         sayWhoWrote(message)
-        let body = message.body
+        try print(text: message.body)
+    }
+
+    private func print(text body: JSONObject) throws {
         if let text = body["text"]?.string {
             try output.writeText(text + "\n")
         } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {
@@ -35,9 +38,10 @@ final class MessagePrinter {
         }
     }
 
-    /// A record that is no message: it has no place among texts.
+    /// A record that is no message; among texts it is what its body says, if it has one.
     func print(_ record: JSONObject) throws {
-        if !printsText { try output.writeRecord(record) }
+        guard printsText else { return try output.writeRecord(record) }
+        if let body = record["body"]?.object { try print(text: body) }
     }
 
     /// A stranger's message, which waits.

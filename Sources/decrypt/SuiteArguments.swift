@@ -45,6 +45,12 @@ struct SuiteArguments: ParsableArguments {
             valueName: "record"))
     var attachment: String?
 
+    @Flag(
+        help:
+            "Each line is the base64 of a copy that Kecalek encrypted to ourselves under our identity key."
+    )
+    var ownCopy = false
+
     @Option(
         help: ArgumentHelp(
             "Append Message Flow's acknowledgement of each of its messages to this file.",

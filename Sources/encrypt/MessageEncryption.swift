@@ -138,9 +138,7 @@ struct MessageText {
     /// The whole of stdin is text, less one line feed at its end, or data if it is not UTF-8.
     static func content(ofWhole bytes: [UInt8]) throws -> MessageText {
         guard var text = String(validating: bytes, as: UTF8.self) else {
-            return MessageText(
-                body: ["type": .string("data"), "data": .string(Base64.standard.encode(bytes))],
-                extra: [])
+            return MessageText(body: Message.body(of: bytes), extra: [])
         }
         if text.utf8.last == UInt8(ascii: "\n") { text.unicodeScalars.removeLast() }
         return MessageText(body: Message.textBody(text), extra: [])

@@ -17,6 +17,7 @@ complete -c sotto-decrypt -c decrypt -l max-skew -x -d 'whisper2: refuse message
 complete -c sotto-decrypt -c decrypt -l whisper-id -x -d 'whisper2: your account. Default: the one in the identity file'
 complete -c sotto-decrypt -c decrypt -l oaep-sha1 -d 'mercurio: the keys were wrapped with SHA-1, as an old client did'
 complete -c sotto-decrypt -c decrypt -l attachment -x -d 'Decrypt the input, an attachment, with the key in this message record, as decrypt printed it'
+complete -c sotto-decrypt -c decrypt -l own-copy -d 'Each line is the base64 of a copy that Kecalek encrypted to ourselves under our identity key'
 complete -c sotto-decrypt -c decrypt -l ack -r -F -d 'Append Message Flow\'s acknowledgement of each of its messages to this file'
 complete -c sotto-decrypt -c decrypt -l lock-timeout -x -d 'Wait so long for another process that uses the state'
 complete -c sotto-decrypt -c decrypt -s q -l quiet -d 'No progress and no notes on stderr'

@@ -99,7 +99,7 @@ public struct PeerSession: Sendable {
         session = copy
         opening = nil
         return Message(
-            id: envelope.id, from: peer, to: envelope.to, time: envelope.time, suite: .ratchet,
+            id: content.id, from: peer, to: envelope.to, time: content.time, suite: .ratchet,
             authenticated: true, trust: .unverified, body: content.body, members: content.members)
     }
 

@@ -24,8 +24,16 @@ public struct Envelope: Sendable, Hashable {
     public let time: Timestamp
     /// What the suite made.
     public let payload: JSONObject
-    /// Whether it stands for a messenger's own record, whose text need not be a record of ours. Not written.
-    public var isForeign = false
+    /// What it stands for if not for an envelope of ours; not written.
+    var stand: Stand?
+
+    /// A messenger's own record or file, whose text need not be a record of ours.
+    enum Stand {
+        /// A record with an id and a time.
+        case record
+        /// A file without either: those of the text are taken.
+        case file
+    }
 
     /// An envelope of these parts.
     public init(

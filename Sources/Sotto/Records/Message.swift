@@ -105,6 +105,13 @@ public struct Message: Sendable, Hashable {
         ["type": .string("text"), "text": .string(text)]
     }
 
+    /// The body of bytes: a text if they are UTF-8, else data.
+    public static func body(of bytes: [UInt8]) -> JSONObject {
+        String(validating: bytes, as: UTF8.self).map { textBody($0) } ?? [
+            "type": .string("data"), "data": .string(Base64.standard.encode(bytes)),
+        ]
+    }
+
     /// The same message.
     public static func == (a: Message, b: Message) -> Bool { a.record == b.record }
 

@@ -1,6 +1,10 @@
 /// The record inside an envelope, before it is padded and encrypted: what is said, and the envelope's own
 /// `id`, `to` and `time` again. Outside they are for the carrier; a difference between the two is a forgery.
 struct MessageContent {
+    /// The message's id.
+    let id: String
+    /// When it was made.
+    let time: Timestamp
     /// What is said.
     let body: JSONObject
     /// All members of the record.
@@ -27,19 +31,26 @@ struct MessageContent {
     /// Reads the record that was inside `envelope`; `nil` when it is none, or another envelope's.
     init?(_ bytes: [UInt8], of envelope: Envelope) {
         let parsed = try? JSON.object(parsing: bytes)
-        if envelope.isForeign, parsed?["type"]?.string != "message",
+        if envelope.stand != nil, parsed?["type"]?.string != "message",
             let text = String(validating: bytes, as: UTF8.self)
         {
             body = Message.textBody(text)
             members = JSONObject()
+            (id, time) = (envelope.id, envelope.time)
             return
         }
-        guard let record = parsed,
-            record["id"]?.string == envelope.id,
+        guard let record = parsed, let id = record["id"]?.string,
+            let time = record["time"]?.string.flatMap({ Timestamp($0) }),
             record["to"]?.string == envelope.to?.description,
-            record["time"]?.string == envelope.time.description,
             record["type"]?.string == "message", let body = record["body"]?.object
         else { return nil }
+        if envelope.stand != .file {
+            guard id == envelope.id, record["time"]?.string == envelope.time.description else {
+                return nil
+            }
+        }
+        self.id = id
+        self.time = time
         self.body = body
         members = record
     }

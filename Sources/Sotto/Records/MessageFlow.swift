@@ -200,19 +200,24 @@ extension MessageFlowMessage {
     public func envelope(to owner: SessionID, from sender: SessionID) -> Envelope {
         content.envelope(
             id: Envelope.isID(id) ? id : Envelope.id(of: content.message.combined), to: owner,
-            from: sender, time: time)
+            from: sender, time: time, as: .record)
     }
 }
 
 extension MessageFlowContent {
     /// The envelope to open, of a file, which has no id and no time of its own.
-    public func envelope(
-        id: String? = nil, to owner: SessionID, from sender: SessionID, time: Timestamp = .now()
+    public func envelope(to owner: SessionID, from sender: SessionID) -> Envelope {
+        envelope(
+            id: Envelope.id(of: message.combined), to: owner, from: sender, time: .now(), as: .file)
+    }
+
+    fileprivate func envelope(
+        id: String, to owner: SessionID, from sender: SessionID, time: Timestamp,
+        as stand: Envelope.Stand
     ) -> Envelope {
         var envelope = Envelope(
-            id: id ?? Envelope.id(of: message.combined), suite: .ratchet, to: owner, from: sender,
-            time: time, payload: payload)
-        envelope.isForeign = true
+            id: id, suite: .ratchet, to: owner, from: sender, time: time, payload: payload)
+        envelope.stand = stand
         return envelope
     }
 }

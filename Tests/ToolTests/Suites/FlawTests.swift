@@ -59,7 +59,8 @@ struct FlawTests {
         let hidden = try seal("yes", "--chat", "family.chat", "--suite", "shainy", "--no-hash")
         let hash = hex(sha256(Array("yes".utf8)))
         #expect(open.text.contains(hash) && !hidden.text.contains(hash))
-        #expect(try payload(hidden.lines[0])["shaHash"] == .string(String(repeating: "0", count: 64)))
+        #expect(
+            try payload(hidden.lines[0])["shaHash"] == .string(String(repeating: "0", count: 64)))
         #expect(try accounts.read(hidden.lines).status == 11)
         let read = try accounts.read(hidden.lines, "--allow-hidden-hash")
         #expect(try accounts.record(read).at("body", "text") == .string("yes"))
@@ -82,12 +83,14 @@ struct FlawTests {
         #expect(record.at("body", "text") == .string("pay 900 to bob"))
         #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
         // The safe form, and the GCM form, have one.
-        let gcm = try seal("pay 100", "--chat", "family.chat", "--suite", "shainy", "--gcm").lines[0]
+        let gcm = try seal("pay 100", "--chat", "family.chat", "--suite", "shainy", "--gcm").lines[
+            0]
         let changed = try changing(payload: gcm) { payload in
             let parts = try #require(payload["encryptedText"]?.string).split(separator: ":")
             var text = try #require(bytes(hex: parts[1]))
             text[4] ^= UInt8(ascii: "1") ^ UInt8(ascii: "9")
-            payload["encryptedText"] = .string([String(parts[0]), hex(text), String(parts[2])].joined(separator: ":"))
+            payload["encryptedText"] = .string(
+                [String(parts[0]), hex(text), String(parts[2])].joined(separator: ":"))
             payload["shaHash"] = .string(hex(sha256(Array("pay 900".utf8))))
         }
         #expect(try accounts.read([changed]).status == 11)
@@ -214,7 +217,7 @@ struct FlawTests {
 
     @Test func b8_aRepeatIsKnownAndAWindowCanBeAskedFor() throws {
         let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
-        let (_, old) = (line, try oldMessage())
+        let old = try oldMessage()
         #expect(try accounts.record(accounts.read([line]))["seen"] == nil)
         let again = try changing(line) {
             $0["id"] = .string(Envelope.newID())
@@ -229,14 +232,13 @@ struct FlawTests {
     }
 
     private func oldMessage() throws -> String {
-        let to = try #require(
-            Profiles(
-                try #require(
-                    JSON.object(parsing: home.files.read("bob.card"))["profiles"]?.object))?
-                .whisper2)
+        let card = try JSON.object(parsing: home.files.read("bob.card"))
+        let object = try #require(card["profiles"]?.object)
+        let to = try #require(Profiles(object)?.whisper2)
+        let own = try #require(alice.identity.whisperID)
         let message = try Whisper2Message.seal(
             Array("old".utf8), with: alice.identity.whisper2Keys(),
-            from: try #require(alice.identity.whisperID), to: to, time: 1_700_000_000_000)
+            from: own, to: to, time: 1_700_000_000_000)
         return String(decoding: message.record.serialized(), as: UTF8.self)
     }
 
@@ -303,7 +305,8 @@ struct FlawTests {
             ("encrypted_aes_key", { $0 = [UInt8](repeating: 0, count: $0.count) }),
         ] {
             let broken = try changing(payload: line) { payload in
-                var value = try #require(payload[name]?.string.flatMap { Base64.standard.decode($0) })
+                var value = try #require(
+                    payload[name]?.string.flatMap { Base64.standard.decode($0) })
                 change(&value)
                 payload[name] = .string(Base64.standard.encode(value))
                 payload["sig"] = nil
@@ -327,7 +330,9 @@ struct FlawTests {
         #expect(try accounts.read([line]).status == 0)
         let again = try changing(line) { $0["id"] = .string(Envelope.newID()) }
         #expect(try accounts.record(accounts.read([again]))["seen"] == .bool(true))
-        let later = try changing(payload: line) { $0["created_at"] = .string("2031-01-01T00:00:00Z") }
+        let later = try changing(payload: line) {
+            $0["created_at"] = .string("2031-01-01T00:00:00Z")
+        }
         #expect(try accounts.read([later]).status == 13)
     }
 }

@@ -40,7 +40,9 @@ struct MessageFlowToolTests {
         let read = try accounts.record(run)
         #expect(read.at("body", "text") == .string("hello") && read["name"] == .string("alice"))
         #expect(read["authenticated"] == .bool(true) && read["suite"] == .string("ratchet"))
-        #expect(try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))["seen"] == .bool(true))
+        #expect(
+            try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))["seen"]
+                == .bool(true))
         // Over HTTP there is no type: then the flag names the suite.
         let next = try write("more", "--form", "app")[0]
         let http = try changing(next) { $0["type"] = nil }
@@ -85,7 +87,8 @@ struct MessageFlowToolTests {
             }
         }
         let tampered = try broken("chainLength", .integer(7))
-        let unknown = try broken("ratchetPublicKey", .string(Base64.standard.encode(randomBytes(32))))
+        let unknown = try broken(
+            "ratchetPublicKey", .string(Base64.standard.encode(randomBytes(32))))
         let silent = try accounts.bob.run("decrypt", ["--preview"], stdin: lines([good]))
         #expect(silent.status == 0 && !accounts.home.files.exists("acks"))
         let run = try accounts.bob.run(
@@ -113,7 +116,9 @@ struct MessageFlowToolTests {
     @Test func anAttachmentGoesBesideAMessageOfAnySuiteWithRecords() throws {
         let file = randomBytes(100_000)
         try accounts.home.files.write("plan.pdf", file)
-        for suite in [["--to", "bob", "--suite", "sealed"], ["--to", "bob"], ["--chat", "family.chat"]] {
+        for suite in [
+            ["--to", "bob", "--suite", "sealed"], ["--to", "bob"], ["--chat", "family.chat"],
+        ] {
             let run = try accounts.alice.run(
                 "encrypt", suite + ["-q", "--attach", "plan.pdf", "--blob", "plan.blob"])
             #expect(run.status == 0, "\(suite): \(run.stderr)")

@@ -69,16 +69,12 @@ public enum Whisper2Suite: MessageSuite {
                 throw SuiteError.refused
             }
         }
-        let text = String(validating: opened.plaintext, as: UTF8.self)
         return Message(
             id: message.id, from: opened.isVerified ? sender.id : nil, to: envelope.to,
             time: Timestamp(seconds: message.frame.time / 1000), suite: .whisper2,
             authenticated: opened.isVerified,
             details: details(message, opened.isVerified, own, sender.account),
-            body: text.map { Message.textBody($0) } ?? [
-                "type": .string("data"),
-                "data": .string(Base64.standard.encode(opened.plaintext)),
-            ])
+            body: Message.body(of: opened.plaintext))
     }
 
     private static func details(
