@@ -123,6 +123,9 @@ struct RSALoginTests {
             PEM.encode("RSA PRIVATE KEY", [1]), PEM.encode("CERTIFICATE", [1]),
             Self.key.pem() + Self.key.pem(), Self.key.publicPEM(),
             Self.key.pem().replacing("BEGIN PRIVATE", with: "BEGIN PUBLIC"),
+            // The sign for kelvin, which Swift's `==` takes for a K, and a line that ends as none in ASCII does.
+            Self.key.pem().replacing("KEY", with: "\u{212A}EY"),
+            Self.key.pem().replacing("\n", with: "\u{2028}"), "\u{A0}" + Self.key.pem(),
         ]
         for text in texts {
             #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: Array(text.utf8)) }
