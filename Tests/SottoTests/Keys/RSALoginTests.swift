@@ -158,6 +158,30 @@ struct OpenSSLKeyTests {
         }
     }
 
+    /// Anything, not keys alone: its parts by openssl's PBKDF2 and AES-CBC, there and back.
+    @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10 << 20])
+    func openSSLSealsAndOpensTheSame(_ size: Int) throws {
+        let plaintext = randomBytes(size)
+        let sealed = PBES2(
+            sealing: plaintext, password: RSALoginTests.password("correct horse"), rounds: 1000)
+        let key = try OpenSSL.run([
+            "kdf", "-keylen", "32", "-kdfopt", "digest:SHA256", "-kdfopt", "pass:correct horse",
+            "-kdfopt", "hexsalt:\(hex(sealed.salt))", "-kdfopt", "iter:1000", "-binary", "PBKDF2",
+        ])
+        let cipher = ["enc", "-aes-256-cbc", "-K", hex(key), "-iv", hex(sealed.iv)]
+        #expect(try OpenSSL.run(cipher + ["-d"], stdin: sealed.ciphertext) == plaintext)
+        let theirs = try OpenSSL.run(cipher, stdin: plaintext)
+        #expect(theirs == sealed.ciphertext)
+        let read = try PBES2(der: sealed.der)
+        #expect(read.open(password: RSALoginTests.password("correct horse")) == plaintext)
+        // The whole of it is DER that openssl reads.
+        let parsed = try OpenSSL.run(["asn1parse", "-inform", "DER"], stdin: sealed.der)
+        let text = String(decoding: parsed, as: UTF8.self)
+        for name in ["PBES2", "PBKDF2", "hmacWithSHA256", "aes-256-cbc"] {
+            #expect(text.contains(":" + name))
+        }
+    }
+
     @Test(arguments: [
         ["-v2", "aes-128-cbc"], ["-v2", "des3"], ["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA1"],
         ["-v2", "aes-256-cbc", "-scrypt"],
