@@ -53,6 +53,19 @@ struct RatchetFlawTests {
             }
         }
         #expect(b.encoded() == before)
+        // The ratchet alone does not rely on what is around it.
+        var ratchet = b.session
+        for number in [3, 100, 258] as [UInt32] {
+            for key in [next.payload["ratchetPublicKey"]?.string ?? "", other] {
+                let header = RatchetHeader(
+                    publicKey: try #require(Base64.standard.decode(key)), number: number,
+                    previousLength: number)
+                #expect(throws: RatchetError.authentication) {
+                    try ratchet.decrypt(RatchetMessage(header: header, combined: randomBytes(80)))
+                }
+                #expect(ratchet.fingerprint == b.session.fingerprint)
+            }
+        }
         // The key that was kept is still there.
         #expect(try b.open(late).body == Message.textBody("late"))
     }
@@ -224,11 +237,13 @@ struct RatchetFlawTests {
         }
         // Both sides see the same, in the order of bytes: "Z" before "a", "z" before "é".
         for (first, second) in [("Zoe", "anna"), ("zoe", "\u{E9}va"), ("e\u{301}va", "\u{E9}va")] {
-            let expected =
-                Fingerprint(userID: first, key: a).digits
-                + Fingerprint(userID: second, key: b).digits
-            #expect(number((first, a), (second, b)) == expected)
-            #expect(number((second, b), (first, a)) == expected)
+            for (a, b) in [(a, b), (b, a)] {
+                let expected =
+                    Fingerprint(userID: first, key: a).digits
+                    + Fingerprint(userID: second, key: b).digits
+                #expect(number((first, a), (second, b)) == expected)
+                #expect(number((second, b), (first, a)) == expected)
+            }
         }
         // Two ways to write a name are two ids, which Swift would call equal.
         #expect(
