@@ -37,10 +37,12 @@ extension FuzzTarget {
             .string(Base64.standard.encode(reader.signingKey.sign(message)))
         }
         preKey["signature"] = signature(Array(label.utf8) + key)
-        if let time = preKey["time"]?.string.flatMap({ Timestamp($0) }) {
+        if let time = preKey["time"]?.string.flatMap({ Timestamp($0) }),
+            let id = preKey["id"]?.integer.flatMap({ UInt32(exactly: $0) })
+        {
             preKey["timeSignature"] = signature(
                 Array("ratchet/spkdate/v1\0".utf8) + UInt64(max(0, time.seconds)).bigEndianBytes
-                    + key)
+                    + id.bigEndianBytes + key)
         }
         record[name] = .object(preKey)
     }

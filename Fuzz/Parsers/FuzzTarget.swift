@@ -20,6 +20,7 @@ package struct FuzzTarget: Sendable {
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
         senderKey, messageFlow, whisper2, whisper2URL, whisper2Attachment, mercurio, mercurioKey,
+        keptSession, ownFile, tampered,
     ]
 
     /// The identity that the inputs are for: the words of sixteen zero bytes, known to everybody.

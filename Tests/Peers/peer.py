@@ -129,9 +129,14 @@ def mercurio_bundle(r):
     return {"modulus": str(numbers.n), "exponent": str(numbers.e)}
 
 
+def pbkdf2(r):
+    rounds = int(r["rounds"])
+    return hashlib.pbkdf2_hmac("sha256", un64(r["password"]), un64(r["salt"]), rounds, 32)
+
+
 operations = [
-    nacl_box, nacl_secretbox, convert, words, whisper2_identity, whisper2_seal, whisper2_open,
-    mercurio_seal, mercurio_open, mercurio_bundle,
+    pbkdf2, nacl_box, nacl_secretbox, convert, words, whisper2_identity, whisper2_seal,
+    whisper2_open, mercurio_seal, mercurio_open, mercurio_bundle,
 ]  # fmt: skip
 
 

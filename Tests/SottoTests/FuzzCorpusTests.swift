@@ -1,5 +1,6 @@
 import Foundation
 import FuzzParsers
+import TestSupport
 import Testing
 
 /// Every input in Fuzz/corpus, through the parser that it is for: none ends the process, and what was once
@@ -22,6 +23,44 @@ struct FuzzCorpusTests {
             target.run(Array(bytes.dropLast()))
             target.run(bytes + [0])
         }
+    }
+
+    /// Inputs of a target, each changed in some places: bits, bytes, cuts, insertions, and two of them put together.
+    ///
+    /// The same ones each time, unless SOTTO_SEED says otherwise. One of them takes longer than a parser does where a target
+    /// also signs, seals or has an RSA key; there are fewer of those.
+    @Test(arguments: FuzzTarget.all.map(\.name))
+    func thousandsOfMutatedInputsAreSurvived(_ name: String) throws {
+        let target = try #require(FuzzTarget.all.first { $0.name == name })
+        let folder = Self.corpus.appendingPathComponent(name)
+        let inputs = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+            .map { Array(try Data(contentsOf: folder.appendingPathComponent($0))) }
+        let seed = environment("SOTTO_SEED").flatMap { UInt64($0) } ?? 20_261_121
+        var generator = Generator(seed: seed)
+        for _ in 0..<(Self.slow[name] ?? 2000) {
+            target.run(Self.mutation(of: inputs, &generator))
+        }
+    }
+
+    /// How many inputs targets get that do more than parse.
+    private static let slow = ["mercurio": 500, "mnemonic": 700, "sealed": 500]
+
+    private static func mutation(of inputs: [[UInt8]], _ generator: inout Generator) -> [UInt8] {
+        var bytes = inputs[generator.int(0..<inputs.count)]
+        for _ in 0..<generator.int(1..<5) {
+            let place = generator.int(0..<bytes.count + 1)
+            switch generator.int(0..<7) {
+            case 0, 1: if place < bytes.count { bytes[place] ^= 1 << UInt8(generator.int(0..<8)) }
+            case 2: if place < bytes.count { bytes[place] = UInt8(generator.int(0..<256)) }
+            case 3: bytes.removeSubrange(place...)
+            case 4: bytes.removeSubrange(place..<min(bytes.count, place + generator.int(1..<9)))
+            case 5: bytes.insert(contentsOf: generator.bytes(generator.int(1..<9)), at: place)
+            default:
+                let other = inputs[generator.int(0..<inputs.count)]
+                bytes = Array(bytes[..<place] + other[generator.int(0..<other.count + 1)...])
+            }
+        }
+        return bytes
     }
 
     @Test func everyFolderBelongsToATarget() throws {

@@ -11,9 +11,12 @@ enum PEM {
         return (lines + ["-----END \(label)-----", ""]).joined(separator: "\n")
     }
 
-    /// The label and the bytes; `nil` unless the text is one such encoding. White space around it and CRLF are allowed.
+    /// The label and the bytes; `nil` unless the text is one such encoding, in ASCII. White space around it and CRLF
+    /// are allowed.
     static func decode(_ text: [UInt8]) -> (label: String, bytes: [UInt8])? {
-        guard let string = String(validating: text, as: UTF8.self) else { return nil }
+        // Swift takes some other characters for equal to those of ASCII.
+        guard text.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let string = String(decoding: text, as: UTF8.self)
         var lines = string.split(whereSeparator: \.isNewline)[...]
         while lines.first.map({ $0.allSatisfy(\.isWhitespace) }) == true { lines.removeFirst() }
         while lines.last.map({ $0.allSatisfy(\.isWhitespace) }) == true { lines.removeLast() }

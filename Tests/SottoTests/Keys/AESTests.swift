@@ -128,6 +128,26 @@ struct OpenSSLCipherTests {
     }
 }
 
+/// PBKDF2 with passwords that no command line holds, against Python's, which is OpenSSL's own.
+@Suite(.enabled(if: Peers.arePresent, Peers.hint))
+struct PBKDF2PeerTests {
+    @Test(arguments: AESTests.sizes + [10 << 20])
+    func keysAreTheirs(_ size: Int) throws {
+        try withGenerator { generator in
+            let password = generator.bytes(size)
+            let salt = generator.bytes(generator.int(1..<100))
+            let rounds = generator.int(1..<2000)
+            let answer = try Peers.ask([
+                "op": "pbkdf2", "password": Peers.text(password), "salt": Peers.text(salt),
+                "rounds": "\(rounds)",
+            ])
+            let ours = pbkdf2SHA256(
+                password: SecretBytes(copying: password), salt: salt, rounds: rounds)
+            #expect(answer.bytes("m") == ours.withBytes { Array($0) }, generator.comment)
+        }
+    }
+}
+
 /// Wycheproof's vectors, read where they lie.
 @Suite(.enabled(if: TestSupport.Vectors.hasExternal, TestSupport.Vectors.hint))
 struct WycheproofAESTests {

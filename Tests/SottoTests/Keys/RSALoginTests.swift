@@ -123,6 +123,9 @@ struct RSALoginTests {
             PEM.encode("RSA PRIVATE KEY", [1]), PEM.encode("CERTIFICATE", [1]),
             Self.key.pem() + Self.key.pem(), Self.key.publicPEM(),
             Self.key.pem().replacing("BEGIN PRIVATE", with: "BEGIN PUBLIC"),
+            // The sign for kelvin, which Swift's `==` takes for a K, and a line that ends as none in ASCII does.
+            Self.key.pem().replacing("KEY", with: "\u{212A}EY"),
+            Self.key.pem().replacing("\n", with: "\u{2028}"), "\u{A0}" + Self.key.pem(),
         ]
         for text in texts {
             #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: Array(text.utf8)) }
@@ -152,6 +155,30 @@ struct OpenSSLKeyTests {
         #expect(read.pem() == key.pem())
         #expect(throws: RSAKeyError.password) {
             try RSALoginKey(encryptedPEM: encrypted, password: RSALoginTests.password("x"))
+        }
+    }
+
+    /// Anything, not keys alone: its parts by openssl's PBKDF2 and AES-CBC, there and back.
+    @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10 << 20])
+    func openSSLSealsAndOpensTheSame(_ size: Int) throws {
+        let plaintext = randomBytes(size)
+        let sealed = PBES2(
+            sealing: plaintext, password: RSALoginTests.password("correct horse"), rounds: 1000)
+        let key = try OpenSSL.run([
+            "kdf", "-keylen", "32", "-kdfopt", "digest:SHA256", "-kdfopt", "pass:correct horse",
+            "-kdfopt", "hexsalt:\(hex(sealed.salt))", "-kdfopt", "iter:1000", "-binary", "PBKDF2",
+        ])
+        let cipher = ["enc", "-aes-256-cbc", "-K", hex(key), "-iv", hex(sealed.iv)]
+        #expect(try OpenSSL.run(cipher + ["-d"], stdin: sealed.ciphertext) == plaintext)
+        let theirs = try OpenSSL.run(cipher, stdin: plaintext)
+        #expect(theirs == sealed.ciphertext)
+        let read = try PBES2(der: sealed.der)
+        #expect(read.open(password: RSALoginTests.password("correct horse")) == plaintext)
+        // The whole of it is DER that openssl reads.
+        let parsed = try OpenSSL.run(["asn1parse", "-inform", "DER"], stdin: sealed.der)
+        let text = String(decoding: parsed, as: UTF8.self)
+        for name in ["PBES2", "PBKDF2", "hmacWithSHA256", "aes-256-cbc"] {
+            #expect(text.contains(":" + name))
         }
     }
 

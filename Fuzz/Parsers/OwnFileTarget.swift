@@ -1,0 +1,17 @@
+import Sotto
+
+extension FuzzTarget {
+    /// A copy for ourselves and an encrypted file, under keys that are none of theirs; the same bytes as a text
+    /// that comes back.
+    static let ownFile = FuzzTarget("own-file") { bytes in
+        let key = SecretBytes(copying: [UInt8](repeating: 0, count: 32))
+        _ = try? SelfEncryption.open(bytes, with: reader)
+        _ = try? FileEncryption.open(bytes, key: key)
+        if let copy = try? SelfEncryption.seal(bytes, for: reader) {
+            precondition((try? SelfEncryption.open(copy, with: reader)) == bytes)
+        }
+        guard let sealed = try? FileEncryption.seal(bytes, key: key) else { return }
+        let chunks = FileEncryption.chunks(of: sealed)
+        precondition((try? FileEncryption.open(Array(chunks.joined()), key: key)) == bytes)
+    }
+}

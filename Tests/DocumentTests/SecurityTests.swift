@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// The tables of flaws in SECURITY.md, against the tests that they name.
+@Suite("SECURITY.md")
+struct SecurityTests {
+    /// A row of a table: its number, and the tests in its last column.
+    private struct Row {
+        let number: String
+        let cells: [String]
+        var tests: [String] { cells[3].matches(of: #/`([^`]+)`/#).map { String($0.1) } }
+    }
+
+    private static func rows() throws -> [Row] {
+        try Repository.text("SECURITY.md").components(separatedBy: "\n").compactMap { line in
+            guard line.wholeMatch(of: #/\|\ [A-Z][0-9]+\ \|.*\|/#) != nil else { return nil }
+            let cells = line.split(separator: "|").map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+            return Row(number: cells[0], cells: cells)
+        }
+    }
+
+    /// The names of all functions that are tests.
+    private static func tests() throws -> Set<String> {
+        let folder = Repository.url("Tests")
+        var names: Set<String> = []
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        where path.hasSuffix(".swift") {
+            let text = try Repository.text("Tests/" + path)
+            for match in text.matches(of: #/@Test[^{]*?\sfunc\s(\w+)\(/#) {
+                names.insert(String(match.1))
+            }
+        }
+        return names
+    }
+
+    @Test("has a row for every flaw, in order")
+    func everyFlaw() throws {
+        let expected =
+            (1...8).map { "P\($0)" } + (1...16).map { "R\($0)" } + (1...12).map { "B\($0)" }
+            + (1...9).map { "H\($0)" }
+        #expect(try Self.rows().map(\.number) == expected)
+        for row in try Self.rows() {
+            #expect(row.cells.count == 4 && !row.cells.contains(""), "\(row.number)")
+        }
+    }
+
+    @Test("names tests that exist, one at least for each flaw that is named after it")
+    func everyTest() throws {
+        let tests = try Self.tests()
+        for row in try Self.rows() {
+            for name in row.tests { #expect(tests.contains(name), "\(row.number): \(name)") }
+            let prefix = row.number.lowercased()
+            let own = row.tests.filter {
+                $0.hasPrefix(prefix) && !($0.dropFirst(prefix.count).first?.isNumber ?? true)
+            }
+            #expect(!own.isEmpty, "\(row.number)")
+        }
+    }
+}

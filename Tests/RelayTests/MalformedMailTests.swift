@@ -1,0 +1,32 @@
+import Glibc
+import Sotto
+import Testing
+
+/// Mail that nobody can read.
+struct MalformedMailTests {
+    /// In Message Flow a message that cannot be read is never acknowledged, and so comes again for ever.
+    @Test func r14WhatCannotBeReadComesOnce() throws {
+        let world = try Correspondence()
+        defer { world.stop() }
+        var junk: [UInt8] = []
+        for text in ["AAAA", "", "not base64", String(repeating: "A", count: 4000)] {
+            junk += Sample.record(to: world.bob.id, text: text).serialized() + [0x0A]
+        }
+        _ = world.scratch.write("junk", junk)
+        try world.expect("alice", "send < junk > sent")
+        try world.expect("alice", "echo good | encrypt --to bob.card | send > sent")
+        // Every one of them is printed once; the reader says which were bad, and reads the good one.
+        #expect(world.shell("bob", "recv > printed-once").status == 0)
+        #expect(world.scratch.lines("printed-once").count == 5)
+        #expect(world.shell("bob", "decrypt printed-once -o out").status == 15)
+        #expect(Correspondence.texts(world.scratch.lines("out")) == ["good"])
+        let bad = world.scratch.lines("out").filter { $0.contains(#""type":"error""#) }
+        #expect(bad.count == 4)
+        // Nothing comes again: not from the relay, to whatever machine, and not from the reader's own state.
+        let nothing = world.shell("bob", "recv")
+        #expect(nothing.status == 1 && nothing.lines.isEmpty)
+        #expect(world.shell("bob", "recv --again").status == 1)
+        try world.expect("bob", "rm -r state-bob")
+        #expect(world.shell("bob", "recv").status == 1)
+    }
+}

@@ -1,0 +1,414 @@
+import Crypto
+import TestSupport
+import Testing
+
+@testable import Sotto
+
+/// What is known to be wrong with the ratchets of Kecalek and Message Flow, and what is done about it; a test each.
+/// Groups, QR codes, key files and the login have theirs with them, and the programs in `SessionFlawTests`.
+struct RatchetFlawTests {
+    let alice = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "alice")
+    let bob = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob")
+    let signed = SecretPreKey(.signed, id: 1)
+    let time = Timestamp(seconds: 1_700_000_000)
+
+    func bundle() throws -> PreKeyBundle {
+        try PreKeyBundle(
+            identityKey: bob.id.publicKey, signedPreKey: signed.signed(by: bob, at: time),
+            pqSignedPreKey: nil, oneTimePreKey: nil)
+    }
+
+    /// Alice's session and Bob's, after her first message.
+    func sessions() throws -> (alice: PeerSession, bob: PeerSession) {
+        var a = try PeerSession(by: alice, with: bundle())
+        let first = try a.seal(body: Message.textBody("first"), from: alice, time: time)
+        var b = try PeerSession(
+            by: bob, accepting: #require(try PeerSession.opening(in: first)), with: secrets)
+        _ = try b.open(first)
+        return (a, b)
+    }
+
+    var secrets: PeerSession.PreKeys {
+        PeerSession.PreKeys(signed: signed, postQuantum: nil, oneTime: nil)
+    }
+
+    /// Skips and turns were made before anything was authenticated.
+    @Test func r2AForgedHeaderChangesNothingInASession() throws {
+        var (a, b) = try sessions()
+        let late = try a.seal(body: Message.textBody("late"), from: alice, time: time)
+        let next = try a.seal(body: Message.textBody("next"), from: alice, time: time)
+        _ = try b.open(next)
+        let before = b.encoded()
+        let other = Base64.standard.encode(RatchetKeyPair().publicKey)
+        for number in stride(from: 0, to: 400, by: 13) as StrideTo<Int64> {
+            for key in [nil, other] {
+                var payload = next.payload
+                payload["chainLength"] = .integer(number + 4)
+                payload["previousChainLength"] = .integer(number)
+                if let key { payload["ratchetPublicKey"] = .string(key) }
+                let forged = Envelope(
+                    id: next.id, suite: .ratchet, to: bob.id, from: alice.id, time: time,
+                    payload: payload)
+                #expect(throws: RatchetError.self) { try b.open(forged) }
+            }
+        }
+        #expect(b.encoded() == before)
+        // The ratchet alone does not rely on what is around it.
+        var ratchet = b.session
+        for number in [3, 100, 255] as [UInt32] {
+            for key in [next.payload["ratchetPublicKey"]?.string ?? "", other] {
+                let header = RatchetHeader(
+                    publicKey: try #require(Base64.standard.decode(key)), number: number,
+                    previousLength: number)
+                #expect(throws: RatchetError.authentication) {
+                    try ratchet.decrypt(RatchetMessage(header: header, combined: randomBytes(80)))
+                }
+                #expect(ratchet.fingerprint == b.session.fingerprint)
+            }
+        }
+        // The key that was kept is still there.
+        #expect(try b.open(late).body == Message.textBody("late"))
+    }
+
+    /// One key for all copies, for ever, on every device.
+    @Test func r3AnOwnCopyBySealingHasAKeyOfItsOwn() throws {
+        // Whoever has the identity once reads every copy, whenever it was made: that is the old form.
+        let key = SelfEncryption.key(of: alice.signingKey)
+        for text in ["one", "two"] {
+            let copy = try SelfEncryption.seal(Array(text.utf8), for: alice)
+            #expect(try SelfEncryption.open(copy, with: key) == Array(text.utf8))
+        }
+        // The form that is written for oneself has a fresh post-quantum key for each, and no use for that one.
+        let envelopes = try ["one", "one"].map {
+            try Sealed.seal(
+                body: Message.textBody($0), from: alice, to: alice.card(), time: time)
+        }
+        let files = try envelopes.map {
+            try #require($0.payload["age"]?.string.flatMap { Base64.standard.decode($0) })
+        }
+        var encapsulated: Set<String> = []
+        for file in files {
+            let header = String(decoding: file.prefix(4096), as: UTF8.self)
+            let stanza = try #require(header.firstMatch(of: #/-> mlkem768x25519 (\S+)/#))
+            encapsulated.insert(String(stanza.1))
+            #expect(throws: SelfEncryptionError.self) { try SelfEncryption.open(file, with: key) }
+        }
+        #expect(encapsulated.count == 2)
+        // And each is bound to its message.
+        #expect(try Sealed.open(envelopes[0], with: alice).body == Message.textBody("one"))
+        let moved = Envelope(
+            id: envelopes[1].id, suite: .sealed, to: alice.id, time: time,
+            payload: envelopes[0].payload)
+        #expect(throws: SealedError.authentication) { try Sealed.open(moved, with: alice) }
+    }
+
+    /// The header was all that the tag covered.
+    @Test func r4TheAssociatedDataNamesBothIdentities() throws {
+        let (a, b) = try sessions()
+        let both = alice.id.publicKey + bob.id.publicKey
+        #expect(a.session.associatedData == both && b.session.associatedData == both)
+        // The same secret between others, or the other way round, is another conversation.
+        let mallory = People.carol.id.publicKey
+        let secret = RatchetSecret([UInt8](repeating: 5, count: 32))
+        func reader(_ associatedData: [UInt8]) -> Session {
+            Session(
+                responderWith: KeyAgreement(secret: secret, associatedData: associatedData),
+                signedPreKey: signed.pair!)
+        }
+        var writer = try Session(
+            initiatorWith: KeyAgreement(secret: secret, associatedData: both),
+            theirSignedPreKey: signed.publicHalf.key)
+        let message = try writer.encrypt([1, 2, 3])
+        for others in [
+            mallory + bob.id.publicKey, alice.id.publicKey + mallory,
+            bob.id.publicKey + alice.id.publicKey, [],
+        ] {
+            var other = reader(others)
+            #expect(throws: RatchetError.authentication) { try other.decrypt(message) }
+        }
+        var right = reader(both)
+        #expect(try right.decrypt(message) == [1, 2, 3])
+    }
+
+    /// Without a one-time prekey the same first message gives the same keys again: the session says so, for its
+    /// keeper to remember.
+    @Test func r5ASessionSaysWhetherItsFirstMessageCanBeRepeated() throws {
+        var a = try PeerSession(by: alice, with: bundle())
+        let first = try a.seal(body: [:], from: alice, time: time)
+        let opening = try #require(try PeerSession.opening(in: first))
+        var tags: Set<[UInt8]> = []
+        for _ in 0..<2 {
+            var b = try PeerSession(by: bob, accepting: opening, with: secrets)
+            #expect(throws: Never.self) { try b.open(first) }
+            #expect(!b.origin.hasOneTimePreKey)
+            tags.insert(b.tag)
+        }
+        // The name under which it is remembered is the same, whatever else is changed.
+        #expect(tags == [a.tag] && !a.origin.hasOneTimePreKey)
+        var object = opening.object
+        object["signedPreKeyId"] = .integer(99)
+        #expect(try Opening(object).tag == a.tag)
+    }
+
+    /// The signature of a signed prekey had no date, so that an old one served for ever.
+    @Test func r6TheDateOfASignedPreKeyIsSignedWithIt() throws {
+        let old = signed.signed(by: bob, at: time)
+        let new = SecretPreKey(.signed, id: 2).signed(
+            by: bob, at: Timestamp(seconds: time.seconds + 30 * 86_400))
+        func bundle(_ id: UInt32, _ key: [UInt8], _ signature: [UInt8], _ date: Any?) throws {
+            _ = try PreKeyBundle(
+                identityKey: bob.id.publicKey,
+                signedPreKey: .init(
+                    id: id, key: key, signature: signature,
+                    date: date as? PreKeyBundle.SignedPreKey.Date),
+                pqSignedPreKey: nil, oneTimePreKey: nil)
+        }
+        try bundle(old.id, old.key, old.signature, old.date)
+        try bundle(new.id, new.key, new.signature, new.date)
+        let date = try #require(old.date)
+        let later = Timestamp(seconds: date.time.seconds + 1)
+        // The old key under the new one's date or number, and a date that was moved.
+        for (id, moved) in [
+            (old.id, new.date), (new.id, old.date),
+            (old.id, .init(time: later, signature: date.signature)),
+        ] {
+            #expect(throws: PreKeyBundleError.signature) {
+                try bundle(id, old.key, old.signature, moved)
+            }
+        }
+    }
+
+    /// One Ed25519 key signs, agrees on keys and is what others are derived from.
+    @Test func r7EachUseOfTheIdentityKeyIsApart() throws {
+        // A signature for one purpose is none for another.
+        let key = signed.publicHalf.key
+        let signing = bob.signingKey
+        let labelled = signing.sign(PreKeyBundle.pqLabel + key)
+        let dated = try #require(signed.signed(by: bob, at: time).date).signature
+        let login = signing.sign(Array("ratchet/login/v1\0".utf8) + key)
+        for signature in [labelled, dated, login, alice.signingKey.sign(key)] {
+            #expect(throws: PreKeyBundleError.signature) {
+                try PreKeyBundle(
+                    identityKey: bob.id.publicKey,
+                    signedPreKey: .init(id: 1, key: key, signature: signature),
+                    pqSignedPreKey: nil, oneTimePreKey: nil)
+            }
+        }
+        let kem = SecretPreKey(.postQuantum, id: 2).publicHalf.key
+        #expect(throws: PreKeyBundleError.signature) {
+            try PreKeyBundle(
+                identityKey: bob.id.publicKey, signedPreKey: signed.signed(by: bob, at: time),
+                pqSignedPreKey: .init(id: 2, key: kem, signature: signing.sign(kem)),
+                oneTimePreKey: nil)
+        }
+        // The key of own copies and that of messages to the identity are neither it nor its X25519 form.
+        let secrets = [
+            signing.withSeed { Array($0) }, bob.agreementPair().secret.copyBytes(),
+            SelfEncryption.key(of: signing).withUnsafeBytes { Array($0) },
+        ]
+        #expect(Set(secrets).count == 3)
+        #expect(bob.agreementPair().publicKey != bob.ageKey.recipient.publicKey)
+        // Keys that are none, or have a small order, begin nothing.
+        let zero = [UInt8](repeating: 0, count: 32)
+        for bad in Ed25519ToX25519Tests.vectors.badPublicKeys.map(\.ed25519Public.bytes)
+        where bad.count == 32 {
+            let opening = Opening(
+                identityKey: bad, ephemeralKey: key, signedPreKeyID: 1, oneTimePreKeyID: nil,
+                kem: nil)
+            #expect(throws: RatchetError.lowOrderKey) {
+                try PeerSession(by: bob, accepting: opening, with: self.secrets)
+            }
+        }
+        let opening = Opening(
+            identityKey: alice.id.publicKey, ephemeralKey: zero, signedPreKeyID: 1,
+            oneTimePreKeyID: nil, kem: nil)
+        #expect(throws: RatchetError.lowOrderKey) {
+            try PeerSession(by: bob, accepting: opening, with: self.secrets)
+        }
+    }
+
+    /// The order of the halves was that of user ids, of which nobody said how they are written.
+    @Test func r9IdsAreComparedAsBytesAndKeysWhole() throws {
+        let (a, b) = (alice.id.publicKey, bob.id.publicKey)
+        func number(_ x: (String, [UInt8]), _ y: (String, [UInt8])) -> String {
+            Fingerprint.safetyNumber(
+                Fingerprint(userID: x.0, key: x.1), Fingerprint(userID: y.0, key: y.1),
+                style: .sotto)
+        }
+        // Both sides see the same, in the order of bytes: "Z" before "a", "z" before "é".
+        for (first, second) in [("Zoe", "anna"), ("zoe", "\u{E9}va"), ("e\u{301}va", "\u{E9}va")] {
+            for (a, b) in [(a, b), (b, a)] {
+                let expected =
+                    Fingerprint(userID: first, key: a).digits
+                    + Fingerprint(userID: second, key: b).digits
+                #expect(number((first, a), (second, b)) == expected)
+                #expect(number((second, b), (first, a)) == expected)
+            }
+        }
+        // Two ways to write a name are two ids, which Swift would call equal.
+        #expect(
+            Fingerprint(userID: "\u{E9}va", key: a).digits
+                != Fingerprint(userID: "e\u{301}va", key: a).digits)
+        // Sotto's own ids have one form.
+        let id = try #require(SessionID(alice.id.description.uppercased()))
+        #expect(Fingerprint(id)?.digits == Fingerprint(alice.id)?.digits)
+        // 30 digits are 99.6 bits; a code that is scanned has all 256 of the key.
+        let uri = try ContactURI(alice.card().uri.text)
+        #expect(uri.id.publicKey == a)
+        for bit in 0..<256 {
+            let other = ContactURI(
+                id: SessionID(publicKey: a.flipping(bit: bit)), x25519: uri.x25519, name: "alice",
+                relay: nil)
+            #expect((try? ContactURI(other.text))?.id != uri.id)
+        }
+    }
+
+    /// Eleven lengths and none above 64 KiB, with the length of the padding at the end.
+    @Test func r10PaddingIsLookedAtAfterTheTagAndHasNoEnd() throws {
+        // Inside the tag: whatever is changed, the error is of the tag, and never of the padding.
+        var (a, b) = try sessions()
+        let envelope = try a.seal(body: Message.textBody("x"), from: alice, time: time)
+        let before = b.encoded()
+        let combined = try #require(
+            envelope.payload["ciphertext"]?.string.flatMap { Base64.standard.decode($0) })
+        #expect(Padding.buckets.contains(combined.count - 28))
+        for bit in 0..<combined.count * 8 {
+            var payload = envelope.payload
+            payload["ciphertext"] = .string(Base64.standard.encode(combined.flipping(bit: bit)))
+            let forged = Envelope(
+                id: envelope.id, suite: .ratchet, to: bob.id, from: alice.id, time: time,
+                payload: payload)
+            #expect(throws: RatchetError.authentication) { try b.open(forged) }
+        }
+        // Padded wrongly by a peer, it is the same error.
+        var peer = a.session
+        for frame in [[], [2], [UInt8](repeating: 0xFF, count: 64)] {
+            let message = try peer.encrypt(frame)
+            let forged = Envelope(
+                id: envelope.id, suite: .ratchet, to: bob.id, from: alice.id, time: time,
+                payload: message.payload)
+            #expect(throws: RatchetError.authentication) { try b.open(forged) }
+        }
+        #expect(b.encoded() == before)
+        // Above the last bucket there is Padmé: few lengths, and 12 % more at most.
+        let sizes = Array(stride(from: 65_532, through: 131_000, by: 97))
+        let lengths = try Set(
+            sizes.map { size in
+                let frame = try Padding.frame([UInt8](repeating: 0, count: size))
+                #expect(Double(frame.count) <= Double(size + 5) * 1.12)
+                return frame.count
+            })
+        #expect(lengths.count <= 33)
+    }
+
+    /// An acknowledgement that says why tells the server what its forgery did.
+    @Test func r13AnAcknowledgementHasNoCause() throws {
+        var (a, b) = try sessions()
+        let good = try a.seal(body: Message.textBody("x"), from: alice, time: time)
+        let combined = try #require(
+            good.payload["ciphertext"]?.string.flatMap { Base64.standard.decode($0) })
+        var other = try PeerSession(by: alice, with: bundle())
+        var changes = [good.payload, good.payload, good.payload, good.payload]
+        changes[0]["ciphertext"] = .string(Base64.standard.encode(combined.flipping(bit: 9)))
+        changes[1]["chainLength"] = .integer(1000)
+        changes[2] = try other.seal(body: [:], from: alice, time: time).payload
+        changes[3]["ratchetPublicKey"] = .string(
+            Base64.standard.encode(Array(repeating: 0, count: 32)))
+        var errors: Set<String> = []
+        var acks: Set<[UInt8]> = []
+        for payload in changes {
+            let forged = Envelope(
+                id: good.id, suite: .ratchet, to: bob.id, from: alice.id, time: time,
+                payload: payload)
+            do {
+                _ = try b.open(forged)
+                Issue.record("opened")
+            } catch {
+                // Inside there are causes; what leaves the house has no place for one.
+                errors.insert("\(error)")
+                let ack = try MessageFlowAck(messageID: forged.id, status: .failed)
+                acks.insert(ack.record().serialized())
+            }
+        }
+        #expect(errors.count == 3 && acks.count == 1)
+        let text = #"{"type":"ack","messageId":"\#(good.id)","status":"failed"}"#
+        #expect(acks == [Array(text.utf8)])
+        // Nor is one passed on that somebody else wrote.
+        for (name, value) in [("reason", JSON.string("tag")), ("status", .string("bad_tag"))] {
+            var record = try MessageFlowAck(messageID: "m", status: .failed).record()
+            record[name] = value
+            #expect((try? MessageFlowAck(record: record).record())?[name] == nil)
+        }
+        #expect(Set(MessageFlowAck.Status.allCases) == [.delivered, .failed])
+    }
+
+    /// Message Flow's program labels both of its chains alike, takes an X25519 secret for an Ed25519 seed, and cannot
+    /// read what it wrote.
+    @Test func r15ChainsAreApartAndMessagesAreRead() throws {
+        var (a, b) = try sessions()
+        _ = try a.open(b.seal(body: [:], from: bob, time: time))
+        let (mine, theirs) = (
+            try #require(a.session.sending), try #require(a.session.receiving)
+        )
+        #expect(mine.key.secret.copyBytes() != theirs.key.secret.copyBytes())
+        #expect(
+            mine.key.messageKey.secret.copyBytes() != theirs.key.messageKey.secret.copyBytes())
+        #expect(mine.key.messageKey.secret.copyBytes() != mine.key.next.secret.copyBytes())
+        // What is signed is signed under the identity, not under a key for agreement.
+        let agreement = SecretBytes(copying: alice.agreementPair().secret.copyBytes())
+        #expect(SigningKey(seed: agreement).publicKey != alice.id.publicKey)
+        // In the app's own form there and back.
+        for (index, text) in ["hello", "", String(repeating: "long ", count: 1000)].enumerated() {
+            let (sender, reader) = index.isMultiple(of: 2) ? (alice, bob) : (bob, alice)
+            let envelope =
+                try index.isMultiple(of: 2)
+                ? a.seal(body: Message.textBody(text), from: alice, time: time)
+                : b.seal(body: Message.textBody(text), from: bob, time: time)
+            let sent = try MessageFlowMessage(
+                id: envelope.id, from: sender.id.description, to: reader.id.description,
+                content: MessageFlowContent(payload: envelope.payload), time: time)
+            let read = try MessageFlowMessage(
+                record: JSON.object(parsing: sent.record().serialized()))
+            let carried = Envelope(
+                id: read.id, suite: .ratchet, to: try #require(SessionID(read.to)),
+                from: sender.id, time: read.time, payload: read.content.payload)
+            let opened = try index.isMultiple(of: 2) ? b.open(carried) : a.open(carried)
+            #expect(opened.body == Message.textBody(text))
+        }
+    }
+
+    /// Lines of JSON over a connection that need not be TLS.
+    @Test func r16NothingReliesOnTheConnection() throws {
+        let text = "the eagle lands at nine"
+        var (a, b) = try sessions()
+        let envelope = try a.seal(body: Message.textBody(text), from: alice, time: time)
+        let record = envelope.record
+        // Who listens sees neither the text nor how long it is.
+        let line = String(decoding: record.serialized(), as: UTF8.self)
+        for seen in [text, Base64.standard.encode(Array(text.utf8)), hex(Array(text.utf8))] {
+            #expect(!line.contains(seen.dropLast(4)))
+        }
+        let other = try a.seal(body: Message.textBody("no"), from: alice, time: time)
+        #expect(other.record.serialized().count == record.serialized().count)
+        // A line feed in a text is none in the line.
+        let feed = try a.seal(body: Message.textBody("a\nb"), from: alice, time: time)
+        #expect(!feed.record.serialized().contains(0x0A))
+        // Who changes what is outside is found out.
+        let before = b.encoded()
+        for forged in [
+            Envelope(
+                id: Envelope.newID(), suite: .ratchet, to: bob.id, from: alice.id, time: time,
+                payload: envelope.payload),
+            Envelope(
+                id: envelope.id, suite: .ratchet, to: alice.id, from: alice.id, time: time,
+                payload: envelope.payload),
+            Envelope(
+                id: envelope.id, suite: .ratchet, to: bob.id, from: alice.id,
+                time: Timestamp(seconds: time.seconds + 1), payload: envelope.payload),
+        ] {
+            #expect(throws: RatchetError.authentication) { try b.open(forged) }
+            #expect(b.encoded() == before)
+        }
+        #expect(try b.open(Envelope(record: record)).body == Message.textBody(text))
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// In Turkish a small I has no dot, and a capital i has one. None of our texts is Turkish, whatever the locale is.
+struct LocaleTests {
+    /// Where the locale was made, or `nil` where it cannot be: then glibc takes "C" in its place.
+    private static func turkish(in folder: TemporaryDirectory) -> String? {
+        guard let localedef = Programs.find("localedef") else { return nil }
+        let name = folder("tr_TR.UTF-8")
+        let run = try? Command(
+            path: localedef, ["-i", "tr_TR", "-f", "UTF-8", name],
+            environment: ["PATH": "/usr/bin:/bin"], directory: folder.path
+        ).run()
+        return run?.status == 0 ? folder.path : nil
+    }
+
+    /// BIP 39's own example, with an I in it.
+    private static let words =
+        "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+    /// A home in which every program is told of a locale.
+    private struct Place {
+        let home: Home
+        let locale: [String: String]
+
+        init(_ locale: String, folder: String?) throws {
+            home = try Home()
+            var environment = ["LC_ALL": locale, "LANG": locale]
+            environment["LOCPATH"] = folder
+            self.locale = environment
+        }
+
+        func run(_ tool: String, _ arguments: [String], _ stdin: [UInt8] = []) throws -> Run {
+            try home.run(tool, arguments, stdin: .whole(stdin), environment: locale)
+        }
+
+        /// The output of a program that must succeed.
+        func must(
+            _ tool: String, _ arguments: [String], _ stdin: [UInt8] = [],
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws -> [UInt8] {
+            let run = try run(tool, arguments, stdin)
+            #expect(
+                run.status == 0, "\(tool) \(arguments): \(run.stderr)",
+                sourceLocation: sourceLocation)
+            return run.stdout
+        }
+
+        /// A text with every time in it replaced.
+        private func timeless(_ text: [UInt8]) -> [UInt8] {
+            Array(
+                String(decoding: text, as: UTF8.self)
+                    .replacing(#/[0-9]{4}-[0-9]{2}-[0-9]{2}[T\ ][0-9:]+Z?/#, with: "TIME").utf8)
+        }
+
+        /// Everything that the programs say of the same things, which is the same each time.
+        func transcript() throws -> [[UInt8]] {
+            var said: [[UInt8]] = []
+            let upper = Array(LocaleTests.words.uppercased().utf8)
+            _ = try must("keygen", ["recover", "--name", "IRIS", "-o", "iris.key"], upper)
+            said.append(try home.files.read("iris.key"))
+            _ = try must(
+                "keygen", ["recover", "--name", "ilsabil", "-o", "ilsabil.key"],
+                Array((String(repeating: "ABANDON ", count: 11) + "ABOUT").utf8))
+            for name in ["iris", "ilsabil"] {
+                let card = try must("keygen", ["public", "\(name).key"])
+                try home.files.write("\(name).card", card)
+                said.append(card)
+                said.append(try must("keygen", ["public", "--uri", "\(name).key"]))
+                said.append(try must("keygen", ["words", "\(name).key"]))
+            }
+            said.append(try must("fingerprint", ["iris.card"]))
+            said.append(
+                try must("fingerprint", ["-i", "iris.key", "--with", "ilsabil.card", "iris.card"]))
+            // Contacts are found and sorted without regard to case.
+            _ = try must("contact", ["add", "ilsabil.card", "-i", "iris.key"])
+            _ = try must(
+                "contact",
+                ["rename", "ilsabil", "IVI", "-i", "iris.key"])
+            said.append(timeless(try must("contact", ["show", "ivi", "-i", "iris.key"])))
+            said.append(timeless(try must("contact", ["list", "-i", "iris.key"])))
+            let id = try Card(record: JSON.object(parsing: home.files.read("ilsabil.card"))).id
+            said.append(
+                timeless(
+                    try must("contact", ["show", id.description.uppercased(), "-i", "iris.key"])))
+            // Padding, where nothing in it is random.
+            said.append(try must("pad", ["--scheme", "iso7816", "--block", "64"], upper))
+            // What is refused is refused with the same words.
+            for arguments in [["--scheme", "ISO7816"], ["--remove"], ["--block", "I"]] {
+                let run = try run("pad", arguments, upper)
+                said.append(Array("\(run.status) \(run.stderr)".utf8))
+            }
+            let wrong = try run("keygen", ["recover", "-o", "x.key"], Array("WIINNER".utf8))
+            said.append(Array("\(wrong.status) \(wrong.stderr)".utf8))
+            return said
+        }
+
+        /// Writes to the recipients by every name; a reader elsewhere opens it.
+        func sealed() throws -> [(arguments: [String], bytes: [UInt8])] {
+            let card = try Card(record: JSON.object(parsing: home.files.read("ilsabil.card")))
+            let age = card.recipient(classic: true).text
+            let text = Array("iIıİ \u{130}\n".utf8)
+            var written: [(arguments: [String], bytes: [UInt8])] = []
+            for recipient in [age, age.uppercased(), "ilsabil.card"] {
+                let armor = recipient == age ? ["-a"] : []
+                written.append(
+                    (
+                        ["-i", "ilsabil.key"],
+                        try must("encrypt", ["-r", recipient] + armor, text)
+                    ))
+            }
+            for name in ["IVI", "ivi"] {
+                let file = try must("encrypt", ["-r", name, "-s", "-i", "iris.key"], text)
+                written.append((["-i", "ilsabil.key", "--from", "iris.card"], file))
+            }
+            let envelope = try must("encrypt", ["--to", "ivi", "-i", "iris.key"], text)
+            written.append((["-i", "ilsabil.key", "--text", "-q"], envelope))
+            let frame = try must("pad", [], text)
+            #expect(frame.count == 64)
+            #expect(try must("pad", ["--remove"], frame) == text)
+            return written
+        }
+    }
+
+    @Test func turkishChangesNothing() throws {
+        let folder = try TemporaryDirectory()
+        let path = Self.turkish(in: folder)
+        let plain = try Place("C.UTF-8", folder: nil)
+        let turkish = try Place("tr_TR.UTF-8", folder: path)
+        let (expected, found) = (try plain.transcript(), try turkish.transcript())
+        #expect(expected.count == found.count)
+        for (a, b) in zip(expected, found) {
+            #expect(
+                a == b,
+                "\(String(decoding: a, as: UTF8.self)) \(String(decoding: b, as: UTF8.self))")
+        }
+        // What is written under one is read under the other.
+        for (writer, reader) in [(plain, turkish), (turkish, plain), (turkish, turkish)] {
+            for (arguments, bytes) in try writer.sealed() {
+                let read = try reader.must("decrypt", arguments, bytes)
+                #expect(read.starts(with: Array("iIıİ \u{130}".utf8)), "\(arguments)")
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// What is known to be wrong with Kecalek and Message Flow, as the programs meet it.
+struct SessionFlawTests {
+    let two: Couple
+    var alice: Party { two.alice }
+    var bob: Party { two.bob }
+    init() throws { two = try Couple() }
+
+    /// A first message without a one-time prekey gives the same keys each time.
+    @Test func r5AFirstMessageBeginsOneSession() throws {
+        let bundle = try bob.bundle { $0["oneTimePreKey"] = .null }
+        let refused = try alice.encrypt("pay 10", to: bob, "--bundle", bundle, "--require-opk")
+        #expect(refused.status == 10 && refused.stdout.isEmpty)
+        let sent = try alice.encrypt("pay 10", to: bob, "--bundle", bundle)
+        #expect(sent.status == 0 && sent.stderr.contains("without a one-time prekey"))
+        let read = try bob.read(sent.lines)
+        #expect(try read.messages.map(\.text) == ["pay 10"])
+        // Again, and again where nothing but the beginning is remembered.
+        #expect(try bob.read(sent.lines).messages.map(\.isSeen) == [true])
+        try bob.state { connection throws(StateError) in
+            try connection.run("DELETE FROM session")
+            try connection.run("DELETE FROM opened")
+        }
+        let again = try bob.read(sent.lines)
+        #expect(try again.status == 13 && again.messages.isEmpty)
+        #expect(try bob.sessions().isEmpty)
+    }
+
+    /// A server that hands out an old signed prekey for ever is seen to do so.
+    @Test func r6AnOldSignedPreKeyIsWarnedOf() throws {
+        func bundle(daysOld days: Int64) throws -> String {
+            let time = Timestamp(seconds: Timestamp.now().seconds - days * 86_400 - 60)
+            let bundle = try PreKeyBundle(
+                identityKey: bob.identity.id.publicKey,
+                signedPreKey: SecretPreKey(.signed, id: 1).signed(by: bob.identity, at: time),
+                pqSignedPreKey: SecretPreKey(.postQuantum, id: 1).signed(
+                    by: bob.identity, at: time), oneTimePreKey: nil)
+            try two.home.files.write("days-\(days)", bundle.record.serialized())
+            return "days-\(days)"
+        }
+        for (days, isOld) in [(14, false), (15, true), (1000, true)] as [(Int64, Bool)] {
+            let run = try alice.encrypt(
+                "x", to: bob, "--new-session", "--bundle", bundle(daysOld: days))
+            #expect(run.status == 0)
+            let warning = "signed prekey is \(days) days old"
+            #expect(run.stderr.contains(warning) == isOld, "\(run.stderr)")
+        }
+        // Nor can it be made to look younger.
+        let forged = try bob.bundle { bundle in
+            var preKey = try #require(bundle["signedPreKey"]?.object)
+            preKey["time"] = .string(
+                Timestamp(seconds: Timestamp.now().seconds + 1000).description)
+            bundle["signedPreKey"] = .object(preKey)
+        }
+        #expect(
+            try alice.encrypt("x", to: bob, "--new-session", "--bundle", forged).status == 11)
+    }
+
+    /// The server could have a session begun anew, with keys of its choice.
+    @Test func r8OnlyTheContactsKeyBeginsASessionAnew() throws {
+        try two.begin()
+        let mallory = try Party("mallory", in: two.home)
+        let before = try bob.sessions()
+        // What the messengers' servers say is not listened to.
+        for type in ["reset_session", "rotate_keys", "session_reset"] {
+            let record: JSONObject = [
+                "type": .string(type), "from": .string(alice.identity.id.description),
+                "to": .string(bob.identity.id.description), "userId": .string("alice"),
+            ]
+            let run = try bob.read([String(decoding: record.serialized(), as: UTF8.self)])
+            #expect(try run.status == 65 && run.messages.isEmpty, "\(type): \(run.stderr)")
+        }
+        // A session that somebody else begins under Alice's name is not hers.
+        let opened = try mallory.write(["new phone"], to: bob, "--bundle", bob.bundle())
+        let forged = try changing(opened[0]) {
+            $0["from"] = .string(alice.identity.id.description)
+        }
+        let run = try bob.read([forged])
+        #expect(try run.status == 11 && run.messages.isEmpty, "\(run.stderr)")
+        #expect(try bob.sessions() == before)
+        #expect(try bob.texts(alice.write(["still me"], to: bob)) == ["still me"])
+        // A card with another key under a known name stops what is sent, until somebody says that it is right.
+        #expect(try bob.run("contact", ["add", alice.card]).status == 0)
+        let other = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "alice").card()
+        try two.home.files.write("other.card", try #require(other.record).serialized())
+        #expect(try bob.run("contact", ["add", "other.card"]).status == 12)
+        for _ in 0..<2 {
+            let refused = try bob.run("encrypt", ["--to", "alice"], stdin: [0x78])
+            #expect(refused.status == 12 && refused.stdout.isEmpty)
+        }
+        #expect(try bob.run("contact", ["keep-key", "alice"]).status == 0)
+        #expect(try alice.texts(bob.write(["on"], to: alice)) == ["on"])
+    }
+}
