@@ -129,16 +129,22 @@ extension StateTransaction {
     }
 
     /// Throws a failure with status 12 when an account that somebody claims is another contact's, with other keys.
-    public func check(_ profiles: Profiles, of id: SessionID) throws {
+    /// `former` is the id of the contact whose place they take.
+    public func check(
+        _ profiles: Profiles, of id: SessionID, replacing former: SessionID? = nil
+    ) throws {
         if let claimed = profiles.whisper2,
             let other = try contacts(whisperID: claimed.id).first(where: {
-                $0.id != id && $0.profiles.whisper2?.agrees(with: claimed) == false
+                $0.id != id && $0.id != former
+                    && $0.profiles.whisper2?.agrees(with: claimed) == false
             })
         {
             throw Failure.claimedAccount(of: other, .whisper2)
         }
         if let claimed = profiles.kecalek,
-            let other = try contacts(kecalekUserID: claimed).first(where: { $0.id != id })
+            let other = try contacts(kecalekUserID: claimed).first(where: {
+                $0.id != id && $0.id != former
+            })
         {
             throw Failure.claimedAccount(of: other, .kecalek)
         }

@@ -165,6 +165,39 @@ struct ContactProfileTests {
         #expect(try list().count == 1)
     }
 
+    @Test func aChangedKeyThatClaimsAnothersAccountIsNotAccepted() throws {
+        _ = try must("add", "--name", "bob", url("bob"))
+        _ = try must("add", "carol.card")
+        #expect(try home.run("keygen", ["-q", "--name", "carol", "-o", "new.key"]).status == 0)
+        let claim = { (id: String) in
+            try home.output(
+                "keygen", ["public", "--include", "whisper2", "--whisper-id", id, "new.key"])
+        }
+        #expect(try contact("add", stdin: try claim(Self.whisperID)).status == 12)
+        let refused = try contact("accept-key", "carol")
+        #expect(
+            refused.status == 12 && refused.stderr.contains("account of bob"), "\(refused.stderr)")
+        #expect(try contact("add", stdin: try claim(Self.otherID)).status == 12)
+        _ = try must("accept-key", "carol")
+        #expect(try shown("carol")["profiles"]?.object?["whisper2"] != nil)
+    }
+
+    @Test func theStateFindsWhoHasAnAccount() throws {
+        _ = try must("add", "--name", "bob", url("bob"))
+        _ = try must("add", stdin: try code("carol", user: "caro"))
+        let owner = try Identity(record: JSON.object(parsing: home.files.read("alice.key")))
+        let store = try IdentityStore(
+            directory: StateDirectory(path: home.files("state")), identity: owner, lockTimeout: 10)
+        try store.transaction { transaction in
+            let known = try #require(WhisperID(Self.whisperID))
+            let unknown = try #require(WhisperID(Self.otherID))
+            #expect(try transaction.contact(whisperID: known)?.name == "bob")
+            #expect(try transaction.contact(whisperID: unknown) == nil)
+            #expect(try transaction.contact(kecalekUserID: "caro")?.name == "caro")
+            #expect(try transaction.contact(kecalekUserID: "Caro") == nil)
+        }
+    }
+
     @Test func theAccountOnACardIsKnownByItsURL() throws {
         let card = try home.output(
             "keygen",

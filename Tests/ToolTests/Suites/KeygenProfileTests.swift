@@ -389,7 +389,7 @@ struct KeygenProfileTests {
             [UInt8](repeating: 1, count: $0)
         }
         others += [
-            message, Array((Base64.standard.encode(message + message)).utf8),
+            message,
             Array(String(repeating: "0", count: 64).utf8.dropLast()) + [0x67],
         ]
         for bytes in others {
@@ -399,6 +399,7 @@ struct KeygenProfileTests {
                 #expect(run.status == 65 && run.stdout.isEmpty, "\(bytes.count): \(run.stderr)")
             }
         }
+        // Under Kecalek's key 32 bytes are signed behind a label, whatever they are; Whisper2 has none.
         for bytes in [short, Array((Base64.standard.encode(short) + "\n").utf8)] {
             let run = try keygen("answer", "whisper2", "a.key", stdin: bytes)
             #expect(run.status == 65 && run.stdout.isEmpty, "\(run.stderr)")
