@@ -42,7 +42,7 @@ public enum Account: Sendable {
     }
 
     /// What to call them where nobody says; empty where the account has no name that people use.
-    var name: String {
+    public var name: String {
         switch self {
         case .whisper2: ""
         case .kecalek(let code): code.userID

@@ -46,7 +46,10 @@ struct AddCommand: Program {
     }
 
     private func add(_ account: Account, _ open: OpenBook) throws {
-        if try open.book.store() == nil, account.id == nil { throw Failure.noSigningKey }
+        if try open.book.store() == nil {
+            guard account.id != nil else { throw Failure.noSigningKey }
+            _ = try ContactName.checked(name ?? account.name)
+        }
         if case .whisper2(let contact) = account, !contact.id.isChecksumValid, !options.quiet {
             Terminal.say(
                 "\(ContactTool.toolName): warning: the checksum of \(contact.id) is wrong: it may be mistyped"

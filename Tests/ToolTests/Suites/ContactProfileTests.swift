@@ -131,6 +131,9 @@ struct ContactProfileTests {
     @Test func aURLNeedsAName() throws {
         let run = try contact("add", try url("bob"))
         #expect(run.status == 64 && run.stderr.contains("--name"))
+        #expect(try contact("add", withoutSigningKey(try url("bob"))).status == 65)
+        // What is refused makes no state.
+        #expect(!home.files.exists("state"))
         #expect(try list().isEmpty)
     }
 

@@ -267,6 +267,22 @@ struct KeygenProfileTests {
         #expect(!home.files.exists("b.ecp1"))
     }
 
+    @Test func aPasswordIsAskedForWhereAFileIsRead() throws {
+        try makeIdentity("a", "--rsa", "2048")
+        _ = try must("export", "rsa", "--password", "@FILE:password", "-o", "a.pem", "a.key")
+        _ = try must("export", "ecp1", "--password", "@FILE:password", "-o", "a.ecp1", "a.key")
+        for (option, file) in [("--rsa-key", "a.pem"), ("--ecp1", "a.ecp1")] {
+            let session = try TerminalSession(
+                home.command("keygen", ["recover", option, file, "-o", file + ".key"]),
+                stdin: home.files("words"))
+            try session.expect("Password for \(file): ")
+            try session.type("correct horse\n")
+            let run = try session.finish()
+            #expect(run.status == 0 && !run.text.contains("correct horse"), "\(run.text)")
+            #expect(try identity(file).id == identity("a").id)
+        }
+    }
+
     @Test(arguments: [
         ["recover", "--ecp1", "words", "--password"],
         ["recover", "--rsa-key", "x", "--rsa-password"],
