@@ -15,23 +15,23 @@ public struct Correspondent: Sendable {
     public var name: String {
         if let contact, !contact.name.isEmpty { return contact.name }
         if let card, !card.name.isEmpty { return card.name }
+        if card == nil, let account = profiles.whisper2 { return account.id.description }
         return id.description
     }
 
-    /// Their accounts in other messengers: the contact's, else those on the card.
-    public var profiles: Profiles {
-        guard let contact else { return card?.profiles ?? Profiles() }
-        return contact.profiles.isEmpty ? card?.profiles ?? Profiles() : contact.profiles
-    }
+    /// Their accounts in other messengers: those that were given, else the contact's, else those on the card.
+    public let profiles: Profiles
 
     /// How far their key is trusted.
     public var trust: Message.Trust { contact?.trust ?? .unverified }
 
-    /// Somebody of these parts.
-    public init(id: SessionID, card: Card?, contact: Contact?) {
+    /// Somebody of these parts; without `profiles`, with those of the contact or the card.
+    public init(id: SessionID, card: Card?, contact: Contact?, profiles: Profiles? = nil) {
         self.id = id
         self.card = card
         self.contact = contact
+        let known = contact?.profiles ?? Profiles()
+        self.profiles = profiles ?? (known.isEmpty ? card?.profiles ?? Profiles() : known)
     }
 }
 
@@ -78,11 +78,12 @@ public final class AddressBook {
         return store
     }
 
-    /// Whom `argument` names: a `sotto:` URI, a card file, or a contact.
+    /// Whom `argument` names: a `sotto:` URI, a `whisper2:` URL, a card file, or a contact.
     ///
     /// A file that is there is taken, unless a contact has that very name too. Throws a failure for a bare age
     /// recipient, for a beginning that fits several contacts, and where nothing fits.
     public func find(_ argument: String) throws -> Correspondent {
+        if Addressee.isWhisper2(argument) { return try known(whisper2(argument)) }
         if Addressee.isWritten(argument) { return try known(Addressee.card(argument)) }
         let isFile = Addressee.isFile(argument)
         if !argument.contains("/"), argument != "-", !isFile || loaded.isReady {
@@ -144,6 +145,40 @@ public final class AddressBook {
         let person = try known(card)
         try check(person, nil)
         return .card(person.card ?? card)
+    }
+
+    /// The account behind a `whisper2:` URL, also of one without its signing key.
+    ///
+    /// Throws ``Whisper2AddURLError``, and a failure with status 12 where a contact has that account with other keys.
+    /// Contacts are known if the identity has been read already.
+    public func whisper2(_ url: String) throws -> Whisper2Contact {
+        let account = try Whisper2AddURL.contact(url)
+        for contact in try contacts(of: account) {
+            guard let kept = contact.profiles.whisper2 else { continue }
+            guard account.agrees(with: kept) else { throw Failure.changedAccount(of: contact) }
+            if kept.signingKey != nil { return kept }
+        }
+        return account
+    }
+
+    private func contacts(of account: Whisper2Contact) throws -> [Contact] {
+        guard loaded.isReady, let store = try store() else { return [] }
+        return try store.contacts().filter { $0.profiles.whisper2?.id == account.id }
+    }
+
+    /// An account, and the contact that has it.
+    private func known(_ account: Whisper2Contact) throws -> Correspondent {
+        let profiles = Profiles(whisper2: account)
+        if let contact = try contacts(of: account).first {
+            return Correspondent(id: contact.id, card: nil, contact: contact, profiles: profiles)
+        }
+        guard let key = account.signingKey else { throw Failure.noSigningKey }
+        let id = SessionID(publicKey: key)
+        let contact = loaded.isReady ? try store()?.contact(id: id) : nil
+        if let contact, let kept = contact.profiles.whisper2, !account.agrees(with: kept) {
+            throw Failure.changedAccount(of: contact)
+        }
+        return Correspondent(id: id, card: nil, contact: contact, profiles: profiles)
     }
 
     /// A card, and the contact of its id if the identity has been read already. Of two cards of the same keys, the one

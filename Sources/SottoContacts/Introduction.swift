@@ -35,6 +35,7 @@ extension StateTransaction {
                     .untrusted, "\(known.name) is verified, and this card is not signed",
                     hint: "add the signed card, or scan their code: contact verify NAME --scan")
             }
+            try check(card.profiles, of: card.id)
             known.card = card
             try save(known)
             return .completed(known)
@@ -43,6 +44,7 @@ extension StateTransaction {
         if let other = try contact(named: name), other.id != card.id {
             return try offer(card, instead: other)
         }
+        try check(card.profiles, of: card.id)
         var contact = Contact(name: name, id: card.id, card: card)
         contact.isBlocked = known?.isBlocked ?? false
         try save(contact)

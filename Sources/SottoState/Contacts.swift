@@ -101,6 +101,28 @@ extension StateTransaction {
         return try store.contacts(connection).first { $0.name.lowercased() == name.lowercased() }
     }
 
+    /// The contacts that have the Whisper2 account of this name, on their card or learned. All are looked through.
+    public func contacts(whisperID: WhisperID) throws(StateError) -> [Contact] {
+        try store.contacts(connection).filter { $0.profiles.whisper2?.id == whisperID }
+    }
+
+    /// The contact that has the Whisper2 account of this name. All are looked through.
+    public func contact(whisperID: WhisperID) throws(StateError) -> Contact? {
+        try contacts(whisperID: whisperID).first
+    }
+
+    /// The contacts that have this user's id in Kecalek, compared as bytes. All are looked through.
+    public func contacts(kecalekUserID: String) throws(StateError) -> [Contact] {
+        try store.contacts(connection).filter {
+            $0.profiles.kecalek?.utf8.elementsEqual(kecalekUserID.utf8) == true
+        }
+    }
+
+    /// The contact that has this user's id in Kecalek. All are looked through.
+    public func contact(kecalekUserID: String) throws(StateError) -> Contact? {
+        try contacts(kecalekUserID: kecalekUserID).first
+    }
+
     /// Whether there is any contact that is not merely blocked: an address book in use.
     public func hasContacts() throws(StateError) -> Bool {
         if let hasAnyContact { return hasAnyContact }

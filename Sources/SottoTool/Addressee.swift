@@ -12,6 +12,11 @@ public enum Addressee: Sendable {
     /// Finds what `argument` names: a `sotto:` URI, an `age1…` string, or a file with a card or a URI.
     public static func find(_ argument: String) throws -> Addressee {
         if let addressee = try parse(argument) { return addressee }
+        return try only(in: contents(of: argument), of: argument)
+    }
+
+    /// What the file `argument` holds, or stdin for `-`. Throws a failure that says what a card may be.
+    public static func contents(of argument: String) throws(Failure) -> [UInt8] {
         var status = stat()
         if argument != "-", stat(argument, &status) != 0 {
             throw Failure(
@@ -19,22 +24,30 @@ public enum Addressee: Sendable {
                 "cannot read the card \(argument): \(Failure.text(of: errno))",
                 hint: "a card is a file, a sotto: URI or an age1… string")
         }
-        let all = try list(in: argument)
+        return try Input(path: argument).readAll(limit: limit)
+    }
+
+    /// The one addressee in `text`, which was read from `path`.
+    public static func only(in text: [UInt8], of path: String) throws -> Addressee {
+        let all = try list(in: text, of: path)
         guard let first = all.first, all.count == 1 else {
             throw Failure(
                 .malformed,
-                "\(name(of: argument)) holds \(all.count) recipients, where one card is expected",
+                "\(name(of: path)) holds \(all.count) recipients, where one card is expected",
                 hint: all.isEmpty ? nil : "give a list with -R")
         }
         return first
     }
 
-    /// Whether `argument` holds a recipient itself: a `sotto:` URI or an `age1…` string.
+    /// Whether `argument` holds a recipient itself: a `sotto:` URI, a `whisper2:` URL or an `age1…` string.
     public static func isWritten(_ argument: String) -> Bool {
-        argument.hasPrefix("sotto:")
+        argument.hasPrefix("sotto:") || isWhisper2(argument)
             || argument.lowercased().hasPrefix("age1") && !argument.contains("/")
                 && access(argument, F_OK) != 0
     }
+
+    /// Whether `argument` is the URL of a Whisper2 account, which is no card.
+    public static func isWhisper2(_ argument: String) -> Bool { argument.hasPrefix("whisper2:") }
 
     /// Whether something that can be read as a file has this name.
     public static func isFile(_ argument: String) -> Bool {
@@ -45,7 +58,10 @@ public enum Addressee: Sendable {
 
     /// All recipients in a file, one on a line: cards, URIs, `age1…` strings; `#` begins a comment.
     public static func list(in path: String) throws -> [Addressee] {
-        let text = try Input(path: path).readAll(limit: limit)
+        try list(in: Input(path: path).readAll(limit: limit), of: path)
+    }
+
+    private static func list(in text: [UInt8], of path: String) throws -> [Addressee] {
         var addressees: [Addressee] = []
         for (index, bytes) in text.split(
             separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
@@ -78,7 +94,12 @@ public enum Addressee: Sendable {
 
     /// The card that `argument` names; a bare recipient is refused.
     public static func card(_ argument: String) throws -> Card {
-        guard case .card(let card) = try find(argument) else {
+        try find(argument).card()
+    }
+
+    /// The card; a bare recipient is refused.
+    public func card() throws(Failure) -> Card {
+        guard case .card(let card) = self else {
             throw Failure(
                 .usage, "an age1… string names no identity, and a card is needed here",
                 hint: "give a card file or a sotto: URI")
@@ -98,6 +119,12 @@ public enum Addressee: Sendable {
 
     private static func parse(_ text: String) throws -> Addressee? {
         if text.hasPrefix("sotto:") { return .card(Card(uri: try ContactURI(text))) }
+        if isWhisper2(text) {
+            throw Failure(
+                .usage, "a whisper2: URL is no card, and no key for files",
+                hint:
+                    "it serves as a recipient of messages; to keep it: contact add --name NAME URL")
+        }
         if isWritten(text) {
             guard let recipient = AgeRecipient(text) else {
                 throw Failure(.malformed, "not a valid age1… recipient: mistyped or cut")

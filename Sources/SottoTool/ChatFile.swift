@@ -1,21 +1,27 @@
 import Glibc
 public import Sotto
 
-/// The file of a chat, as `keygen chat` makes it.
+/// A file with the keys of a chat, as `keygen chat` makes it.
 public enum ChatFile {
-    private static let limit = 1 << 16
+    private static let limit = 1 << 20
 
-    /// Reads a chat file, after checking that nobody else can.
+    /// Reads a chat, after checking that nobody else can. `-` is stdin.
+    ///
+    /// Throws a failure with status 77 for a file that others can read, and ``ChatError``.
     public static func read(_ path: String) throws -> Chat {
         var status = stat()
-        if path != "-", stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_mode & 0o077 != 0
-        {
+        if path != "-", stat(path, &status) != 0 {
+            throw Failure(
+                Failure.meaning(of: errno).0,
+                "cannot read the chat \(path): \(Failure.text(of: errno))",
+                hint: errno == ENOENT ? "make it with: keygen chat -o \(path)" : nil)
+        }
+        if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw Failure(
                 .permission, "others can read the chat \(path)", hint: "chmod 600 \(path)")
         }
         var text = try Input(path: path).readAll(limit: limit)
         defer { wipe(&text) }
-        return try Chat(record: try JSON.object(parsing: text))
+        return try Chat(record: JSON.object(parsing: text))
     }
 }

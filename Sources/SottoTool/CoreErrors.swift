@@ -18,6 +18,14 @@ extension Failure {
         case let error as PaddingError: self.init(error)
         case let error as ChatError: self.init(error)
         case let error as PhraseError: self.init(error)
+        case let error as ECP1Error: self.init(error)
+        case let error as RSAKeyError: self.init(error)
+        case let error as MercurioKeyError: self.init(error)
+        case let error as Whisper2ChallengeError: self.init(error)
+        case let error as Whisper2AddURLError: self.init(error)
+        case let error as Whisper2RecordError: self.init(error)
+        case let error as KecalekQRError: self.init(error)
+        case let error as ProofOfWorkError: self.init(error)
         case let error as any ReportableError: self.init(error)
         default: return nil
         }

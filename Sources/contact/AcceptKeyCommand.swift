@@ -48,6 +48,7 @@ struct AcceptKeyCommand: Program {
                     hint: other.name.isEmpty
                         ? "contact unblock \(other.id.short)" : "remove one of the two first")
             }
+            try transaction.check(card.profiles, of: card.id, replacing: contact.id)
             wasVerified = contact.trust == .verified
             var new = Contact(name: contact.name, id: card.id, card: card, added: contact.added)
             new.isBlocked = contact.isBlocked

@@ -6,8 +6,12 @@ import SottoTool
 
 struct AddCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add somebody's card, under a name of yours.",
-        usage: "contact add [--name NAME] [CARD]")
+        commandName: "add", abstract: "Add somebody's card, or their account in another messenger.",
+        usage: "contact add [--name NAME] [CARD]",
+        discussion: """
+            Beside a card, a whisper2: URL with its signing key and what is in a QR code of Kecalek are taken, as an \
+            argument, in a file, or as qr scan prints them.
+            """)
 
     @Option(
         help: ArgumentHelp("What to call them. Default: the name on the card.", valueName: "name"))
@@ -16,13 +20,21 @@ struct AddCommand: Program {
     @OptionGroup var options: ContactOptions
 
     @Argument(
-        help: "Card file, sotto: URI, or `-` for stdin, the default; also what qr scan prints.")
+        help:
+            "Card file, sotto: URI, whisper2: URL, or `-` for stdin, the default; also what qr scan prints."
+    )
     var card: String?
 
     func execute() throws {
         if let name { _ = try ContactName.checked(name) }
         let open = try options.open()
-        let card = try readCard(card)
+        switch try Newcomer(card) {
+        case .card(let card): try add(card, open)
+        case .account(let account): try add(account, open)
+        }
+    }
+
+    private func add(_ card: Card, _ open: OpenBook) throws {
         // A card that is refused makes no state.
         if try open.book.store() == nil, card.id != open.identity.id {
             _ = try ContactName.checked(name ?? card.name)
@@ -30,12 +42,28 @@ struct AddCommand: Program {
         let outcome = try open.book.writableStore().transaction {
             try $0.introduce(card, as: name)
         }
-        try Self.report(outcome, givenName: name, card: card, open, options)
+        try Self.report(outcome, givenName: name, what: "card", open, options)
     }
 
-    /// Says what came of a card. Throws a failure with status 12 for a changed key.
+    private func add(_ account: Account, _ open: OpenBook) throws {
+        if try open.book.store() == nil {
+            guard account.id != nil else { throw Failure.noSigningKey }
+            _ = try ContactName.checked(name ?? account.name)
+        }
+        if case .whisper2(let contact) = account, !contact.id.isChecksumValid, !options.quiet {
+            Terminal.say(
+                "\(ContactTool.toolName): warning: the checksum of \(contact.id) is wrong: it may be mistyped"
+            )
+        }
+        let outcome = try open.book.writableStore().transaction {
+            try $0.introduce(account, as: name)
+        }
+        try Self.report(outcome, givenName: name, what: "account", open, options)
+    }
+
+    /// Says what came of a card or an account; `what` is which. Throws a failure with status 12 for a changed key.
     static func report(
-        _ outcome: Introduction, givenName: String?, card: Card, _ open: OpenBook,
+        _ outcome: Introduction, givenName: String?, what: String, _ open: OpenBook,
         _ options: ContactOptions
     ) throws {
         switch outcome {
@@ -43,7 +71,7 @@ struct AddCommand: Program {
             options.note(contact.additionNote)
             if !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .completed(let contact):
-            options.note("kept the new card of \(contact.name) (\(contact.id.short)…)")
+            options.note("kept the new \(what) of \(contact.name) (\(contact.id.short)…)")
             sayTheirName(contact, givenName, options)
         case .known(let contact):
             options.note("\(contact.name) (\(contact.id.short)…) is there already")
@@ -84,7 +112,8 @@ extension Contact {
         let next =
             isBlocked
             ? "still blocked until: contact unblock \(shellWord(name))"
-            : "trusted on first use; compare: contact verify \(shellWord(name))"
+            : "trusted on first use"
+                + (learned.whisper2 == nil ? "; compare: contact verify \(shellWord(name))" : "")
         return "added \(name) (\(id.short)…), \(next)"
     }
 }

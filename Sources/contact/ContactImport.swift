@@ -70,6 +70,7 @@ struct ContactImport {
         if isNameless { return contact }
         contact.suite = entry.suite
         contact.changed = entry.changed
+        contact.learned = entry.learned
         return contact
     }
 
@@ -130,7 +131,33 @@ struct ContactImport {
                     .untrusted, "another key than \(other.name) has; nothing was changed",
                     hint: "to offer it as a changed key: contact add CARD"))
         }
+        do {
+            try transaction.check(contact.profiles, of: contact.id)
+        } catch let failure as Failure {
+            return .failed(failure)
+        }
         try transaction.save(contact)
         return .added
+    }
+
+    // MARK: Whisper2's backup
+
+    /// Takes one contact of Whisper2's backup: `{"whisperId","name","publicKey","signingPublicKey"}`.
+    mutating func take(whisper2 value: JSON, number: Int) throws {
+        do {
+            let entry = try Whisper2Entry(value)
+            let result = try store.transaction {
+                try $0.introduce(.whisper2(entry.account), as: entry.name)
+            }
+            outcome.succeeded()
+            switch result {
+            case .added: added += 1
+            case .completed(let contact), .known(let contact), .changed(let contact, _):
+                knownNames.append(contact.name)
+            }
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            try output.writeLine(outcome.failed(failure, line: number))
+        }
     }
 }

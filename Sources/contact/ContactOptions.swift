@@ -100,12 +100,35 @@ extension Correspondent {
 
 /// Reads the card that is an argument, or comes on stdin; a terminal is no place to type one.
 func readCard(_ argument: String?) throws -> Card {
-    if argument == nil, Terminal.isTerminal(0) {
-        throw Failure(
-            .usage, "no card is given",
-            hint: "name a file or a sotto: URI, or pipe one in: qr scan bob.png | contact add")
-    }
+    guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
     return try Addressee.card(argument ?? "-")
+}
+
+/// Who is to be added: a card, or an account in another messenger.
+enum Newcomer {
+    case card(Card)
+    case account(Account)
+
+    /// Reads what is an argument, in a file, or comes on stdin; a terminal is no place to type it.
+    init(_ argument: String?) throws {
+        if let argument, Addressee.isWritten(argument) {
+            self =
+                try Account(Array(argument.utf8)).map { .account($0) }
+                ?? .card(Addressee.card(argument))
+            return
+        }
+        guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
+        let bytes = try Addressee.contents(of: argument ?? "-")
+        self =
+            try Account(bytes).map { .account($0) }
+            ?? .card(Addressee.only(in: bytes, of: argument ?? "-").card())
+    }
+}
+
+extension Failure {
+    fileprivate static let noCard = Failure(
+        .usage, "no card is given",
+        hint: "name a file or a sotto: URI, or pipe one in: qr scan bob.png | contact add")
 }
 
 /// A count with its noun.

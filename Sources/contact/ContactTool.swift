@@ -15,6 +15,7 @@ struct ContactTool: Program {
             contact requests [ID] | requests --drop ID | requests --drop-all
             contact accept ID [--name NAME] [CARD]
             contact export [NAME ...] | export --backup [-o FILE] | import [FILE]
+            contact export --whisper2 [-o FILE] | import --whisper2 [FILE]
             """,
         discussion: """
             A contact is a name of yours for somebody's key. Wherever a tool wants a card, the name serves. A key \

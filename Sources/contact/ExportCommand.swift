@@ -10,10 +10,17 @@ struct ExportCommand: Program {
         usage: """
             contact export [-o FILE] [NAME ...]
             contact export --backup [--passphrase SOURCE] [-o FILE]
+            contact export --whisper2 [--json] [-o FILE] [NAME ...]
             """)
 
     @Flag(help: "Write all contacts as an age file to your own post-quantum key.")
     var backup = false
+
+    @Flag(help: "Write those with a Whisper2 account as Whisper2's encrypted backup.")
+    var whisper2 = false
+
+    @Flag(help: "With --whisper2: write the JSON record that goes to the server.")
+    var json = false
 
     @Option(
         help: ArgumentHelp(
@@ -37,6 +44,10 @@ struct ExportCommand: Program {
         guard backup || passphrase == nil else {
             throw ValidationError("--passphrase goes with --backup")
         }
+        guard !backup || !whisper2 else {
+            throw ValidationError("--backup and --whisper2 exclude each other")
+        }
+        guard !json || whisper2 else { throw ValidationError("--json goes with --whisper2") }
         guard !backup || names.isEmpty else {
             throw ValidationError("a backup is of all contacts")
         }
@@ -50,9 +61,25 @@ struct ExportCommand: Program {
         guard !contacts.isEmpty else {
             throw Failure(.no, options.quiet ? "" : "there are no contacts")
         }
+        if whisper2 { return try write(whisper2BackupOf: contacts, open.identity) }
         if backup { return try write(backupOf: contacts, open.identity) }
         let output = try Output(path: output, content: .text)
         for contact in contacts { try output.writeRecord(contact.record) }
+        try output.finish()
+    }
+
+    private func write(whisper2BackupOf contacts: [Contact], _ identity: Identity) throws {
+        let entries = contacts.compactMap { Whisper2Entry($0) }
+        guard !entries.isEmpty else {
+            throw Failure(.no, options.quiet ? "" : "no contact has a Whisper2 account")
+        }
+        let output = try Output(path: output, content: json ? .text : .binary)
+        let backup = try Whisper2Backup.seal(entries, identity)
+        if json {
+            try output.writeLine(backup.record)
+        } else {
+            try output.write(backup.file)
+        }
         try output.finish()
     }
 

@@ -16,16 +16,25 @@ struct ImportCommand: Program {
             valueName: "source"))
     var passphrase: SecretSource?
 
+    @Flag(help: "Read Whisper2's encrypted backup, of either form.")
+    var whisper2 = false
+
     @OptionGroup var options: ContactOptions
 
     @Argument(help: "Input file; `-` is stdin, the default.")
     var file: String?
 
-    func validate() throws { try passphrase?.validate() }
+    func validate() throws {
+        try passphrase?.validate()
+        guard passphrase == nil || !whisper2 else {
+            throw ValidationError("--whisper2 takes no passphrase: its key is in the words")
+        }
+    }
 
     private static let lineLimit = 1 << 20
 
     func execute() throws {
+        if whisper2 { return try takeWhisper2() }
         let source = PeekingSource(try Input(path: file))
         let open = try options.open()
         var content: any ByteSource = source
@@ -45,6 +54,21 @@ struct ImportCommand: Program {
             if try lines.mustWait() { try work.process() }
         }
         try work.process()
+        try report(work)
+    }
+
+    private func takeWhisper2() throws {
+        let bytes = try Input(path: file).readAll(limit: Whisper2Backup.limit)
+        let open = try options.open()
+        let entries = try Whisper2Backup.open(bytes, open.identity)
+        var work = try ContactImport(store: try open.book.writableStore(), keepsTrust: false)
+        for (index, entry) in entries.enumerated() {
+            try work.take(whisper2: entry, number: index + 1)
+        }
+        try report(work)
+    }
+
+    private func report(_ work: ContactImport) throws {
         try work.output.finish()
         work.knownNames.forEach { options.note("\($0) is there already, and stays as it is") }
         guard !work.outcome.isEmpty else {

@@ -23,7 +23,7 @@ struct ListCommand: Program {
         }
         let output = try Output(path: "-", content: .text)
         if json {
-            for contact in contacts { try output.writeRecord(contact.record) }
+            for contact in contacts { try output.writeRecord(contact.shownRecord) }
         } else {
             var table = Table()
             for contact in contacts { table.add(Self.row(contact)) }
@@ -38,6 +38,10 @@ struct ListCommand: Program {
         if contact.isBlocked { marks.append("blocked") }
         if contact.changed != nil { marks.append("changed key") }
         if contact.card == nil, !isNameless { marks.append("no card") }
+        let profiles = contact.profiles
+        if profiles.kecalek != nil { marks.append(Profile.kecalek.rawValue) }
+        if profiles.whisper2 != nil { marks.append(Profile.whisper2.rawValue) }
+        if profiles.mercurio != nil { marks.append(Profile.mercurio.rawValue) }
         return [
             isNameless ? "-" : Table.cut(contact.name, to: Table.nameWidth),
             isNameless ? "-" : contact.trust.rawValue, contact.id.short,

@@ -32,7 +32,7 @@ struct ShowCommand: Program {
         let waiting = try open.waiting(from: contact.id)
         let output = try Output(path: "-", content: .text)
         if json {
-            var record = contact.record
+            var record = contact.shownRecord
             record["fingerprint"] = .string(theirs)
             record["safety_number"] = .string(number)
             record["requests"] = .integer(Int64(waiting))
@@ -81,6 +81,7 @@ struct ShowCommand: Program {
             table.add(["their name", name])
         }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
+        for row in Self.rows(contact.profiles) { table.add(row) }
         table.add(["added", contact.added.description])
         if waiting > 0 {
             table.add(["requests", "\(waiting), see: contact requests \(contact.id.short)"])
@@ -106,9 +107,35 @@ struct ShowCommand: Program {
         return table.text
     }
 
+    private static func rows(_ profiles: Profiles) -> [[String]] {
+        var rows: [[String]] = []
+        if let id = profiles.kecalek { rows.append(["kecalek", id]) }
+        if let account = profiles.whisper2 {
+            rows.append(["whisper2", account.id.description])
+            rows.append(["", "key  " + Base64.standard.encode(account.encryptionKey)])
+            if let key = account.signingKey {
+                rows.append(["", "skey " + Base64.standard.encode(key)])
+            }
+        }
+        if let bundle = profiles.mercurio {
+            rows.append(["mercurio", bundle.id.description])
+            rows.append(["", "RSA, \(bundle.key.modulus.count * 8) bits"])
+        }
+        return rows
+    }
+
     private static func describe(_ card: Card?) -> String {
         guard let card else { return "none" }
         let keys = card.hybrid == nil ? "without a post-quantum key" : "post-quantum"
         return (card.record == nil ? "a URI, not signed, " : "signed, ") + keys
+    }
+}
+
+extension Contact {
+    /// The record as it is shown: with all accounts, those on the card too.
+    var shownRecord: JSONObject {
+        var record = record
+        if !profiles.isEmpty { record["profiles"] = .object(profiles.object) }
+        return record
     }
 }

@@ -2,7 +2,6 @@ public import ArgumentParser
 import Glibc
 public import Sotto
 import SottoTool
-import SottoWire
 
 @main
 struct KeygenTool: Program {
@@ -10,11 +9,19 @@ struct KeygenTool: Program {
         commandName: "keygen",
         abstract: "Make an identity from fresh words, restore it from words, show its public card.",
         usage: """
-            keygen [--name NAME] [-o FILE] [--words N] [--protect]
-            keygen recover [--name NAME] [-o FILE] [--protect] < WORDS
-            keygen public [--uri] [--relay URL] [FILE]
+            keygen [--name NAME] [-o FILE] [--words N] [--rsa BITS] [--whisper-id ID] [--protect]
+            keygen recover [--name NAME] [-o FILE] [--rsa BITS | --rsa-key FILE] [--protect] < WORDS
+            keygen recover --ecp1 KEYFILE [--name NAME] [-o FILE] [--protect]
+            keygen public [--uri | --include PROFILE ...] [--relay URL] [FILE]
+            keygen public --profile whisper2|mercurio|kecalek [--bundle] [--user-id ID] [FILE]
             keygen words [FILE]
             keygen prekeys [--bundle] [FILE]
+            keygen export ecp1|rsa [-o KEYFILE] [--password SOURCE] [--unprotected] [FILE]
+            keygen chat [--name NAME] [--phrase SOURCE] [-o FILE]
+            keygen chat --public CHAT | --read-name CHAT < RECORD
+            keygen answer whisper2|kecalek [--key PEM] [FILE] < CHALLENGE
+            keygen work --bits N < CHALLENGE
+            keygen login-key [--bits N] -o PEM | login-key --public PEM
             """,
         discussion: """
             The words are the whole identity: write them down. They go to stderr, once; the identity goes to \
@@ -25,11 +32,18 @@ struct KeygenTool: Program {
               keygen public alice.key > alice.card
               keygen public --uri alice.key | qr -o alice.png
               keygen recover --name alice -o alice.key < words.txt
+              keygen words a.key | keygen recover --rsa 3072 -o b.key
+              keygen public --profile kecalek --user-id alice alice.key | qr -o alice.png
+              keygen chat --name friends -o friends.chat
 
             Options of the first form: keygen new --help
             """,
         version: sottoVersion,
-        subcommands: [New.self, Recover.self, Public.self, Words.self, PreKeysCommand.self],
+        subcommands: [
+            New.self, Recover.self, Public.self, Words.self, PreKeysCommand.self,
+            ExportCommand.self, ChatCommand.self, AnswerCommand.self, WorkCommand.self,
+            LoginKeyCommand.self,
+        ],
         defaultSubcommand: New.self)
 
     func execute() {}
@@ -60,12 +74,7 @@ struct SavingOptions: ParsableArguments {
 
     func validate() throws {
         try passphrase?.validate()
-        guard name.utf8.count <= 128 else {
-            throw ValidationError("a name has at most 128 bytes")
-        }
-        guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw ValidationError("a name has no control characters")
-        }
+        try checkName(name)
         guard passphrase == nil || protect else {
             throw ValidationError("--passphrase goes with --protect")
         }
@@ -104,123 +113,34 @@ struct SavingOptions: ParsableArguments {
     }
 
     private func newPassphrase() throws -> Passphrase {
-        if let passphrase { return try passphrase.passphrase() }
-        let first = Passphrase(try Terminal.ask("New passphrase: ", secret: true))
-        let again = Passphrase(try Terminal.ask("The same again: ", secret: true))
-        guard first.matches(again) else {
-            throw Failure(.usage, "the two passphrases differ; nothing was made")
-        }
-        return first
+        Passphrase(try newSecret("passphrase", passphrase))
     }
 }
 
-struct New: Program {
-    static let configuration = CommandConfiguration(
-        commandName: "new", abstract: "Make an identity from fresh words (the default).")
-
-    @OptionGroup var saving: SavingOptions
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Number of words: 12, 15, 18, 21 or 24.", valueName: "n"))
-    var words = 24
-
-    @Option(help: ArgumentHelp("Word list.", valueName: "list"))
-    var language = Wordlist.english
-
-    func validate() throws {
-        guard Mnemonic.wordCounts.contains(words) else {
-            throw ValidationError("--words is 12, 15, 18, 21 or 24")
-        }
+/// Throws a usage error for a name that a card or a chat cannot have.
+func checkName(_ name: String) throws {
+    guard name.utf8.count <= 128 else {
+        throw ValidationError("a name has at most 128 bytes")
     }
-
-    func execute() throws {
-        let output = try saving.open()
-        let mnemonic = Mnemonic(randomWordCount: words, wordlist: language)
-        let identity = Identity(mnemonic: mnemonic, name: saving.name)
-        // The words come first: an identity whose words were never shown could not be restored.
-        if !saving.quiet {
-            try Terminal.tell("These words restore everything. Write them down:")
-            try Terminal.tell("")
-        }
-        try Terminal.tell(mnemonic.sentenceText())
-        if !saving.quiet {
-            Terminal.say("")
-            Terminal.say("id \(identity.id)")
-        }
-        try saving.save(identity, to: output)
+    guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+        throw ValidationError("a name has no control characters")
     }
 }
 
-struct Recover: Program {
-    static let configuration = CommandConfiguration(
-        commandName: "recover", abstract: "Restore an identity from its words, read from stdin.")
-
-    @OptionGroup var saving: SavingOptions
-
-    @Option(help: ArgumentHelp("Word list. Default: found from the words.", valueName: "list"))
-    var language: Wordlist?
-
-    func execute() throws {
-        let output = try saving.open()
-        let input = try Input(path: nil)
-        var text =
-            input.isTerminal
-            ? try Terminal.ask("Words: ", secret: true).withBytes { Array($0) }
-            : try input.readAll(limit: 64 << 10)
-        defer { wipe(&text) }
-        guard let words = String(validating: text, as: UTF8.self) else {
-            throw Failure(.malformed, "the words are not UTF-8 text")
-        }
-        let mnemonic = try Mnemonic(parsing: words, wordlist: language)
-        let identity = Identity(mnemonic: mnemonic, name: saving.name)
-        try saving.save(identity, to: output)
-        if !saving.quiet { Terminal.say("id \(identity.id)") }
+/// The secret of `source`, else one that is typed twice. `noun` says what it is.
+func newSecret(_ noun: String, _ source: SecretSource?) throws -> SecretBytes {
+    if let source { return try source.read() }
+    let first = try Terminal.ask("New \(noun): ", secret: true)
+    let again = try Terminal.ask("The same again: ", secret: true)
+    guard
+        first.withBytes({ first in again.withBytes { constantTimeEqual(Array(first), Array($0)) } })
+    else {
+        throw Failure(.usage, "the two \(noun)s differ; nothing was made")
     }
-}
-
-struct Public: Program {
-    static let configuration = CommandConfiguration(
-        commandName: "public", abstract: "Print the public card: one JSON record, or a URI.")
-
-    @Flag(help: "Print the short form, a sotto: URI without the post-quantum key.")
-    var uri = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Where you fetch your mail, tcp://host:port; put into the card.", valueName: "url"))
-    var relay: String?
-
-    @OptionGroup var identity: IdentityOptions
-
-    @Argument(help: "Identity file. Default: as -i.")
-    var file: String?
-
-    func execute() throws {
-        let address = try relay.map { try Self.address($0) }
-        let identity = try load(identity, file)
-        let card = identity.card(relay: address?.description)
-        let output = try Output(path: "-", content: .text)
-        if uri {
-            try output.writeText(card.uri.text + "\n")
-        } else if let record = card.record {
-            try output.writeLine(record)
-        }
-        try output.finish()
+    guard first.count > 0 else {
+        throw Failure(.usage, "the \(noun) is empty; nothing was made")
     }
-}
-
-extension Public {
-    /// The relay's address, as those who read the card will dial it.
-    private static func address(_ text: String) throws(Failure) -> RelayURL {
-        do throws(RelayURL.Invalid) {
-            return try RelayURL(text)
-        } catch {
-            throw Failure(
-                .usage, "the relay's address is not tcp://host:port",
-                hint: "for example --relay tcp://relay.example.org:7667")
-        }
-    }
+    return first
 }
 
 struct Words: Program {

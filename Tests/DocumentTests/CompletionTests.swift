@@ -46,7 +46,7 @@ struct CompletionTests {
             ("encrypt --cl", "--classic"), ("sotto-encrypt --cl", "--classic"),
             ("sotto encrypt --cl", "--classic"), ("sotto enc", "encrypt"),
             ("keygen pub", "public"), ("sotto keygen pub", "public"),
-            ("keygen public --u", "--uri"), ("keygen --prot", "--protect"),
+            ("keygen public --ur", "--uri"), ("keygen --prot", "--protect"),
             ("pad --scheme b", "bucket"), ("sotto pad --scheme b", "bucket"),
             ("sotto help deco", ""), ("sotto help decr", "decrypt"),
         ])
@@ -70,7 +70,7 @@ struct CompletionTests {
         arguments: [
             ("encrypt --cl", "--classic"), ("sotto-encrypt --cl", "--classic"),
             ("sotto encrypt --cl", "--classic"), ("sotto enc", "encrypt"),
-            ("keygen pub", "public"), ("keygen public --u", "--uri"),
+            ("keygen pub", "public"), ("keygen public --ur", "--uri"),
             ("pad --scheme b", "bucket"),
         ])
     func fish(_ line: String, _ expected: String) throws {

@@ -1,5 +1,5 @@
 # fish completion of contact. Made by completions/generate.
-complete -c sotto-contact -c contact -n '__fish_is_first_token' -a add -d 'Add somebody\'s card, under a name of yours'
+complete -c sotto-contact -c contact -n '__fish_is_first_token' -a add -d 'Add somebody\'s card, or their account in another messenger'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a list -d 'List the contacts: name, trust, id, suite, and what is amiss'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a show -d 'Show all of a contact, with the safety number to compare; or print their card'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a rename -d 'Give a contact another name'
@@ -110,6 +110,8 @@ complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from accept' -s 
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from accept' -l version -d 'Show the version'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from accept' -s h -l help -d 'Show help information'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -l backup -d 'Write all contacts as an age file to your own post-quantum key'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -l whisper2 -d 'Write those with a Whisper2 account as Whisper2\'s encrypted backup'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -l json -d 'With --whisper2: write the JSON record that goes to the server'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -l passphrase -x -d 'Encrypt the backup with this passphrase instead: @ENV:NAME, @FD:N or @FILE:PATH'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -s o -l output -r -F -d 'Write to this file, whole or not at all; `-` is stdout'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -s i -l identity -r -F -d 'Identity file. Default: $SOTTO_IDENTITY, else the default identity file'
@@ -119,6 +121,7 @@ complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -s 
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -l version -d 'Show the version'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -s h -l help -d 'Show help information'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -l passphrase -x -d 'Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -l whisper2 -d 'Read Whisper2\'s encrypted backup, of either form'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -s i -l identity -r -F -d 'Identity file. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -l lock-timeout -x -d 'Wait so long for another process that uses the state'

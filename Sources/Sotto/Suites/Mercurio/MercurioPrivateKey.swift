@@ -39,6 +39,34 @@ public final class MercurioPrivateKey: @unchecked Sendable {
         try self.init(key)
     }
 
+    /// Reads a PEM of PKCS #8 under a password (RFC 5958 §3) with PBES2 (RFC 8018 §6.2).
+    ///
+    /// Throws ``RSAKeyError``: ``RSAKeyError/password`` for a wrong password and for a damaged key alike, and
+    /// ``RSAKeyError/size(bits:)`` for a length that is not among ``MercurioPublicKey/sizes``.
+    public convenience init(
+        encryptedPEM pem: [UInt8], password: borrowing SecretBytes
+    ) throws(RSAKeyError) {
+        guard let (label, der) = PEM.decode(pem) else { throw .form }
+        guard label != "PRIVATE KEY" else { throw .notEncrypted }
+        guard label == Self.encryptedLabel else { throw .form }
+        guard var plaintext = try PBES2(der: der).open(password: password) else {
+            throw .password
+        }
+        defer { wipe(&plaintext) }
+        do throws(MercurioKeyError) {
+            try self.init(pem: PEM.encode("PRIVATE KEY", plaintext))
+        } catch {
+            switch error {
+            // One wrong password in 256 leaves a padding that looks right.
+            case .encoding: throw .password
+            case .size(let bits): throw .size(bits: bits)
+            case .exponent: throw .form
+            }
+        }
+    }
+
+    private static let encryptedLabel = "ENCRYPTED PRIVATE KEY"
+
     /// Reads the DER of PKCS #1 (RFC 8017 §A.1.2), which is what an iPhone keeps.
     public convenience init(pkcs1 der: [UInt8]) throws(MercurioKeyError) {
         guard der.count <= 4096,
@@ -62,6 +90,16 @@ public final class MercurioPrivateKey: @unchecked Sendable {
         defer { wipe(&text) }
         if text.last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
         return SecretBytes(copying: text)
+    }
+
+    /// The key as a PEM of PKCS #8 under a password: PBES2 with PBKDF2-HMAC-SHA256 and AES-256-CBC.
+    public func pem(password: borrowing SecretBytes) -> String {
+        guard var decoded = pem().withBytes({ PEM.decode(Array($0)) }) else {
+            preconditionFailure("RSA writes no key")
+        }
+        defer { wipe(&decoded.bytes) }
+        return PEM.encode(
+            Self.encryptedLabel, PBES2(sealing: decoded.bytes, password: password).der)
     }
 
     /// What was wrapped; `nil` whatever was wrong. Who tells a caller's peer which of the steps refused gives them a

@@ -1,0 +1,89 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// A contact in the backup that Whisper2 keeps of an account's contacts:
+/// `{"whisperId","name","publicKey","signingPublicKey"}`, the keys in base64.
+struct Whisper2Entry {
+    let account: Whisper2Contact
+    let name: String
+
+    /// A contact with an account there; `nil` for one without.
+    init?(_ contact: Contact) {
+        guard let account = contact.profiles.whisper2, !contact.name.isEmpty else { return nil }
+        self.account = account
+        name = contact.name
+    }
+
+    /// Reads an entry. One without a name, or with the name `displayName`, is taken too.
+    init(_ value: JSON) throws {
+        guard let entry = value.object else { throw Whisper2RecordError.member("contacts") }
+        func key(_ name: String) throws(Whisper2RecordError) -> [UInt8]? {
+            guard let value = entry[name], value != .null else { return nil }
+            guard let key = value.string.flatMap({ Base64.standard.decode($0) }), key.count == 32
+            else { throw .member(name) }
+            return key
+        }
+        guard let id = entry["whisperId"]?.string.flatMap({ WhisperID($0) }) else {
+            throw Whisper2RecordError.member("whisperId")
+        }
+        guard let encryptionKey = try key("publicKey") else {
+            throw Whisper2RecordError.member("publicKey")
+        }
+        // The URL's reader refuses keys that are not valid.
+        account = try Whisper2AddURL.contact(
+            Whisper2AddURL.text(
+                Whisper2Contact(
+                    id: id, encryptionKey: encryptionKey, signingKey: key("signingPublicKey"))))
+        let name = (entry["name"] ?? entry["displayName"])?.string ?? ""
+        self.name = name.isEmpty ? id.description : name
+    }
+
+    /// The entry.
+    var object: JSONObject {
+        JSONObject([
+            ("whisperId", .string(account.id.description)), ("name", .string(name)),
+            ("publicKey", .string(Base64.standard.encode(account.encryptionKey))),
+            (
+                "signingPublicKey",
+                account.signingKey.map { .string(Base64.standard.encode($0)) }
+            ),
+        ])
+    }
+}
+
+/// The backup as a whole.
+enum Whisper2Backup {
+    /// The longest file that is read.
+    static let limit = 64 << 20
+
+    /// Seals contacts for the account of the identity's words.
+    static func seal(_ entries: [Whisper2Entry], _ identity: Identity) throws
+        -> Whisper2ContactsBackup
+    {
+        let content = JSONObject([("contacts", .array(entries.map { .object($0.object) }))])
+        return Whisper2ContactsBackup(
+            sealing: content.serialized(), with: try identity.whisper2Keys())
+    }
+
+    /// The contacts in a backup of either form.
+    static func open(_ bytes: [UInt8], _ identity: Identity) throws -> [JSON] {
+        let record = bytes.first == UInt8(ascii: "{") ? try? JSON.object(parsing: bytes) : nil
+        let backup =
+            try record.map { try Whisper2ContactsBackup(record: $0) }
+            ?? Whisper2ContactsBackup(file: bytes)
+        guard let backup else {
+            throw Failure(.malformed, "too short for a backup of Whisper2's contacts")
+        }
+        guard let content = backup.open(with: try identity.whisper2Keys()) else {
+            throw Failure(
+                .noKey, "the backup does not open with this identity's words",
+                hint: "it is another account's, or was changed")
+        }
+        guard let contacts = try JSON.object(parsing: content)["contacts"]?.array else {
+            throw Whisper2RecordError.member("contacts")
+        }
+        return contacts
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import Sotto
+import SottoTool
+
+struct AnswerCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "answer",
+        abstract: "Answer the challenge of a messenger's server, exactly 32 bytes on stdin.",
+        usage: """
+            keygen answer whisper2 [FILE] < CHALLENGE
+            keygen answer kecalek --key PEM [--password SOURCE] < CHALLENGE
+            """,
+        discussion: """
+            The challenge is raw, or a line of base64 (44 characters) or hexadecimal (64). The answer is base64. \
+            Anything of another length is refused: a server that has longer texts signed could have messages signed.
+            """)
+
+    enum Messenger: String, ExpressibleByArgument, CaseIterable {
+        case whisper2, kecalek
+    }
+
+    @Option(
+        help: ArgumentHelp("The RSA key for Kecalek's login, a PEM file.", valueName: "file"),
+        completion: .file())
+    var key: String?
+
+    @OptionGroup var password: PasswordOptions
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument(help: "Whose server asks: whisper2 or kecalek.")
+    var messenger: Messenger
+
+    @Argument(help: "Identity file, for whisper2. Default: as -i.")
+    var file: String?
+
+    func validate() throws {
+        switch messenger {
+        case .whisper2:
+            guard key == nil && password.password == nil else {
+                throw ValidationError("--key and --password go with kecalek")
+            }
+        case .kecalek:
+            guard key != nil else {
+                throw ValidationError("kecalek needs --key, the RSA key for the login")
+            }
+            guard file == nil, !identity.isGiven else {
+                throw ValidationError("kecalek takes no identity: the key of the login is --key")
+            }
+        }
+    }
+
+    func execute() throws {
+        let challenge = try readChallenge()
+        let answer: [UInt8]
+        if let key {
+            answer = try KeyFile.loginKey(at: key, password.password).answer(to: challenge)
+        } else {
+            answer = try load(identity, file).whisper2Keys().answer(challenge: challenge)
+        }
+        let output = try Output(path: "-", content: .text)
+        try output.writeText(Base64.standard.encode(answer) + "\n")
+        try output.finish()
+    }
+
+    /// The most that is read: the two texts of 32 bytes are shorter.
+    private static let limit = 4096
+
+    private func readChallenge() throws -> [UInt8] {
+        let input = try Input(path: nil)
+        let bytes = try input.readAll(limit: Self.limit)
+        guard bytes.count != Whisper2Keys.challengeSize else { return bytes }
+        var line = bytes[...]
+        if line.last == UInt8(ascii: "\n") { line.removeLast() }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        let text = String(decoding: line, as: UTF8.self)
+        let written =
+            switch line.count {
+            case 44: Base64.standard.decode(text)
+            case 64: Sotto.bytes(hex: text)
+            default: [UInt8]?.none
+            }
+        if let written, written.count == Whisper2Keys.challengeSize { return written }
+        return bytes
+    }
+}
+
+struct WorkCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "work",
+        abstract:
+            "Find the counter that a server's proof of work asks for; the challenge is stdin.",
+        usage: "keygen work --bits N < CHALLENGE",
+        discussion: """
+            Prints the smallest counter for which SHA-256 of the challenge and the counter, 8 bytes, begins with N zero \
+            bits. The challenge is taken as it is, at most 1024 bytes.
+            """)
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Zero bits, 0 to 32; 32 take about an hour.", valueName: "n"))
+    var bits: Int
+
+    private static let limit = 1024
+
+    func execute() throws {
+        guard (0...ProofOfWork.limit).contains(bits) else {
+            throw ProofOfWorkError.difficulty(limit: ProofOfWork.limit)
+        }
+        let challenge = try Input(path: nil).readAll(limit: Self.limit)
+        let counter = try ProofOfWork.solve(challenge, bits: bits)
+        let output = try Output(path: "-", content: .text)
+        try output.writeText("\(counter)\n")
+        try output.finish()
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Glibc
+import Sotto
+import SottoTool
+
+/// Files with a key in them that are not ours alone: PEM and ECP1.
+enum KeyFile {
+    private static let limit = 64 << 10
+
+    /// The password of `source`, else one that is asked for.
+    static func password(of path: String, _ source: SecretSource?) throws -> SecretBytes {
+        try source?.read() ?? Terminal.ask("Password for \(path): ", secret: true)
+    }
+
+    /// The RSA key for Mercurio in a PEM file; a password is asked for where it has one and none is given.
+    static func rsaKey(at path: String, _ source: SecretSource?) throws -> MercurioPrivateKey {
+        var pem = try contents(of: path)
+        defer { wipe(&pem) }
+        if RSALoginKey.isEncrypted(pem: pem) {
+            return try MercurioPrivateKey(
+                encryptedPEM: pem, password: try password(of: path, source))
+        }
+        guard source == nil else { throw RSAKeyError.notEncrypted }
+        return try MercurioPrivateKey(pem: String(decoding: pem, as: UTF8.self))
+    }
+
+    /// The RSA key for Kecalek's login in a PEM file.
+    static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
+        var pem = try contents(of: path)
+        defer { wipe(&pem) }
+        if RSALoginKey.isEncrypted(pem: pem) {
+            return try RSALoginKey(encryptedPEM: pem, password: try password(of: path, source))
+        }
+        guard source == nil else { throw RSAKeyError.notEncrypted }
+        return try RSALoginKey(pem: pem)
+    }
+
+    /// Reads a PEM file, after checking that nobody else can read a key that no password protects.
+    private static func contents(of path: String) throws(Failure) -> [UInt8] {
+        let pem = try Input(path: path).readAll(limit: limit)
+        var status = stat()
+        if path != "-", !RSALoginKey.isEncrypted(pem: pem), stat(path, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
+        {
+            throw Failure(
+                .permission, "others can read the key \(path)", hint: "chmod 600 \(path)")
+        }
+        return pem
+    }
+}
+
+/// How a key file is protected.
+struct PasswordOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Password of the key file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
+            valueName: "source"))
+    var password: SecretSource?
+
+    func validate() throws { try password?.validate() }
+}

@@ -1,0 +1,95 @@
+public import ArgumentParser
+public import Sotto
+import SottoTool
+
+/// What an identity has for other messengers beside its words.
+struct MessengerOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Make an RSA key for Mercurio too, of 2048 or 3072 bits; the words do not restore it.",
+            valueName: "bits"))
+    var rsa: Int?
+
+    @Option(
+        help: ArgumentHelp("Keep this as your name in Whisper2.", valueName: "wsp-id"))
+    var whisperID: WhisperID?
+
+    func validate() throws {
+        guard rsa.map(MercurioPublicKey.sizes.contains) ?? true else {
+            throw ValidationError("--rsa is 2048 or 3072")
+        }
+    }
+
+    /// A new RSA key where one is asked for; says what it is.
+    func makeRSAKey(quiet: Bool) throws -> MercurioPrivateKey? {
+        guard let rsa else { return nil }
+        let key = try MercurioPrivateKey(bits: rsa)
+        if !quiet {
+            Terminal.say(
+                "\(KeygenTool.toolName): note: the words do not restore the RSA key; back it up with keygen export rsa"
+            )
+        }
+        return key
+    }
+}
+
+extension WhisperID: ExpressibleByArgument {
+    /// Reads the text of an option.
+    public init?(argument: String) { self.init(argument) }
+
+    /// Says on stderr when its checksum is wrong. The apps do not look at it.
+    func warnIfMistyped() {
+        guard !isChecksumValid else { return }
+        Terminal.say(
+            "\(KeygenTool.toolName): warning: the checksum of \(self) is wrong: it may be mistyped")
+    }
+}
+
+extension Profile: ExpressibleByArgument {}
+
+struct New: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "new", abstract: "Make an identity from fresh words (the default).")
+
+    @OptionGroup var saving: SavingOptions
+
+    @OptionGroup var messengers: MessengerOptions
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Number of words: 12, 15, 18, 21 or 24.", valueName: "n"))
+    var words = 24
+
+    @Option(help: ArgumentHelp("Word list.", valueName: "list"))
+    var language = Wordlist.english
+
+    func validate() throws {
+        guard Mnemonic.wordCounts.contains(words) else {
+            throw ValidationError("--words is 12, 15, 18, 21 or 24")
+        }
+    }
+
+    func execute() throws {
+        let output = try saving.open()
+        messengers.whisperID?.warnIfMistyped()
+        let mnemonic = Mnemonic(randomWordCount: words, wordlist: language)
+        let rsaKey = try messengers.makeRSAKey(quiet: saving.quiet)
+        let identity = Identity(
+            mnemonic: mnemonic, name: saving.name, whisperID: messengers.whisperID, rsaKey: rsaKey)
+        // The words come first: an identity whose words were never shown could not be restored.
+        if !saving.quiet {
+            try Terminal.tell(
+                rsaKey == nil
+                    ? "These words restore everything. Write them down:"
+                    : "These words restore everything but the RSA key. Write them down:")
+            try Terminal.tell("")
+        }
+        try Terminal.tell(mnemonic.sentenceText())
+        if !saving.quiet {
+            Terminal.say("")
+            Terminal.say("id \(identity.id)")
+        }
+        try saving.save(identity, to: output)
+    }
+}

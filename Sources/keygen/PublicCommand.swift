@@ -1,0 +1,146 @@
+import ArgumentParser
+import Sotto
+import SottoTool
+import SottoWire
+
+struct Public: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "public", abstract: "Print the public card: one JSON record, or a URI.",
+        usage: """
+            keygen public [--relay URL] [--include PROFILE ...] [--user-id ID] [FILE]
+            keygen public --uri [--relay URL] [FILE]
+            keygen public --profile whisper2 [--whisper-id ID] [FILE]
+            keygen public --profile mercurio [--bundle] [FILE]
+            keygen public --profile kecalek --user-id ID [FILE]
+            """,
+        discussion: """
+            PROFILE is whisper2, mercurio or kecalek. With --profile, what that messenger itself shows is printed: \
+            Whisper2's URL, Mercurio's Session ID, the bytes of Kecalek's QR code.
+
+            EXAMPLES
+              keygen public --include mercurio alice.key > alice.card
+              keygen public --profile whisper2 alice.key | qr -o alice.png
+              keygen public --profile kecalek --user-id alice alice.key | qr -o alice.png
+            """)
+
+    @Flag(help: "Print the short form, a sotto: URI without the post-quantum key.")
+    var uri = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Where you fetch your mail, tcp://host:port; put into the card.", valueName: "url"))
+    var relay: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Print what this messenger shows: whisper2, mercurio or kecalek.",
+            valueName: "profile"))
+    var profile: Profile?
+
+    @Option(
+        help: ArgumentHelp(
+            "Put the keys of this messenger into the card; may be repeated.",
+            valueName: "profile"))
+    var include: [Profile] = []
+
+    @Option(help: ArgumentHelp("Your user's id in Kecalek.", valueName: "id"))
+    var userID: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Your WhisperID. Default: the one in the identity.", valueName: "wsp-id"))
+    var whisperID: WhisperID?
+
+    @Flag(help: "With --profile mercurio: print the RSA key, signed by the Session ID.")
+    var bundle = false
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument(help: "Identity file. Default: as -i.")
+    var file: String?
+
+    func validate() throws {
+        guard !uri || include.isEmpty else {
+            throw ValidationError("--uri and --include exclude each other")
+        }
+        guard profile == nil || !uri && include.isEmpty && relay == nil else {
+            throw ValidationError("--profile goes without --uri, --include and --relay")
+        }
+        guard !bundle || profile == .mercurio else {
+            throw ValidationError("--bundle goes with --profile mercurio")
+        }
+        let asked = Set(include + (profile.map { [$0] } ?? []))
+        guard asked.contains(.kecalek) == (userID != nil) else {
+            throw ValidationError(
+                userID == nil
+                    ? "kecalek needs --user-id" : "--user-id goes with kecalek")
+        }
+        guard whisperID == nil || asked.contains(.whisper2) else {
+            throw ValidationError("--whisper-id goes with whisper2")
+        }
+    }
+
+    func execute() throws {
+        let address = try relay.map { try Self.address($0) }
+        let identity = try load(identity, file)
+        whisperID?.warnIfMistyped()
+        if let profile { return try show(profile, of: identity) }
+        let card = identity.card(relay: address?.description, profiles: try profiles(of: identity))
+        let output = try Output(path: "-", content: .text)
+        if uri {
+            try output.writeText(card.uri.text + "\n")
+        } else if let record = card.record {
+            try output.writeLine(record)
+        }
+        try output.finish()
+    }
+
+    /// Prints what a messenger itself shows of an account.
+    private func show(_ profile: Profile, of identity: Identity) throws {
+        if profile == .kecalek {
+            let payload = try kecalek(identity).payload
+            let output = try Output(path: nil, content: .binary)
+            try output.write(payload)
+            return try output.finish()
+        }
+        let output = try Output(path: "-", content: .text)
+        switch profile {
+        case .whisper2: try output.writeText(Whisper2AddURL.text(whisper2(identity)) + "\n")
+        case .mercurio where bundle: try output.writeLine(try mercurio(identity).record)
+        default: try output.writeText(identity.mercurioIdentity().id.description + "\n")
+        }
+        try output.finish()
+    }
+
+    private func profiles(of identity: Identity) throws -> Profiles {
+        Profiles(
+            kecalek: include.contains(.kecalek) ? try kecalek(identity).userID : nil,
+            whisper2: include.contains(.whisper2) ? try whisper2(identity) : nil,
+            mercurio: include.contains(.mercurio) ? try mercurio(identity) : nil)
+    }
+
+    private func kecalek(_ identity: Identity) throws -> KecalekQR {
+        try KecalekQR(userID: userID ?? "", identityKey: identity.id.publicKey)
+    }
+
+    private func whisper2(_ identity: Identity) throws -> Whisper2Contact {
+        guard let id = whisperID ?? identity.whisperID else { throw SuiteError.noWhisperID }
+        return try identity.whisper2Keys().contact(id)
+    }
+
+    private func mercurio(_ identity: Identity) throws -> MercurioKeyBundle {
+        guard let key = try identity.rsaKey() else { throw SuiteError.noRSAKey }
+        return MercurioKeyBundle(key: key.publicKey, by: try identity.mercurioIdentity())
+    }
+
+    /// The relay's address, as those who read the card will dial it.
+    private static func address(_ text: String) throws(Failure) -> RelayURL {
+        do throws(RelayURL.Invalid) {
+            return try RelayURL(text)
+        } catch {
+            throw Failure(
+                .usage, "the relay's address is not tcp://host:port",
+                hint: "for example --relay tcp://relay.example.org:7667")
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import Sotto
+import SottoTool
+
+struct Recover: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "recover",
+        abstract: "Restore an identity from its words, read from stdin, or from a key file.",
+        usage: """
+            keygen recover [--rsa BITS | --rsa-key PEM] [--whisper-id ID] [-o FILE] < WORDS
+            keygen recover --ecp1 KEYFILE [--password SOURCE] [-o FILE]
+            """)
+
+    @OptionGroup var saving: SavingOptions
+
+    @OptionGroup var messengers: MessengerOptions
+
+    @Option(help: ArgumentHelp("Word list. Default: found from the words.", valueName: "list"))
+    var language: Wordlist?
+
+    @Option(
+        help: ArgumentHelp(
+            "Take back an RSA key that keygen export rsa wrote.", valueName: "file"),
+        completion: .file())
+    var rsaKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Password of --rsa-key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
+            valueName: "source"))
+    var rsaPassword: SecretSource?
+
+    @Option(
+        help: ArgumentHelp(
+            "Restore from Kecalek's key file in place of words.", valueName: "file"),
+        completion: .file())
+    var ecp1: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Password of the key file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
+            valueName: "source"))
+    var password: SecretSource?
+
+    func validate() throws {
+        try password?.validate()
+        try rsaPassword?.validate()
+        guard messengers.rsa == nil || rsaKey == nil else {
+            throw ValidationError("--rsa and --rsa-key exclude each other")
+        }
+        guard rsaPassword == nil || rsaKey != nil else {
+            throw ValidationError("--rsa-password goes with --rsa-key")
+        }
+        guard password == nil || ecp1 != nil else {
+            throw ValidationError("--password goes with --ecp1")
+        }
+        guard ecp1 == nil || language == nil else {
+            throw ValidationError("--ecp1 and --language exclude each other")
+        }
+        // What Mercurio and Whisper2 have comes from words.
+        guard ecp1 == nil || messengers.rsa == nil && rsaKey == nil && messengers.whisperID == nil
+        else {
+            throw ValidationError("--ecp1 goes without --rsa, --rsa-key and --whisper-id")
+        }
+    }
+
+    func execute() throws {
+        let output = try saving.open()
+        let identity = try ecp1.map { try fromKeyFile($0) } ?? fromWords()
+        try saving.save(identity, to: output)
+        if !saving.quiet { Terminal.say("id \(identity.id)") }
+    }
+
+    private func fromWords() throws -> Identity {
+        messengers.whisperID?.warnIfMistyped()
+        let input = try Input(path: nil)
+        var text =
+            input.isTerminal
+            ? try Terminal.ask("Words: ", secret: true).withBytes { Array($0) }
+            : try input.readAll(limit: 64 << 10)
+        defer { wipe(&text) }
+        guard let words = String(validating: text, as: UTF8.self) else {
+            throw Failure(.malformed, "the words are not UTF-8 text")
+        }
+        let mnemonic = try Mnemonic(parsing: words, wordlist: language)
+        return Identity(
+            mnemonic: mnemonic, name: saving.name, whisperID: messengers.whisperID,
+            rsaKey: try rsaKey.map { try KeyFile.rsaKey(at: $0, rsaPassword) }
+                ?? messengers.makeRSAKey(quiet: saving.quiet))
+    }
+
+    private func fromKeyFile(_ path: String) throws -> Identity {
+        let file = try ECP1File(Input(path: path).readAll(limit: ECP1File.limit))
+        let seed = try file.open(
+            password: try KeyFile.password(of: path, password))
+        guard seed.count == 32 else {
+            throw Failure(
+                .malformed, "the key file holds \(seed.count) bytes, and no identity key of 32",
+                hint: "it may be another of Kecalek's keys")
+        }
+        if !saving.quiet {
+            Terminal.say(
+                "\(KeygenTool.toolName): note: there are no words to this identity: keep the key file"
+            )
+            Terminal.say(
+                "\(KeygenTool.toolName): note: the id is the same, and the age keys are not those of words: give out a new card"
+            )
+        }
+        return Identity(seed: seed, name: saving.name)
+    }
+}
