@@ -5,6 +5,12 @@ extension FuzzTarget {
     static let phrase = FuzzTarget("phrase") { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         _ = try? phraseKey.open(text)
+        // One ciphertext has one text: a repeat is known by it.
+        let sealed = Array(phraseKey.seal(Array("x".utf8)).utf8)
+        for place in [2, 3] where !bytes.isEmpty {
+            let other = sealed[..<place] + bytes + sealed[place...]
+            precondition((try? phraseKey.open(String(decoding: other, as: UTF8.self))) == nil)
+        }
         precondition((try? phraseKey.open(phraseKey.seal(bytes))) == bytes)
         let normal = nfc(text)
         precondition(isNFC(normal) && normal == text)

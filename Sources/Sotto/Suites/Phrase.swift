@@ -67,7 +67,8 @@ public final class PhraseKey: Sendable {
     /// The plaintext of a text. Throws ``PhraseError/authentication``.
     public func open(_ text: String) throws(PhraseError) -> [UInt8] {
         guard text.utf8.starts(with: Self.mark.utf8),
-            let combined = Base64.url.decode(text.dropFirst(Self.mark.count)),
+            let combined = Base64.url.decode(
+                utf8: Array(text.utf8.dropFirst(Self.mark.utf8.count))[...]),
             let plaintext = AESGCM.open(combined, authenticating: id, key: key.symmetricKey())
         else { throw .authentication }
         return plaintext

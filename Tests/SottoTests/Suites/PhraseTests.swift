@@ -75,6 +75,13 @@ struct PhraseTests {
         #expect(try key.open(key.seal(plaintext)) == plaintext)
     }
 
+    @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", " ", "\0"])
+    func aTextHasOneSpelling(_ mark: String) {
+        let sealed = key.seal(Array("x".utf8))
+        let other = "v2." + mark + sealed.dropFirst(3)
+        #expect(throws: PhraseError.authentication) { try key.open(other) }
+    }
+
     @Test func p4EveryFailureIsOneError() throws {
         let text = key.seal(Array("attack at dawn".utf8))
         let characters = Array(text)

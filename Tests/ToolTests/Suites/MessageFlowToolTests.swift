@@ -73,7 +73,7 @@ struct MessageFlowToolTests {
         #expect(try accounts.record(run).at("body", "text") == .string("again"))
     }
 
-    @Test func r13_acknowledgementsAreMadeOnRequestAndTellFailuresNotApart() throws {
+    @Test func r13AcknowledgementsAreMadeOnRequestAndTellFailuresNotApart() throws {
         let good = try write("good", "--form", "app")[0]
         let other = try write("other", "--form", "app")[0]
         func broken(_ name: String, _ value: JSON) throws -> String {

@@ -33,8 +33,10 @@ public enum Whisper2AddURL {
     /// be of the URL-safe alphabet. Unknown parameters are ignored; a parameter twice is refused.
     public static func contact(_ text: String) throws(Whisper2AddURLError) -> Whisper2Contact {
         guard text.utf8.starts(with: prefix.utf8) else { throw .scheme }
+        // By bytes: a combining character after the prefix would be one character with its last.
+        guard let query = String(text.utf8.dropFirst(prefix.utf8.count)) else { throw .encoding }
         var parameters: [[UInt8]: String] = [:]
-        for parameter in text.dropFirst(prefix.count).split(separator: "&") {
+        for parameter in query.split(separator: "&") {
             let pair = parameter.split(
                 separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let value = PercentEncoding.decode(pair.count > 1 ? pair[1] : "") else {
