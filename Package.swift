@@ -70,6 +70,13 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
 ]
+// What TLS, HTTP and WebSocket need beside it.
+let nioWeb: [Target.Dependency] = [
+    .product(name: "NIOHTTP1", package: "swift-nio"),
+    .product(name: "NIOWebSocket", package: "swift-nio"),
+    .product(name: "NIOSSL", package: "swift-nio-ssl"),
+    .product(name: "NIOTLS", package: "swift-nio"),
+]
 
 // Scripts/fuzz sets SOTTO_FUZZ: the core is then instrumented, and there is a program `fuzz`.
 let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
@@ -92,6 +99,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
     ],
     targets: [
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
@@ -125,10 +135,23 @@ let package = Package(
             name: "SottoContacts", dependencies: ["Sotto", "SottoTool", "SottoState"],
             swiftSettings: strict),
         .target(
-            name: "SottoClient", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
+            name: "SottoTransport",
+            dependencies: [
+                "Sotto", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ], swiftSettings: strict),
+        .target(
+            name: "SottoClient",
+            dependencies: ["Sotto", "SottoWire", "SottoState", "SottoTransport"] + nio + nioWeb,
             swiftSettings: strict),
         .target(
-            name: "SottoServer", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
+            name: "SottoServer",
+            dependencies: [
+                "Sotto", "SottoWire", "SottoState", "SottoTransport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ] + nio + nioWeb,
             swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),

@@ -26,6 +26,10 @@ public enum ClientError: ReportableError, Sendable, Equatable {
     case forgedBundle(relay: String)
     /// Another consumer took over.
     case replaced
+    /// The relay's certificate is nobody's that we trust, or not the one that was pinned.
+    case untrusted(relay: String)
+    /// The certificates to trust cannot be read from this file.
+    case certificates(String)
     /// The local state failed.
     case state(StateError)
 }
@@ -36,7 +40,7 @@ extension ClientError {
         switch self {
         case .unreachable, .lost, .busy, .putOff: true
         case .otherName, .loginRefused, .notARelay, .refused, .noBundle, .forgedBundle, .replaced,
-            .state:
+            .untrusted, .certificates, .state:
             false
         }
     }
@@ -55,6 +59,8 @@ extension ClientError {
             "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? "")
         case .noBundle(let relay): "\(relay) has no prekeys of that id"
         case .forgedBundle(let relay): "the prekeys from \(relay) are not signed by their owner"
+        case .untrusted(let relay): "the certificate of \(relay) is not to be trusted"
+        case .certificates(let file): "cannot use the certificates in \(file)"
         case .replaced: "another recv took over this identity's mailbox"
         case .state(let error): error.message
         }
@@ -66,6 +72,9 @@ extension ClientError {
         case .otherName(let relay, let names):
             "start the relay with --name \(relay.split(separator: "/").last ?? "")"
                 + (names.isEmpty ? "" : ", or dial it as \(names.joined(separator: " or "))")
+        case .untrusted:
+            "name its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
+        case .certificates: "it must be a PEM file"
         case .unreachable: "is the relay running, and its address right?"
         case .state(let error): error.hint
         case .noBundle: "their owner publishes prekeys through the same relay"
@@ -80,7 +89,8 @@ extension ClientError {
         case .unreachable, .lost, .busy, .notARelay, .refused: 69
         case .noBundle: 1
         case .forgedBundle: 11
-        case .otherName: 78
+        case .untrusted: 12
+        case .otherName, .certificates: 78
         case .loginRefused: 77
         case .putOff, .replaced: 75
         case .state(let error): error.status

@@ -106,6 +106,7 @@ public final class Delivery: Sendable {
         }
 
         private var relayName: String { delivery.relay.description }
+        private var outboxName: String { delivery.relay.outboxName }
 
         /// How long to wait for an event.
         var timeout: Double? {
@@ -122,7 +123,7 @@ public final class Delivery: Sendable {
             switch event {
             case .items(let items):
                 delivery.room.signal()
-                let numbers = try delivery.outbox.append(items, relay: relayName)
+                let numbers = try delivery.outbox.append(items, relay: outboxName)
                 for (number, item) in zip(numbers, items) { own[number] = item }
                 if !items.isEmpty { wasGiven = true }
             case .end:
@@ -250,7 +251,7 @@ public final class Delivery: Sendable {
         private func hasWork() throws(StateError) -> Bool {
             if !inFlight.isEmpty { return true }
             return try !delivery.outbox.waiting(
-                relay: relayName, after: cursor, limit: 1
+                relay: outboxName, after: cursor, limit: 1
             ).isEmpty
         }
 
@@ -295,7 +296,7 @@ public final class Delivery: Sendable {
             var lines: [UInt8] = []
             while inFlight.count < Delivery.window, inFlightBytes < Delivery.windowBytes {
                 let rows = try delivery.outbox.waiting(
-                    relay: relayName, after: cursor,
+                    relay: outboxName, after: cursor,
                     limit: Delivery.window - inFlight.count)
                 if rows.isEmpty { break }
                 for (number, item) in rows {
@@ -317,7 +318,7 @@ public final class Delivery: Sendable {
             -> Ending
         {
             try collect()
-            let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: relayName)
+            let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: outboxName)
             for (number, item) in own.sorted(by: { $0.key < $1.key }) where deferred[number] == nil
             {
                 results.append(DeliveryResult(item, .queued))

@@ -42,7 +42,7 @@ extension MailboxSession {
         }
         let login = Login(key: identity.signingKey, nonce: nonce, relay: relay.name)
         switch try session.ask(.login(login), &requests) {
-        case .session(let status): session.preKeys = status
+        case .session(let status, _): session.preKeys = status
         case .error: throw .loginRefused(relay: relay.description)
         default: throw .notARelay(relay: relay.description)
         }

@@ -67,6 +67,7 @@ extension Card {
         guard let old else { return true }
         guard let record else { return false }
         return old.record != record && (hybrid != nil || old.hybrid == nil)
+            && profiles.cover(old.profiles)
     }
 
     /// Whether this is the very card: the same record, or the same URI.

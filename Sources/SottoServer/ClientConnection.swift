@@ -27,6 +27,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private static let failedLoginLimit = 5
 
     let loop: any EventLoop
+    private let channel: any Channel
     private let services: Services
     private let isWelcome: Bool
     private var context: ChannelHandlerContext?
@@ -42,6 +43,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var isClosing = false
     private var mayRead = true
 
+    /// Where requests come one by one, on any connection: nonces are then known to all of them.
+    var isOfRequests = false
     private var nonce: (bytes: [UInt8], until: Double)?
     private var mailbox: SessionID?
     private var subscription: Subscription?
@@ -50,16 +53,21 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var lastLine = Monotonic.seconds()
     private var stalledSince: Double?
 
-    /// A connection on an event loop; one that is not welcome is told so and closed.
-    init(loop: any EventLoop, services: Services, isWelcome: Bool) {
-        self.loop = loop
+    /// A connection over a channel; one that is not welcome is told so and closed.
+    init(channel: any Channel, services: Services, isWelcome: Bool) {
+        self.channel = channel
+        loop = channel.eventLoop
         self.isWelcome = isWelcome
         self.services = services
     }
 
     // MARK: From the channel
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        // Behind a doorway the channel is active already, and its first bytes are on their way.
+        if context.channel.isActive { mayRead = false }
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
@@ -181,8 +189,11 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Closes at once.
     func abort() {
         isClosing = true
-        context?.close(promise: nil)
+        channel.close(promise: nil)
     }
+
+    /// A line has begun that is not seen here yet: HTTP hands it over whole.
+    func noteBegun() { lineSince = lineSince ?? Monotonic.seconds() }
 
     /// Says that another connection consumes the mailbox now, and closes.
     private func replace() {
@@ -220,11 +231,23 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .ping: write(.pong, requestID)
         case .challenge:
             let bytes = randomBytes(WireLimits.nonceBytes)
-            nonce = (bytes, Monotonic.seconds() + WireLimits.nonceSeconds)
+            let now = Monotonic.seconds()
+            if isOfRequests {
+                services.nonces.add(bytes, at: now)
+            } else {
+                nonce = (bytes, now + WireLimits.nonceSeconds)
+            }
             write(.challenge(nonce: bytes, names: names), requestID)
         case .login(let login):
             try accept(login)
             welcome(login.id, requestID)
+        case .resume(let token):
+            let now = Monotonic.seconds()
+            guard let owner = services.tokens.mailbox(token, at: now),
+                mailbox == nil || isOfRequests || mailbox == owner
+            else { throw .loginFailed }
+            mailbox = owner
+            welcome(owner, requestID)
         case .send(let envelope): submit(.store(envelope), requestID)
         case .fetch(let max, let after, let dead):
             fetch(try owned(), requestID, max: max, after: after, dead: dead)
@@ -258,14 +281,20 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     /// Opens the mailbox, or refuses without a word on why.
     private func accept(_ login: Login) throws(Reason) {
-        let now = Monotonic.seconds()
-        let nonce = nonce
-        self.nonce = nil
-        guard mailbox == nil, let nonce, nonce.until > now,
-            constantTimeEqual(nonce.bytes, login.nonce),
+        guard isKnown(login.nonce), mailbox == nil || isOfRequests,
             names.contains(login.relay.lowercased()), login.isSigned
         else { throw .loginFailed }
         mailbox = login.id
+    }
+
+    /// Whether a nonce was given out, here or, over HTTP, anywhere; it is used up with that.
+    private func isKnown(_ bytes: [UInt8]) -> Bool {
+        let now = Monotonic.seconds()
+        if isOfRequests { return services.nonces.take(bytes, at: now) }
+        let nonce = nonce
+        self.nonce = nil
+        guard let nonce, nonce.until > now else { return false }
+        return constantTimeEqual(nonce.bytes, bytes)
     }
 
     /// After a failed login: reads nothing for a while, and closes when it has happened too often.
@@ -306,8 +335,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     // MARK: Reading
 
     private func welcome(_ owner: SessionID, _ requestID: String?) {
+        let token = services.tokens.issue(owner, at: Monotonic.seconds())
         answer(requestID) { store, _ throws(StateError) in
-            .session(try store.preKeys(of: owner))
+            .session(try store.preKeys(of: owner), token: token)
         }
     }
 

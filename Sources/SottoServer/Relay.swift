@@ -13,6 +13,10 @@ public struct RelayConfiguration: Sendable {
     public var listen: RelayURL
     /// The SQLite file.
     public var store: String
+    /// The certificate for TLS; without one there is none.
+    public var tls: TLSFiles?
+    /// Whether connections without TLS are closed.
+    public var requiresTLS = false
     /// Further names, `host:port`, under which clients dial this relay.
     public var names: [String] = []
     /// Days until an envelope that nobody takes is let go.
@@ -41,11 +45,14 @@ public enum RelayError: ReportableError {
     case store(StateError)
     /// The address cannot be listened on; `code` is the system's error number, or 0.
     case listen(address: String, code: Int32)
+    /// The certificate or its key cannot be used, for this reason.
+    case tls(String)
 
     /// The number of the exit status, as sysexits(3) has it.
     public var status: Int32 {
         switch self {
         case .store(let error): error.status
+        case .tls: 78
         case .listen(_, let code): code == EACCES || code == EPERM ? 77 : 78
         }
     }
@@ -54,6 +61,7 @@ public enum RelayError: ReportableError {
     public var message: String {
         switch self {
         case .store(let error): error.message
+        case .tls(let message): message
         case .listen(let address, EADDRINUSE): "cannot listen on \(address): it is in use"
         case .listen(let address, EACCES): "cannot listen on \(address): permission denied"
         case .listen(let address, _): "cannot listen on \(address): no such address here"
@@ -64,6 +72,7 @@ public enum RelayError: ReportableError {
     public var hint: String? {
         switch self {
         case .store(let error): error.hint
+        case .tls: "both are PEM files; relay --tls-self-signed makes them"
         case .listen(_, EADDRINUSE): "another relay may be running; choose another port"
         case .listen: nil
         }
@@ -76,6 +85,7 @@ public final class Relay: Sendable {
     private let channel: any Channel
     private let registry: Registry
     private let services: Services
+    private let tls: TLSCertificate?
     private let ticks: RepeatedTask
     private let sweeps: RepeatedTask
 
@@ -119,6 +129,11 @@ public final class Relay: Sendable {
         }
         let writer = Writer(
             store: store, hub: hub, clock: clock, counters: counters, onFailure: fail)
+        let tls = try configuration.tls.map { files throws(RelayError) in
+            try TLSCertificate(files)
+        }
+        self.tls = tls
+        let requiresTLS = configuration.requiresTLS
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let shared = Mutex<Services?>(nil)
         let bootstrap = ServerBootstrap(group: group)
@@ -132,13 +147,18 @@ public final class Relay: Sendable {
             )
             .childChannelInitializer { channel in
                 guard let services = shared.withLock({ $0 }) else { return channel.close() }
+                let isWelcome = registry.hasRoom
                 let connection = ClientConnection(
-                    loop: channel.eventLoop, services: services, isWelcome: registry.hasRoom)
+                    channel: channel, services: services, isWelcome: isWelcome)
                 counters.add(.connections)
                 registry.add(connection)
                 channel.closeFuture.whenComplete { _ in registry.remove(connection) }
                 return channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(connection)
+                    // Who is not welcome is told so at once, whatever they speak.
+                    let handler: any ChannelHandler =
+                        isWelcome
+                        ? Doorway(to: connection, tls: tls, requiresTLS: requiresTLS) : connection
+                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
         do {
@@ -178,6 +198,9 @@ public final class Relay: Sendable {
             writer.sweep()
         }
     }
+
+    /// Reads the certificate and its key again; those that were there serve on if that fails.
+    public func reloadCertificate() throws(RelayError) { try tls?.reload() }
 
     /// What was done so far, as people read it.
     public var summary: String { services.counters.description }

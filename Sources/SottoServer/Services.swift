@@ -10,6 +10,8 @@ struct Services: Sendable {
     let counters: Counters
     let clock: RelayClock
     let names: RelayNames
+    let nonces = NonceBook()
+    let tokens = SessionTokens()
     let timeouts: Timeouts
     let onFailure: @Sendable (StateError) -> Void
 }

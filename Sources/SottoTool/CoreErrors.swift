@@ -92,6 +92,11 @@ extension Failure {
             self.init(
                 .authentication, "the card's signature does not belong to its id and content",
                 hint: "it was changed on its way; ask for it again")
+        case .profile:
+            self.init(
+                .authentication,
+                "the card names an account in another messenger that does not prove to be its owner's",
+                hint: "its owner makes it anew: keygen public --include")
         }
     }
 

@@ -11,7 +11,7 @@ public final class SeekableFile: SeekableSource {
     /// Opens `path`. Throws for anything that is no regular file: a pipe can be read once only.
     public init(path: String) throws(Failure) {
         name = path
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Failure(errno: errno, "read", path) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -8,6 +8,8 @@ public enum Request: Sendable, Equatable {
     case challenge
     /// Opens a mailbox on this connection. Answered by `session`.
     case login(Login)
+    /// Opens a mailbox on this connection with the token of an earlier login. Answered by `session`.
+    case resume(token: String)
     /// Stores an envelope; needs no login. Answered by `stored`, `duplicate`, `deferred` or `rejected`.
     case send(AddressedEnvelope)
     /// Looks at the oldest envelopes after a sequence number, or at dead letters, without taking them.
@@ -43,6 +45,11 @@ public enum Request: Sendable, Equatable {
         case "login":
             guard let login = Login(payload: payload) else { throw .loginFailed }
             self = .login(login)
+        case "resume":
+            guard let token = payload["token"]?.string, token.utf8.count <= 256 else {
+                throw .loginFailed
+            }
+            self = .resume(token: token)
         case "send":
             guard let record = payload["envelope"]?.object else { throw .badFields }
             self = .send(try AddressedEnvelope(record))
@@ -87,6 +94,7 @@ public enum Request: Sendable, Equatable {
         case .ping: return line("ping")
         case .challenge: return line("challenge")
         case .login(let login): return line("login", login.payload)
+        case .resume(let token): return line("resume", ["token": .string(token)])
         case .send(let envelope): return Self.sendLine(envelope.bytes, requestID: requestID)
         case .fetch(let max, let after, let dead):
             return line(

@@ -8,7 +8,9 @@ public enum Response: Sendable, Equatable {
     case challenge(nonce: [UInt8], names: [String])
     /// The mailbox is open on this connection. Says what the relay has of the owner's prekeys; `nil` where
     /// it never got any.
-    case session(PreKeyStatus?)
+    ///
+    /// The token opens the mailbox again on another connection, for a while.
+    case session(PreKeyStatus?, token: String? = nil)
     /// The envelope is on disk.
     case stored
     /// This very envelope was on disk already.
@@ -45,7 +47,9 @@ public enum Response: Sendable, Equatable {
             else { return nil }
             self = .challenge(nonce: nonce, names: names.compactMap(\.string))
         case "session":
-            self = .session(payload["prekeys"]?.object.flatMap { PreKeyStatus($0) })
+            self = .session(
+                payload["prekeys"]?.object.flatMap { PreKeyStatus($0) },
+                token: payload["token"]?.string)
         case "bundle":
             guard let record = payload["bundle"]?.object else { return nil }
             self = .bundle(record.serialized())
@@ -95,8 +99,13 @@ public enum Response: Sendable, Equatable {
                     "nonce": .string(Base64.standard.encode(nonce)),
                     "relay": .array(names.map { .string($0) }),
                 ])
-        case .session(let status):
-            return line("session", JSONObject([("prekeys", (status?.object).map { .object($0) })]))
+        case .session(let status, let token):
+            return line(
+                "session",
+                JSONObject([
+                    ("prekeys", (status?.object).map { .object($0) }),
+                    ("token", token.map { .string($0) }),
+                ]))
         case .bundle(let record):
             return Frame.line(
                 type: "bundle", requestID: requestID,

@@ -54,6 +54,8 @@ struct ExportCommand: Program {
     }
 
     func execute() throws {
+        try Output.check(
+            output, isNoneOf: options.identity.files + [passphrase?.path].compactMap(\.self))
         let open = try options.open()
         let contacts =
             names.isEmpty

@@ -46,8 +46,13 @@ struct VerifyCommand: Program {
             )
         }
         if scan {
-            let scanned = try readCard(number.first)
-            try verify(contact, open) { try Self.compare(&$0, with: scanned) }
+            let scanned = try Newcomer(number.first)
+            try verify(contact, open) { contact in
+                switch scanned {
+                case .card(let card): try Self.compare(&contact, with: card)
+                case .account(let account): try Self.compare(contact, with: account)
+                }
+            }
         } else {
             let digits = try readNumber()
             try verify(contact, open) { try Self.compare(&$0, with: digits, of: open.identity) }
@@ -102,12 +107,13 @@ struct VerifyCommand: Program {
             }
             throw mismatch
         }
-        // The number is of ids alone. On a signed card the id vouches for the key that is encrypted to.
-        if let card = contact.card, card.record == nil {
+        // The number is of ids alone.
+        try checkThatTheIDVouches(for: contact)
+        if contact.card == nil, contact.learned.whisper2 != nil {
             throw Failure(
                 .untrusted,
-                "the number is right, but the card of \(contact.name) is a URI: no signature ties its encryption key to the id",
-                hint: "add the signed card, or scan their code: contact verify NAME --scan")
+                "the number is right, but no signature ties the encryption key of \(contact.name) to it",
+                hint: "scan their Whisper2 code: contact verify NAME --scan")
         }
     }
 
@@ -116,6 +122,31 @@ struct VerifyCommand: Program {
             contact.agrees(with: scanned)
         else { throw mismatch }
         if scanned.says(moreThan: contact.card) { contact.card = scanned }
+    }
+
+    /// On a signed card the id vouches for the key that is encrypted to, on a URI it does not.
+    private static func checkThatTheIDVouches(for contact: Contact) throws(Failure) {
+        guard let card = contact.card, card.record == nil else { return }
+        throw Failure(
+            .untrusted,
+            "the key is right, but the card of \(contact.name) is a URI: no signature ties its encryption key to the id",
+            hint: "add the signed card, or scan their code: contact verify NAME --scan")
+    }
+
+    /// A messenger's own code shows all that is kept of that account.
+    private static func compare(_ contact: Contact, with account: Account) throws {
+        switch account {
+        case .kecalek(let code):
+            guard contact.id == account.id, contact.profiles.kecalek == code.userID else {
+                throw mismatch
+            }
+            try checkThatTheIDVouches(for: contact)
+        case .whisper2(let scanned):
+            guard let kept = contact.profiles.whisper2, scanned.agrees(with: kept),
+                scanned.signingKey != nil
+            else { throw mismatch }
+            try checkThatTheIDVouches(for: contact)
+        }
     }
 
     private static let mismatch = Failure(

@@ -100,8 +100,9 @@ struct MessageDecryption {
             return ReadLine(number: number, bytes: bytes, content: content, id: nil)
         }
         do {
-            guard let (content, id) = try MessageLine.read(bytes, suite: suite) else { return nil }
-            return ReadLine(number: number, bytes: bytes, content: content, id: id)
+            guard let line = try MessageLine.read(bytes, suite: suite) else { return nil }
+            return ReadLine(
+                number: number, bytes: bytes, content: line.content, id: line.id, flow: line.flow)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             return ReadLine(number: number, bytes: bytes, content: .failure(failure), id: nil)
@@ -162,18 +163,16 @@ struct MessageDecryption {
         guard let acknowledgements, !isPreview else { return }
         try acknowledgements.write(
             zip(batch, results).compactMap { line, result in
-                guard case .success(.flow(let message, let isHTTP)) = line.content else {
-                    return nil
-                }
-                if case .failed = result { return (message.id, false, isHTTP) }
-                return (message.id, true, isHTTP)
+                guard let flow = line.flow else { return nil }
+                if case .failed = result { return (flow.id, false, flow.isHTTP) }
+                return (flow.id, true, flow.isHTTP)
             })
     }
 }
 
 extension Message {
     /// Whether it is of a suite that can prove its sender, and does not.
-    fileprivate var isUnproven: Bool { !authenticated && !suite.traits.isOfChat }
+    var isUnproven: Bool { !authenticated && !suite.traits.isOfChat }
 }
 
 extension Failure {

@@ -21,20 +21,35 @@ enum MessageLine {
     /// name one.
     static func read(
         _ bytes: [UInt8], suite: Suite?
-    ) throws -> (content: Result<MessageLine, Failure>, id: String?)? {
+    ) throws -> (content: Result<MessageLine, Failure>, id: String?, flow: FlowName?)? {
         let start = bytes.first { ![0x20, 0x09, 0x0D].contains($0) }
         guard let start else { return nil }
         guard start == UInt8(ascii: "{") else {
-            return (.success(.app(try text(bytes), suite ?? .phrase)), nil)
+            return (.success(.app(try text(bytes), suite ?? .phrase)), nil, nil)
         }
         let record = try JSON.object(parsing: bytes)
         let id = record["id"] ?? record["messageId"] ?? record["message"]?.object?["id"]
+        let flow = FlowName(record, suite)
         do {
             if let failure = Failure(errorRecord: record) { throw failure }
-            return (.success(try read(record, suite)), id?.string)
+            return (.success(try read(record, suite)), id?.string, flow)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            return (.failure(failure), id?.string)
+            return (.failure(failure), id?.string, flow)
+        }
+    }
+
+    /// What Message Flow's server calls a message, and whether it came over HTTP, without a type.
+    struct FlowName {
+        let id: String
+        let isHTTP: Bool
+
+        init?(_ record: JSONObject, _ suite: Suite?) {
+            isHTTP = record["type"] == nil
+            guard record["type"]?.string == "new_message" || isHTTP && suite == .ratchet,
+                let id = (record["message"]?.object ?? record)["id"]?.string
+            else { return nil }
+            self.id = id
         }
     }
 

@@ -12,6 +12,8 @@ struct ReadLine {
     let content: Result<MessageLine, Failure>
     /// The id that it says to have.
     let id: String?
+    /// What Message Flow's server calls it, where it is one of its messages, readable or not.
+    var flow: MessageLine.FlowName?
 
     /// Whether a contact may have to be found by its name in another messenger.
     var needsAccounts: Bool {
@@ -71,12 +73,11 @@ final class MessageOpening {
         if let signer = judge.signers.find(id), let account = signer.profiles.whisper2 {
             return (signer.id, account)
         }
-        for contact in contacts {
-            if let account = contact.profiles.whisper2, account.id == id {
-                return (contact.id, account)
-            }
-        }
-        return nil
+        // Two may have the account: the one whose card proves it goes before the one who was met by its code.
+        let holders = contacts.filter { $0.profiles.whisper2?.id == id }
+        let holder = holders.first { $0.card?.profiles.whisper2 != nil } ?? holders.first
+        if let holder, let account = holder.profiles.whisper2 { return (holder.id, account) }
+        return judge.signers.bare.first { $0.id == id }.map { (nil, $0) }
     }
 
     private func mercurioOwner(_ id: SessionID) -> SessionID? {
@@ -207,29 +208,31 @@ final class MessageOpening {
     private func open(
         _ envelope: Envelope, _ bytes: [UInt8], _ transaction: StateTransaction
     ) throws -> OpenedLine {
-        let (digest, repeatID) = (envelope.digest, envelope.repeatID)
-        let earlier = try transaction.opened(id: repeatID, digest: digest)
-        if case .same(let record) = earlier {
-            guard var message = Message(record: try JSON.object(parsing: record)) else {
-                throw Failure(.ioError, "a record in the state is damaged")
-            }
-            let verdict = try judge.judge(
-                &message, contact: try transaction.contact(of: message), hasContacts: false)
-            return verdict == .blocked ? .dropped : .message(message, seen: true)
-        }
+        let digest = envelope.digest
+        var repeatID = envelope.repeatID
+        var earlier = try transaction.opened(id: repeatID, digest: digest)
+        if case .same(let record) = earlier { return try seen(record, transaction) }
         let step = try transaction.open(envelope, with: keys)
         var message = step.message
+        if message.isUnproven, case .new = earlier {
+            // Who took the proof away must not keep the proven message out.
+            repeatID = "unproven/" + repeatID
+            earlier = try transaction.opened(id: repeatID, digest: digest)
+            if case .same(let record) = earlier { return try seen(record, transaction) }
+        }
         let verdict = try judge.judge(
             &message, contact: try transaction.contact(of: message),
             hasContacts: try transaction.hasContacts())
         if case .different = earlier {
-            throw Failure(.replay, "an envelope of this id was opened before, with other content")
+            throw Failure(.replay, "a message of this id was opened before, with other content")
         }
         if isPreview { return verdict == .blocked ? .dropped : .message(message, seen: false) }
         switch (verdict, message.from) {
         case (.blocked, _): return .dropped
         case (.stranger, let sender?):
-            guard try transaction.request(bytes, id: envelope.id, from: sender) else {
+            guard
+                try transaction.request(envelope.record.serialized(), id: envelope.id, from: sender)
+            else {
                 throw Failure(
                     .untrusted, "from somebody who is no contact, and too many such wait already",
                     hint: "contact requests lists them, and --drop or --drop-all throws them away")
@@ -242,6 +245,20 @@ final class MessageOpening {
             try transaction.forgetRequest(id: envelope.id)
             return .message(message, seen: false)
         }
+    }
+}
+
+extension MessageOpening {
+    /// A record that was printed before, with what is known of its sender now.
+    private func seen(
+        _ record: [UInt8], _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard var message = Message(record: try JSON.object(parsing: record)) else {
+            throw Failure(.ioError, "a record in the state is damaged")
+        }
+        let verdict = try judge.judge(
+            &message, contact: try transaction.contact(of: message), hasContacts: false)
+        return verdict == .blocked ? .dropped : .message(message, seen: true)
     }
 }
 

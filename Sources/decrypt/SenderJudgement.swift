@@ -6,9 +6,22 @@ import SottoTool
 /// The signers that `--from` demands.
 struct DemandedSigners {
     let all: [Correspondent]
+    /// Accounts of Whisper2 without a signing key: what they sent can be opened, and proves nothing.
+    let bare: [Whisper2Contact]
 
     init(_ arguments: [String], _ book: AddressBook) throws {
-        all = try arguments.map { try book.find($0) }
+        var all: [Correspondent] = []
+        var bare: [Whisper2Contact] = []
+        for argument in arguments {
+            if Addressee.isWhisper2(argument),
+                case let account = try book.whisper2(argument), account.signingKey == nil
+            {
+                bare.append(account)
+            } else {
+                all.append(try book.find(argument))
+            }
+        }
+        (self.all, self.bare) = (all, bare)
     }
 
     func find(_ signer: SessionID) -> Correspondent? { all.first { $0.id == signer } }

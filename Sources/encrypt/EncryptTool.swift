@@ -207,10 +207,14 @@ struct EncryptTool: Program {
 
     func execute() throws {
         try check()
-        try Output.check(
-            output,
-            isNoneOf: identity.files + recipient + recipientsFile + to + bundle
-                + other.files + [passphrase?.path].compactMap(\.self))
+        let read =
+            identity.files + recipient + recipientsFile + to + bundle + other.files
+            + [passphrase?.path].compactMap(\.self)
+        try Output.check(output, isNoneOf: read)
+        try Output.check(other.blob, isNoneOf: read + [file].compactMap(\.self))
+        guard other.blob == nil || other.blob != output else {
+            throw ValidationError("--blob and -o name one file")
+        }
         let input = try Input(path: file)
         if isMessage {
             try MessageEncryption(tool: self, input: input).run()

@@ -12,12 +12,13 @@ struct MessageEncryption {
     private let isByLine: Bool
     private let form: MessageForm
     private let userID: String?
-    /// An attachment in the form of our own messages.
+    /// A file that goes beside the message.
     private let attachment: Attachment?
     private let input: Input
     private let output: Output
 
-    private let isAttached: Bool
+    /// Whether an attachment is written in the form of our own messages.
+    private let isOurs: Bool
 
     /// A line over this is refused; it could not be sealed anyway.
     private static let lineLimit = 1 << 20
@@ -32,8 +33,8 @@ struct MessageEncryption {
             }
         }
         recipients = try Recipients(tool: tool, attachment: attachment)
-        self.attachment = tool.suite == .whisper2 ? nil : attachment
-        isAttached = attachment != nil
+        self.attachment = attachment
+        isOurs = tool.suite != .whisper2
         isByLine = tool.jsonl
         form = tool.other.form
         userID = tool.other.userID
@@ -49,16 +50,20 @@ struct MessageEncryption {
         let limit = Sealed.recordLimit
         let bytes = try input.readAll(limit: 64 << 20)
         guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
-        guard !bytes.isEmpty || isAttached else { throw Failure(.no, "the message is empty") }
+        guard !bytes.isEmpty || attachment != nil else {
+            throw Failure(.no, "the message is empty")
+        }
         var content = try MessageText.content(ofWhole: bytes)
-        if let attachment {
+        if let attachment, isOurs {
             guard content.body["type"]?.string == "text" else {
                 throw Failure(.malformed, "the text beside an attachment is not UTF-8")
             }
             content = MessageText(
                 body: try attachment.writeKecalek(text: content.body["text"]?.string), extra: [])
         }
-        try write(try recipients.seal([content])[0].get())
+        let envelopes = try recipients.seal([content])[0].get()
+        try attachment?.finish()
+        try write(envelopes)
         try output.finish()
     }
 

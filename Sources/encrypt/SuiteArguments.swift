@@ -80,9 +80,23 @@ struct SuiteArguments: ParsableArguments {
         guard chat == nil || !publicChannel else {
             throw ValidationError("--public-channel is a chat of its own: leave out --chat")
         }
-        guard contentType.utf8.count <= 100, !contentType.isEmpty else {
-            throw ValidationError("--content-type has 1 to 100 bytes")
+        guard (1...100).contains(contentType.utf8.count), !Self.hasControls(contentType) else {
+            throw ValidationError("--content-type has 1 to 100 bytes, and no control characters")
         }
+        guard blob != "-", !Self.hasControls(blob ?? "") else {
+            throw ValidationError("--blob names a file, without control characters")
+        }
+        for (name, value) in [("--user-id", userID), ("--group", group)] {
+            if let value {
+                guard (1...255).contains(value.utf8.count), !Self.hasControls(value) else {
+                    throw ValidationError("\(name) has 1 to 255 bytes, and no control characters")
+                }
+            }
+        }
+    }
+
+    private static func hasControls(_ text: String) -> Bool {
+        text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     /// Throws for what does not go with `suite`.

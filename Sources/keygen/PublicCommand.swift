@@ -85,7 +85,7 @@ struct Public: Program {
         let identity = try load(identity, file)
         whisperID?.warnIfMistyped()
         if let profile { return try show(profile, of: identity) }
-        let card = identity.card(relay: address?.description, profiles: try profiles(of: identity))
+        let card = try identity.card(relay: address?.text, profiles: profiles(of: identity))
         let output = try Output(path: "-", content: .text)
         if uri {
             try output.writeText(card.uri.text + "\n")

@@ -27,8 +27,15 @@ struct RecvTool: Program {
 
     @Option(
         help: ArgumentHelp(
-            "The relay, tcp://host:port. Default: $SOTTO_RELAY.", valueName: "url"))
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY.",
+            valueName: "url"))
     var relay: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's.",
+            valueName: "file"))
+    var ca: String?
 
     @Flag(name: [.short, .long], help: "Go on receiving, through lost connections, until stopped.")
     var follow = false
@@ -90,7 +97,7 @@ struct RecvTool: Program {
             try printAgain()
             return
         }
-        let relay = try RelayAddress.find(relay)
+        let relay = try RelayAddress.find(relay, authorities: ca)
         if let bundle {
             try BundleClaim(identity: identity, lockTimeout: lock.timeout, isKept: !stateless)
                 .run(for: bundle, at: relay)

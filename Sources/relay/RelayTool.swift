@@ -69,6 +69,8 @@ struct RelayTool: Program {
         help: ArgumentHelp("Write host:port to this descriptor instead.", valueName: "fd"))
     var readyDescriptor: Int32?
 
+    @OptionGroup var tls: TLSOptions
+
     @Flag(name: .shortAndLong, help: "Say nothing but errors.")
     var quiet = false
 
@@ -84,10 +86,12 @@ struct RelayTool: Program {
             source.resume()
             return source
         }
+        try tls.prepare(plan, say: say)
         let relay = try start(plan) { error in
             lost.withLock { $0 = error }
             ended.signal()
         }
+        let reload = tls.watch(relay, say: say)
         say("ready on \(relay.address), store \(store)")
         try announce(relay.address)
         ended.wait()
@@ -97,7 +101,7 @@ struct RelayTool: Program {
         }
         try relay.stop()
         say("ended: \(relay.summary)")
-        withExtendedLifetime(sources) {}
+        withExtendedLifetime((sources, reload)) {}
     }
 
     /// Starts the relay. What is wrong with the store is said here, where its option is known.
@@ -151,6 +155,7 @@ struct RelayTool: Program {
         guard let bytes = Self.size(mailboxBytes) else {
             throw Failure(.usage, "--mailbox-bytes is not a size", hint: "for example 100MB")
         }
+        (plan.tls, plan.requiresTLS) = (tls.files, tls.tlsOnly)
         plan.ttlDays = Int64(ttl)
         plan.mailboxMessages = Int64(mailboxMessages)
         plan.mailboxBytes = bytes

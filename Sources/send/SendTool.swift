@@ -25,8 +25,15 @@ struct SendTool: Program {
 
     @Option(
         help: ArgumentHelp(
-            "The relay, tcp://host:port. Default: $SOTTO_RELAY.", valueName: "url"))
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY.",
+            valueName: "url"))
     var relay: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's.",
+            valueName: "file"))
+    var ca: String?
 
     @OptionGroup var lock: LockOptions
 
@@ -34,7 +41,7 @@ struct SendTool: Program {
     var quiet = false
 
     func execute() throws {
-        let relay = try RelayAddress.find(relay)
+        let relay = try RelayAddress.find(relay, authorities: ca)
         let directory = try StateDirectory.standard()
         let outbox = try Outbox(directory: directory, lockTimeout: lock.timeout)
         let output = try Output(path: nil, content: .text)
@@ -74,7 +81,7 @@ struct SendTool: Program {
     }
 
     private func noteOthers(_ outbox: Outbox, _ relay: RelayURL) throws {
-        let elsewhere = try outbox.waitingElsewhere(relay: relay.description)
+        let elsewhere = try outbox.waitingElsewhere(relay: relay.outboxName)
         guard elsewhere > 0 else { return }
         Terminal.say("send: note: \(elsewhere) more wait in the outbox for other relays")
     }

@@ -79,7 +79,7 @@ final class Correspondence: Sendable {
 
     /// What the relay has of Bob's prekeys.
     func published() throws -> PreKeyStatus {
-        guard case .session(let status) = RawClient(relay.address).login(bob) else {
+        guard case .session(let status, _) = RawClient(relay.address).login(bob) else {
             throw StateError.noHome
         }
         return try #require(status)

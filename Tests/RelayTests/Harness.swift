@@ -84,8 +84,16 @@ struct Command {
         var all = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no", "HOME": "/nonexistent"]
         all.merge(environment) { $1 }
         let envp = all.map { strdup("\($0)=\($1)") } + [nil]
+        // A thread of the test runner blocks signals; its children shall not.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var child: pid_t = 0
-        let code = posix_spawn(&child, path, &actions, nil, argv, envp)
+        let code = posix_spawn(&child, path, &actions, &attributes, argv, envp)
         precondition(code == 0, "cannot start \(path): \(code)")
         for word in argv + envp { free(word) }
         process = child
@@ -271,4 +279,9 @@ enum Sample {
     static func id(_ line: String) -> String {
         (try? JSON.object(parsing: Array(line.utf8)))?["id"]?.string ?? ""
     }
+}
+
+extension Response {
+    /// Whether a mailbox was opened; the token is nobody's business here.
+    var isSession: Bool { if case .session = self { true } else { false } }
 }

@@ -11,7 +11,7 @@ import Testing
 
     /// What the relay has of an owner's prekeys.
     func status(_ running: RunningRelay, _ owner: Identity) -> PreKeyStatus? {
-        guard case .session(let status) = running.client().login(owner) else {
+        guard case .session(let status, _) = running.client().login(owner) else {
             Issue.record("no session")
             return nil
         }

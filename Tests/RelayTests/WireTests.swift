@@ -104,7 +104,7 @@ import Testing
     @Test func sessionsOfOlderRelaysAreRead() throws {
         for payload in ["{}", #"{"prekeys":{"oneTime":-1}}"#, #"{"prekeys":7,"other":[]}"#] {
             let line = Array(#"{"type":"session","request_id":"1","payload":\#(payload)}"#.utf8)
-            #expect(Response(try Frame(parsing: line)) == .session(nil))
+            #expect(Response(try Frame(parsing: line))?.isSession == true)
         }
     }
 

@@ -6,6 +6,8 @@ public enum CardError: Error, Sendable, Equatable {
     case version(Int64)
     /// The signature is missing or does not belong to the id and this content.
     case signature
+    /// An account in another messenger is not signed by that account's own key for this id.
+    case profile
 }
 
 /// Somebody's public keys, for others to write to and to check.
@@ -77,6 +79,7 @@ public struct Card: Sendable, Hashable {
             guard let read = value.object.flatMap({ Profiles($0) }) else {
                 throw .member("profiles")
             }
+            guard read.areProven(for: id) else { throw .profile }
             profiles = read
         }
         self.init(

@@ -181,8 +181,15 @@ public final class Identity: Sendable {
             && other.hybridKey.recipient == hybridKey.recipient
     }
 
-    /// The public card, signed, with the accounts in other messengers that are asked for.
-    public func card(relay: String? = nil, profiles: Profiles = Profiles()) -> Card {
-        Card.signed(by: self, relay: relay, profiles: profiles)
+    /// The public card, signed.
+    public func card(relay: String? = nil) -> Card {
+        Card.signed(by: self, relay: relay, profiles: Profiles())
+    }
+
+    /// The public card, signed, with accounts in other messengers that are ours: each proves it with its own key.
+    public func card(relay: String? = nil, profiles: Profiles) throws(MnemonicError) -> Card {
+        var profiles = profiles
+        try profiles.prove(for: self)
+        return Card.signed(by: self, relay: relay, profiles: profiles)
     }
 }

@@ -19,6 +19,9 @@ public struct Profiles: Sendable, Hashable {
     public var whisper2: Whisper2Contact?
     /// The Mercurio account, its RSA key signed by its Session ID.
     public var mercurio: MercurioKeyBundle?
+    /// For each account the signature by its own key that it belongs to an id: else anybody could put another's
+    /// account onto their card.
+    private(set) var proofs: [Profile: [UInt8]] = [:]
 
     /// No profile, or these.
     public init(
@@ -46,9 +49,57 @@ public struct Profiles: Sendable, Hashable {
     public var object: JSONObject {
         JSONObject([
             ("kecalek", kecalek.map { .object(["userId": .string($0)]) }),
-            ("whisper2", whisper2.map { .object(Self.object($0)) }),
-            ("mercurio", mercurio.map { .object($0.record) }),
+            ("whisper2", whisper2.map { .object(proven(Self.object($0), .whisper2)) }),
+            ("mercurio", mercurio.map { .object(proven($0.record, .mercurio)) }),
         ])
+    }
+
+    private func proven(_ object: JSONObject, _ profile: Profile) -> JSONObject {
+        var object = object
+        object["proof"] = proofs[profile].map { .string(Base64.standard.encode($0)) }
+        return object
+    }
+
+    // MARK: Proofs
+
+    /// `"sotto/profile/v1\0" ‖ profile ‖ "\0" ‖ the id's key (32 bytes) ‖` the account's object without `proof`, canonical.
+    private func message(_ profile: Profile, of id: SessionID) -> [UInt8] {
+        let object =
+            switch profile {
+            case .kecalek: JSONObject()
+            case .whisper2: whisper2.map(Self.object) ?? JSONObject()
+            case .mercurio: mercurio?.record ?? JSONObject()
+            }
+        return Array("sotto/profile/v1\0".utf8) + Array(profile.rawValue.utf8) + [0]
+            + id.publicKey + JSON.object(object).canonical()
+    }
+
+    /// Proves that the accounts are those of an identity, with their own keys.
+    mutating func prove(for identity: Identity) throws(MnemonicError) {
+        if whisper2 != nil {
+            let keys = try identity.whisper2Keys()
+            proofs[.whisper2] = keys.signing.sign(message(.whisper2, of: identity.id))
+        }
+        if mercurio != nil {
+            let own = try identity.mercurioIdentity()
+            proofs[.mercurio] = own.signing.sign(message(.mercurio, of: identity.id))
+        }
+    }
+
+    /// Whether every account proves that it belongs to an id. Kecalek's key is the id's own.
+    func areProven(for id: SessionID) -> Bool {
+        func isProven(_ profile: Profile, by key: [UInt8]?) -> Bool {
+            guard let key, let proof = proofs[profile] else { return false }
+            return verifySignature(proof, of: message(profile, of: id), by: key)
+        }
+        return (whisper2 == nil || isProven(.whisper2, by: whisper2?.signingKey))
+            && (mercurio == nil || isProven(.mercurio, by: mercurio?.id.publicKey))
+    }
+
+    /// Whether there is an account for each that `other` has.
+    public func cover(_ other: Profiles) -> Bool {
+        (kecalek != nil || other.kecalek == nil) && (whisper2 != nil || other.whisper2 == nil)
+            && (mercurio != nil || other.mercurio == nil)
     }
 
     private static func object(_ contact: Whisper2Contact) -> JSONObject {
@@ -71,12 +122,18 @@ public struct Profiles: Sendable, Hashable {
         if let value = object["whisper2"] {
             guard let contact = value.object.flatMap(Self.whisper2) else { return nil }
             whisper2 = contact
+            proofs[.whisper2] = value.object.flatMap(Self.proof)
         }
         if let value = object["mercurio"] {
             guard let record = value.object, let bundle = try? MercurioKeyBundle(record: record)
             else { return nil }
             mercurio = bundle
+            proofs[.mercurio] = Self.proof(record)
         }
+    }
+
+    private static func proof(_ object: JSONObject) -> [UInt8]? {
+        object["proof"]?.string.flatMap { Base64.standard.decode($0) }
     }
 
     private static func whisper2(_ object: JSONObject) -> Whisper2Contact? {

@@ -24,8 +24,8 @@ public struct Message: Sendable, Hashable {
     public let to: SessionID?
     /// The sender's name, from a card that was given.
     public var name: String?
-    /// When it was made.
-    public let time: Timestamp
+    /// When it was made; absent where nothing proves it.
+    public let time: Timestamp?
     /// How it was protected.
     public let suite: Suite
     /// Whether the suite proves the sender.
@@ -46,7 +46,7 @@ public struct Message: Sendable, Hashable {
             ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
             ("from", from.map { .string($0.description) }), ("name", name.map { .string($0) }),
             ("to", to.map { .string($0.description) }),
-            ("time", .string(time.description)), ("suite", .string(suite.rawValue)),
+            ("time", time.map { .string($0.description) }), ("suite", .string(suite.rawValue)),
             ("authenticated", .bool(authenticated)), ("trust", .string(trust.rawValue)),
             ("details", details.map { .object($0) }), ("body", .object(body)),
         ])
@@ -56,7 +56,7 @@ public struct Message: Sendable, Hashable {
 
     /// A message of these parts; of `members` those that have no meaning of their own are kept.
     public init(
-        id: String, from: SessionID?, to: SessionID?, name: String? = nil, time: Timestamp,
+        id: String, from: SessionID?, to: SessionID?, name: String? = nil, time: Timestamp?,
         suite: Suite, authenticated: Bool, trust: Trust = .unverified, details: JSONObject? = nil,
         body: JSONObject, members: JSONObject = JSONObject()
     ) {
@@ -76,7 +76,6 @@ public struct Message: Sendable, Hashable {
     /// Reads a message record; `nil` for one that is not of its form.
     public init?(record: JSONObject) {
         guard record["type"]?.string == "message", let id = record["id"]?.string,
-            let time = record["time"]?.string.flatMap({ Timestamp($0) }),
             let suite = record["suite"]?.string.flatMap({ Suite(rawValue: $0) }),
             let authenticated = record["authenticated"]?.bool,
             let trust = record["trust"]?.string.flatMap({ Trust(rawValue: $0) }),
@@ -84,7 +83,10 @@ public struct Message: Sendable, Hashable {
         else { return nil }
         let from = record["from"]?.string.flatMap { SessionID($0) }
         let to = record["to"]?.string.flatMap { SessionID($0) }
-        guard from != nil || record["from"] == nil, to != nil || record["to"] == nil else {
+        let time = record["time"]?.string.flatMap { Timestamp($0) }
+        guard from != nil || record["from"] == nil, time != nil || record["time"] == nil,
+            to != nil || record["to"] == nil
+        else {
             return nil
         }
         self.init(

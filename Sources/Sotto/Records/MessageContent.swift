@@ -39,7 +39,7 @@ struct MessageContent {
             (id, time) = (envelope.id, envelope.time)
             return
         }
-        guard let record = parsed, let id = record["id"]?.string,
+        guard let record = parsed, record["v"] == .integer(1), let id = record["id"]?.string,
             let time = record["time"]?.string.flatMap({ Timestamp($0) }),
             record["to"]?.string == envelope.to?.description,
             record["type"]?.string == "message", let body = record["body"]?.object

@@ -5,6 +5,9 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     /// Seconds since 1970-01-01T00:00:00Z, without leap seconds.
     public let seconds: Int64
 
+    /// The seconds of the years 0 to 9999, which the form can write.
+    static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+
     /// A moment so many seconds after 1970 began.
     public init(seconds: Int64) { self.seconds = seconds }
 

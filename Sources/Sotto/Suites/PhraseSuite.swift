@@ -44,12 +44,11 @@ public enum PhraseSuite: MessageSuite {
     private static func openBare(
         _ text: String, _ envelope: Envelope, _ keys: SuiteKeys
     ) throws -> Message {
-        let chat = try keys.chat()
-        guard let bytes = try? chat.phrase.open(text),
+        guard let chat = try? keys.chat(), let bytes = try? chat.phrase.open(text),
             let text = String(validating: bytes, as: UTF8.self)
         else { throw SuiteError.refused }
         return Message(
-            id: envelope.id, from: nil, to: nil, time: envelope.time, suite: .phrase,
+            id: envelope.id, from: nil, to: nil, time: nil, suite: .phrase,
             authenticated: false, details: ["chat": .object(chat.details)],
             body: Message.textBody(text))
     }

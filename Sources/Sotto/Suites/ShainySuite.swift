@@ -5,7 +5,7 @@
 public enum ShainySuite: MessageSuite {
     /// What is to be known of it.
     public static let traits = SuiteTraits(
-        payloadMembers: ["chat", "chatId", "encryptedText", "shaHash", "replyTo"],
+        payloadMembers: ["encryptedText"],
         bindsEnvelope: false, isOfChat: true,
         legacyReason:
             "its server is given the key as the chat's id, one hash guards the phrase, and nothing proves who wrote or that a text was not changed",
@@ -76,8 +76,11 @@ public enum ShainySuite: MessageSuite {
                 ]))
         }
         return Message(
-            id: envelope.id, from: nil, to: envelope.to, time: envelope.time, suite: .shainy,
-            authenticated: false, details: ["chat": .object(details)], body: body)
+            id: envelope.id, from: nil, to: nil, time: nil, suite: .shainy, authenticated: false,
+            details: [
+                "chat": .object(details),
+                "untrusted": .object(["time": .string(envelope.time.description)]),
+            ], body: body)
     }
 
     private static func find(

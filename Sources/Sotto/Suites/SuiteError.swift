@@ -29,6 +29,8 @@ public enum SuiteError: Error, Sendable, Equatable {
     case memberCount(limit: Int)
     /// A member of a group is named twice.
     case duplicateMember
+    /// A field of the messenger's record is not of the form that its readers take.
+    case field(String)
 }
 
 extension SuiteError: ReportableError {
@@ -49,6 +51,7 @@ extension SuiteError: ReportableError {
         case .recipientKey: "the recipient's key is not valid"
         case .memberCount(let limit): "a group's message is for 1 to \(limit) others"
         case .duplicateMember: "a member of the group is named twice"
+        case .field(let name): "\(name) is not of the form that the suite takes"
         }
     }
 
@@ -57,7 +60,7 @@ extension SuiteError: ReportableError {
         switch self {
         case .refused:
             "it was changed, or the key, the chat or the sender's keys are not the right ones"
-        case .textOnly, .severalChats, .recipientKey, .memberCount, .duplicateMember: nil
+        case .textOnly, .severalChats, .recipientKey, .memberCount, .duplicateMember, .field: nil
         case .tooLong: "send it in parts, or as a file: encrypt -r CARD"
         case .noProfile(let profile):
             "their card needs them: keygen public --include \(profile.rawValue)"
@@ -77,7 +80,7 @@ extension SuiteError: ReportableError {
         case .textOnly, .tooLong, .recipientKey: 65
         case .noProfile, .noWhisperID, .noRSAKey: 10
         case .noChat, .severalChats, .publicChannel, .secretID, .noForm, .memberCount,
-            .duplicateMember:
+            .duplicateMember, .field:
             64
         }
     }

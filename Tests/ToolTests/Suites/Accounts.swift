@@ -34,7 +34,7 @@ struct Accounts {
             kecalek: "\(name)@kecalek", whisper2: whisper,
             mercurio: MercurioKeyBundle(
                 key: rsa.publicKey, by: try identity.mercurioIdentity()))
-        let record = try #require(identity.card(profiles: profiles).record)
+        let record = try #require(try identity.card(profiles: profiles).record)
         try home.files.write("\(name).card", record.serialized())
         return Party(name: name, identity: identity, home: home)
     }

@@ -174,26 +174,25 @@ struct FlawTests {
         let stranger = try Home()
         let other = Party(name: "bob", identity: bob.identity, home: stranger)
         try stranger.files.write("bob.key", home.files.read("bob.key"))
-        let profiles = Profiles(
-            whisper2: Whisper2Contact(
-                id: try #require(WhisperID(id)),
-                encryptionKey: try #require(Base64.standard.decode(key)), signingKey: nil))
-        let card = try #require(alice.identity.card(profiles: profiles).record)
-        try stranger.files.write("alice.card", card.serialized())
-        let shown = try other.run("decrypt", ["--from", "alice.card"], stdin: lines([line]))
-        #expect(shown.status == 12)
-        let plain = try other.run("decrypt", ["--stateless"], stdin: lines([line]))
-        #expect(plain.status == 11)
-        _ = try other.run("contact", ["add", "alice.card"])
-        let marked = try other.run("decrypt", [], stdin: lines([line]))
-        #expect(marked.status == 12)
+        let url = "whisper2://add?id=\(id)&key=\(key)"
+        #expect(try other.run("decrypt", [], stdin: lines([line])).status == 11)
+        let marked = try other.run("decrypt", ["--from", url], stdin: lines([line]))
+        #expect(marked.status == 12, "\(marked.stderr)")
         let record = try accounts.record(marked)
         #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
         #expect(record["trust"] == .string("unverified"))
         #expect(record.at("body", "text") == .string("hello"))
         #expect(record.at("details", "untrusted", "whisperId") == .string(id))
-        let allowed = try other.run("decrypt", ["--allow-unverified"], stdin: lines([line]))
+        let allowed = try other.run(
+            "decrypt", ["--from", url, "--allow-unverified"], stdin: lines([line]))
         #expect(allowed.status == 0)
+        // With the signing key the same message is hers after all, and no repeat of the other.
+        let skey = try #require(account["skey"]?.string)
+        let proven = try other.run(
+            "decrypt", ["--from", url + "&skey=\(skey)"], stdin: lines([line]))
+        let whole = try accounts.record(proven)
+        #expect(proven.status == 0 && whole["authenticated"] == .bool(true))
+        #expect(whole["seen"] == nil)
     }
 
     @Test func b3WhatTheSignatureLeavesOutIsCalledUntrusted() throws {
@@ -224,9 +223,9 @@ struct FlawTests {
             $0["time"] = .string("2030-01-01T00:00:00Z")
         }
         #expect(try accounts.record(accounts.read([again]))["seen"] == .bool(true))
-        // With other content beside the same signature it is no message, and no repeat.
+        // Nor is it another one for what stands outside the signature.
         let other = try changing(payload: line) { $0["msgType"] = .string("image") }
-        #expect(try accounts.read([other]).status == 13)
+        #expect(try accounts.record(accounts.read([other]))["seen"] == .bool(true))
         #expect(try accounts.read([old], "--suite", "whisper2", "--max-skew", "600").status == 11)
         #expect(try accounts.read([old], "--suite", "whisper2").status == 0)
     }
@@ -333,6 +332,82 @@ struct FlawTests {
         let later = try changing(payload: line) {
             $0["created_at"] = .string("2031-01-01T00:00:00Z")
         }
-        #expect(try accounts.read([later]).status == 13)
+        let dated = try accounts.record(accounts.read([later]))
+        #expect(dated["seen"] == .bool(true))
+        // The time of a row is nobody's word.
+        #expect(dated["time"] == nil && dated.at("details", "untrusted", "createdAt") != nil)
+        // Who takes the signature away does not keep the signed message out.
+        let next = try seal("next", "--suite", "mercurio", "--to", "bob").lines[0]
+        let stripped = try changing(payload: next) { $0["sig"] = nil }
+        #expect(try accounts.read([stripped]).status == 12)
+        let whole = try accounts.read([next])
+        #expect(whole.status == 0)
+        #expect(try accounts.record(whole)["authenticated"] == .bool(true))
+        #expect(try accounts.read([stripped]).status == 13)
+    }
+
+    // MARK: Accounts on cards
+
+    @Test(arguments: ["whisper2", "mercurio"])
+    func b5AnAccountOnACardIsProvenByItsOwnKey(_ profile: String) throws {
+        try home.makePerson("mallory")
+        let theirs = try JSON.object(parsing: home.files.read("alice.card"))
+        let mallory = try Identity(record: JSON.object(parsing: home.files.read("mallory.key")))
+        var forged = try #require(mallory.card().record)
+        let account = try #require(theirs.at("profiles", profile))
+        forged["profiles"] = .object([profile: account])
+        SignedRecord.sign(&forged, with: mallory.signingKey)
+        try home.files.write("forged.card", forged.serialized())
+        let added = try bob.run("contact", ["add", "forged.card"])
+        #expect(added.status == 11 && added.stderr.contains("does not prove"))
+        // An older card without the accounts does not make a contact lose them.
+        let bare = try #require(alice.identity.card().record)
+        try home.files.write("bare.card", bare.serialized())
+        #expect(try bob.run("contact", ["add", "bare.card"]).status == 0)
+        let line = try seal("still", "--suite", profile, "--to", "bob").lines[0]
+        #expect(try accounts.record(accounts.read([line]))["name"] == .string("alice"))
+    }
+
+    @Test func whatUnsignedMembersAreDoesNotMakeAMessageUnreadable() throws {
+        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
+        let changed = try changing(payload: line) {
+            $0["msgType"] = .string("weird")
+            $0["replyTo"] = .object(JSONObject())
+            $0["reactions"] = .object(["a": .array([.string("b")])])
+            $0["attachment"] = .object(JSONObject())
+        }
+        #expect(
+            try accounts.record(accounts.read([changed])).at("body", "text") == .string("hello"))
+        let elsewhere = try changing(line) { $0["to"] = .string(alice.identity.id.description) }
+        #expect(try accounts.read([elsewhere]).status == 11)
+    }
+
+    @Test func aBlobReplacesNothingThatIsReadAndAppearsLast() throws {
+        try home.files.write("pic", [1, 2, 3])
+        let key = try home.files.read("alice.key")
+        for blob in ["alice.key", "family.chat", "pic", "-"] {
+            let run = try alice.run(
+                "encrypt", ["--chat", "family.chat", "--attach", "pic", "--blob", blob])
+            #expect(run.status == 64, "\(blob): \(run.stderr)")
+        }
+        #expect(try home.files.read("alice.key") == key)
+        let both = try seal("x", "--to", "bob", "--attach", "pic", "--blob", "b", "-o", "b")
+        #expect(both.status == 64)
+        let nobody = try seal("x", "--to", "nobody", "--attach", "pic", "--blob", "b")
+        #expect(nobody.status == 66 && !home.files.exists("b"))
+        for bad in [["--content-type", "a\nb"], ["--user-id", ""], ["--group", "a\nb"]] {
+            let run = try alice.run(
+                "encrypt",
+                ["--to", "bob", "--suite", "whisper2", "--attach", "pic", "--blob", "b"] + bad,
+                stdin: [])
+            #expect(run.status == 64 && !home.files.exists("b"))
+        }
+        let export = try alice.run("contact", ["export", "--whisper2", "-o", "alice.key"])
+        #expect(export.status == 64)
+        #expect(try home.files.read("alice.key") == key)
+        let pipe = home.files("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let fifo = try seal("x", "--to", "bob", "--attach", "pipe", "--blob", "b")
+        #expect(fifo.status == 64 && fifo.stderr.contains("no regular file"))
     }
 }

@@ -4,7 +4,7 @@ public enum MercurioSuite: MessageSuite {
     public static let traits = SuiteTraits(
         payloadMembers: [
             "conversation_id", "conversationId", "sender_mercurio_id", "senderMercurioId",
-            "recipient_mercurio_id", "recipientMercurioId", "created_at", "createdAt",
+            "recipient_mercurio_id", "recipientMercurioId",
             "encrypted_content", "encryptedContent", "encrypted_aes_key", "encryptedAesKey",
             "nonce", "mac", "sig",
         ], bindsEnvelope: false,
@@ -40,6 +40,7 @@ public enum MercurioSuite: MessageSuite {
     /// Opens a message. Without a signature it is not authenticated, and names nobody; what is outside the signature is in
     /// the message's details, under `untrusted`.
     public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
+        guard envelope.to == nil || envelope.to == keys.ownID else { throw SuiteError.refused }
         let message: MercurioMessage
         let opened: MercurioMessage.Opened
         do {
@@ -55,15 +56,23 @@ public enum MercurioSuite: MessageSuite {
         guard let text = String(validating: opened.text, as: UTF8.self) else {
             throw SuiteError.refused
         }
+        if let sender = opened.sender, let recipient = message.recipient {
+            guard message.conversation == MercurioIdentity.conversation(sender, recipient) else {
+                throw SuiteError.refused
+            }
+        }
         let sender = try opened.sender.map { try keys.mercurioOwner($0) ?? $0 }
         let row: [(String, JSON?)] = [
             ("mercurioId", message.sender.map { .string($0.description) }),
             ("conversation", message.conversation.map { .string($0) }),
         ]
         let untrusted = JSONObject(
-            (sender == nil ? row : []) + [("createdAt", message.createdAt.map { .string($0) })])
+            (sender == nil ? row : []) + [
+                ("createdAt", message.createdAt.map { .string($0) }),
+                ("time", .string(envelope.time.description)),
+            ])
         return Message(
-            id: envelope.id, from: sender, to: envelope.to, time: envelope.time, suite: .mercurio,
+            id: envelope.id, from: sender, to: keys.ownID, time: nil, suite: .mercurio,
             authenticated: sender != nil,
             details: JSONObject((sender == nil ? [] : row) + [("untrusted", .object(untrusted))]),
             body: Message.textBody(text))
@@ -89,6 +98,7 @@ public enum MercurioSuite: MessageSuite {
         else { throw SuiteError.refused }
         return Envelope(
             id: Envelope.id(of: message.envelope.nonce + message.envelope.tag), suite: .mercurio,
-            to: nil, time: message.createdAt.flatMap { Timestamp($0) } ?? .now(), payload: record)
+            to: keys.ownID, time: message.createdAt.flatMap { Timestamp($0) } ?? .now(),
+            payload: record)
     }
 }

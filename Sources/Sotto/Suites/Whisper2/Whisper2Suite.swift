@@ -3,8 +3,7 @@ public enum Whisper2Suite: MessageSuite {
     /// What is to be known of it.
     public static let traits = SuiteTraits(
         payloadMembers: [
-            "protocolVersion", "cryptoVersion", "messageId", "groupId", "from", "to", "msgType",
-            "timestamp", "nonce", "ciphertext", "sig", "replyTo", "reactions", "attachment",
+            "messageId", "groupId", "from", "to", "timestamp", "nonce", "ciphertext", "sig",
         ], bindsEnvelope: false,
         legacyReason:
             "whoever gets either side's key opens every message, old ones too, and what stands outside its signature can be changed",
@@ -24,12 +23,12 @@ public enum Whisper2Suite: MessageSuite {
             guard let id = reply.string, Envelope.isID(id) else { throw SuiteError.textOnly }
             hints = Whisper2Hints(replyTo: id)
         }
-        if let attach = keys.options.attachment {
-            hints = Whisper2Hints(
-                kind: .file, replyTo: hints.replyTo, attachment: try attach(own, account))
-        }
         let message: Whisper2Message
         do {
+            if let attach = keys.options.attachment {
+                hints = Whisper2Hints(
+                    kind: .file, replyTo: hints.replyTo, attachment: try attach(own, account))
+            }
             message = try Whisper2Message.seal(
                 Array(text.utf8), hints: hints, with: own, from: keys.ownWhisperID(), to: account,
                 group: keys.options.group, id: draft.id, time: draft.milliseconds)
@@ -56,7 +55,9 @@ public enum Whisper2Suite: MessageSuite {
     }
 
     private static func opened(_ envelope: Envelope, _ keys: SuiteKeys) throws -> Message {
-        let message = try Whisper2Message(record: envelope.payload)
+        guard envelope.to == nil || envelope.to == keys.ownID else { throw SuiteError.refused }
+        let message = try Whisper2Message(record: tolerant(envelope.payload))
+        guard Timestamp.range.contains(message.frame.time / 1000) else { throw SuiteError.refused }
         guard let sender = try keys.whisper2Account(message.frame.from) else {
             throw SuiteError.refused
         }
@@ -70,11 +71,26 @@ public enum Whisper2Suite: MessageSuite {
             }
         }
         return Message(
-            id: message.id, from: opened.isVerified ? sender.id : nil, to: envelope.to,
+            id: message.id, from: opened.isVerified ? sender.id : nil, to: keys.ownID,
             time: Timestamp(seconds: message.frame.time / 1000), suite: .whisper2,
             authenticated: opened.isVerified,
             details: details(message, opened.isVerified, own, sender.account),
             body: Message.body(of: opened.plaintext))
+    }
+
+    /// A record whose unsigned members are left out where they are not of their form: nobody on the way shall be able
+    /// to make a message unreadable by them.
+    private static func tolerant(_ record: JSONObject) -> JSONObject {
+        var record = record
+        if Whisper2Hints.Kind(rawValue: record["msgType"]?.string ?? "") == nil {
+            record["msgType"] = .string(Whisper2Hints.Kind.file.rawValue)
+        }
+        for name in ["replyTo", "reactions", "attachment"] {
+            guard let value = record[name] else { continue }
+            let alone: JSONObject = ["msgType": .string("text"), name: value]
+            if (try? Whisper2Hints(record: alone)) == nil { record[name] = nil }
+        }
+        return record
     }
 
     private static func details(
@@ -150,7 +166,7 @@ public enum Whisper2Suite: MessageSuite {
             throw SuiteError.refused
         }
         return Envelope(
-            id: message.id, suite: .whisper2, to: nil,
+            id: message.id, suite: .whisper2, to: keys.ownID,
             time: Timestamp(seconds: message.frame.time / 1000), payload: message.record)
     }
 }
@@ -159,7 +175,8 @@ extension SuiteError {
     init(_ error: Whisper2SealError) {
         switch error {
         case .tooLong(let limit): self = .tooLong(limit: limit)
-        case .notText, .field: self = .textOnly
+        case .notText: self = .textOnly
+        case .field(let name): self = .field(name)
         case .recipientKey: self = .recipientKey
         case .recipientCount: self = .memberCount(limit: Whisper2GroupMessage.memberLimit)
         case .duplicateRecipient: self = .duplicateMember

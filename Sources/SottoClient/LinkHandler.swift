@@ -1,0 +1,73 @@
+import NIOCore
+import SottoWire
+
+/// Cuts what comes into lines, and keeps the line alive: a ping each minute, and an end when nothing has
+/// come for a minute and a half. It belongs to its event loop, which is why it may call itself Sendable.
+final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let relay: String
+    private let onEvent: @Sendable (RelayLink.Event) -> Void
+    private var splitter = LineSplitter(limit: WireLimits.responseBytes)
+    private var isClosed = false
+    private var lastHeard = NIODeadline.now()
+    private var beat: RepeatedTask?
+    private var context: ChannelHandlerContext?
+
+    init(relay: String, onEvent: @escaping @Sendable (RelayLink.Event) -> Void) {
+        self.relay = relay
+        self.onEvent = onEvent
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        lastHeard = .now()
+        self.context = context
+        beat = context.eventLoop.scheduleRepeatedTask(
+            initialDelay: .seconds(30), delay: .seconds(30)
+        ) { _ in self.keepAlive() }
+        context.fireChannelActive()
+    }
+
+    private func keepAlive() {
+        guard let context else { return }
+        guard NIODeadline.now() - lastHeard < .seconds(90) else {
+            return close(.lost(relay: relay), context)
+        }
+        let ping = ByteBuffer(bytes: Request.ping.line(requestID: "ping"))
+        context.writeAndFlush(wrapOutboundOut(ping), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lastHeard = .now()
+        unwrapInboundIn(data).withUnsafeReadableBytes { splitter.append($0) }
+        while !isClosed {
+            switch splitter.next() {
+            case .incomplete: return
+            case .tooLong: close(.notARelay(relay: relay), context)
+            case .line(let line):
+                guard let frame = try? Frame(parsing: line), let response = Response(frame) else {
+                    return close(.notARelay(relay: relay), context)
+                }
+                if case .pong = response { continue }
+                onEvent(.response(response, requestID: frame.requestID))
+            }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { close(.lost(relay: relay), context) }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        close(.lost(relay: relay), context)
+    }
+
+    private func close(_ reason: ClientError, _ context: ChannelHandlerContext) {
+        guard !isClosed else { return }
+        isClosed = true
+        beat?.cancel()
+        beat = nil
+        self.context = nil
+        onEvent(.closed(reason))
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,202 @@
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import NIOTLS
+import NIOWebSocket
+import Sotto
+import SottoTransport
+import SottoWire
+
+/// What a connection to a relay is made of: TLS or not, and lines, WebSocket or HTTP in it.
+struct LinkPlan: Sendable {
+    private let relay: RelayURL
+    private let tls: NIOSSLContext?
+
+    /// Seconds for the handshakes.
+    private static let handshakeSeconds: Int64 = 10
+
+    /// Prepares TLS, with the certificates that the address names or the system trusts. Throws ``ClientError/certificates(_:)``.
+    init(to relay: RelayURL) throws(ClientError) {
+        self.relay = relay
+        guard relay.scheme.isSecure else {
+            tls = nil
+            return
+        }
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        if relay.scheme != .tls { configuration.applicationProtocols = ["http/1.1"] }
+        // A pin is checked in place of the chain.
+        if relay.pin != nil { configuration.certificateVerification = .noHostnameVerification }
+        if let file = relay.authorities { configuration.trustRoots = .file(file) }
+        do {
+            tls = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .certificates(relay.authorities ?? "the system's certificates")
+        }
+    }
+
+    /// Fills a channel's pipeline. `ready` is kept when lines can go, or fails.
+    func open(
+        _ channel: any Channel, ready: EventLoopPromise<Void>, _ makeHandler: () -> LinkHandler
+    ) throws {
+        let pipeline = channel.pipeline.syncOperations
+        if let tls { try pipeline.addHandler(try secure(tls)) }
+        let gate = LinkGate(relay: relay.description, ready: ready, waitsForTLS: tls != nil)
+        let timeout = channel.eventLoop.scheduleTask(in: .seconds(Self.handshakeSeconds)) {
+            ready.fail(
+                ClientError.unreachable(
+                    relay: relay.description, cause: "no answer within 10 seconds"))
+        }
+        ready.futureResult.whenComplete { _ in timeout.cancel() }
+        let handler = makeHandler()
+        switch relay.scheme {
+        case .tcp, .tls: try pipeline.addHandlers([gate, handler])
+        case .http, .https:
+            try pipeline.addHTTPClientHandlers()
+            try pipeline.addHandlers([
+                HTTPLines(relay: relay), gate, handler,
+            ])
+        case .ws, .wss:
+            gate.waitsForUpgrade = true
+            let upgrader = NIOWebSocketClientUpgrader(
+                maxFrameSize: WireLimits.responseBytes,
+                upgradePipelineHandler: { channel, _ in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandlers([
+                            NIOWebSocketFrameAggregator(
+                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 256,
+                                maxAccumulatedFrameSize: WireLimits.responseBytes),
+                            WebSocketLines(isClient: true), gate, handler,
+                        ])
+                        gate.open()
+                    }
+                })
+            let asking = UpgradeRequest(relay: relay, ready: ready)
+            let upgrade: NIOHTTPClientUpgradeSendableConfiguration = (
+                upgraders: [upgrader],
+                completionHandler: { context in
+                    context.pipeline.syncOperations.removeHandler(asking, promise: nil)
+                }
+            )
+            try pipeline.addHTTPClientHandlers(
+                leftOverBytesStrategy: .forwardBytes, withClientUpgrade: upgrade)
+            try pipeline.addHandler(asking)
+        }
+    }
+
+    private func secure(_ context: NIOSSLContext) throws -> NIOSSLClientHandler {
+        // An address is no name that TLS could ask for (RFC 6066 §3).
+        let isAddress =
+            relay.host.contains(":") || relay.host.allSatisfy { $0.isNumber || $0 == "." }
+        let name = isAddress ? nil : relay.host
+        guard let pin = relay.pin else {
+            return try NIOSSLClientHandler(context: context, serverHostname: name)
+        }
+        return try NIOSSLClientHandler(
+            context: context, serverHostname: name,
+            customVerificationCallback: { chain, promise in
+                let key = try? chain.first?.extractPublicKey().toSPKIBytes()
+                let isKnown = key.map { constantTimeEqual(sha256($0), pin) } ?? false
+                promise.succeed(isKnown ? .certificateVerified : .failed)
+            })
+    }
+}
+
+/// Keeps the promise of a link when everything below it stands.
+///
+/// Belongs to its event loop, which is why it may call itself Sendable.
+final class LinkGate: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+
+    private let relay: String
+    private let ready: EventLoopPromise<Void>
+    private var waitsForTLS: Bool
+    var waitsForUpgrade = false
+
+    init(relay: String, ready: EventLoopPromise<Void>, waitsForTLS: Bool) {
+        self.relay = relay
+        self.ready = ready
+        self.waitsForTLS = waitsForTLS
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if !waitsForTLS, !waitsForUpgrade { ready.succeed() }
+        context.fireChannelActive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted = event as? TLSUserEvent { ready.succeed() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// The upgrade is done.
+    func open() { ready.succeed() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        ready.fail(ClientError.lost(relay: relay))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        ready.fail(ClientError.of(error, relay: relay))
+        context.fireErrorCaught(error)
+    }
+}
+
+/// Asks for the upgrade to WebSocket (RFC 6455 §4.1), and says so when it is refused.
+///
+/// Belongs to its event loop, which is why it may call itself Sendable.
+final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let relay: RelayURL
+    private let ready: EventLoopPromise<Void>
+
+    init(relay: RelayURL, ready: EventLoopPromise<Void>) {
+        self.relay = relay
+        self.ready = ready
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let head = HTTPRequestHead(
+            version: .http1_1, method: .GET, uri: relay.path,
+            headers: [
+                "host": relay.hostHeader, "content-length": "0",
+            ])
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // An answer that gets here is no upgrade.
+        ready.fail(ClientError.notARelay(relay: relay.description))
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        ready.fail(ClientError.lost(relay: relay.description))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        ready.fail(ClientError.of(error, relay: relay.description))
+        context.close(promise: nil)
+    }
+}
+
+extension ClientError {
+    /// What an error of the connection means.
+    static func of(_ error: any Error, relay: String) -> ClientError {
+        switch error {
+        case NIOSSLError.handshakeFailed(let reason):
+            let text = String(describing: reason)
+            if text.contains("CERTIFICATE_VERIFY_FAILED") { return .untrusted(relay: relay) }
+            return .unreachable(relay: relay, cause: "the TLS handshake failed")
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: return .untrusted(relay: relay)
+        case is NIOHTTPClientUpgradeError, is HTTPParserError: return .notARelay(relay: relay)
+        default: return .lost(relay: relay)
+        }
+    }
+}

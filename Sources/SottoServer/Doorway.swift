@@ -1,0 +1,108 @@
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import NIOWebSocket
+import SottoTransport
+import SottoWire
+
+/// What stands before a connection until its first bytes say what it speaks: TLS, lines of JSON, or HTTP, which may
+/// become WebSocket. All of them end in the same ``ClientConnection``.
+///
+/// Belongs to its event loop, which is why it may call itself Sendable.
+final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let connection: ClientConnection
+    /// The certificate to show; `nil` where there is none, or TLS has begun already.
+    private let tls: TLSCertificate?
+    private let requiresTLS: Bool
+    private var isOpen = false
+
+    /// The door of a connection that is not in the pipeline yet.
+    init(to connection: ClientConnection, tls: TLSCertificate?, requiresTLS: Bool) {
+        self.connection = connection
+        self.tls = tls
+        self.requiresTLS = requiresTLS
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { context.read() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.read()
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOpen else { return context.fireChannelRead(data) }
+        guard let first = unwrapInboundIn(data).readableBytesView.first else { return }
+        do {
+            guard try open(for: first, context) else { return context.close(promise: nil) }
+        } catch {
+            return context.close(promise: nil)
+        }
+        isOpen = true
+        context.fireChannelRead(data)
+        context.fireChannelReadComplete()
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if isOpen { context.fireChannelReadComplete() } else { context.read() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    /// Puts behind itself what understands a connection that begins so; says whether anything does.
+    private func open(for first: UInt8, _ context: ChannelHandlerContext) throws -> Bool {
+        let pipeline = context.pipeline.syncOperations
+        switch first {
+        case 0x16:
+            guard let tls else { return false }
+            let handlers: [any ChannelHandler] = [
+                NIOSSLServerHandler(context: tls.context),
+                Doorway(to: connection, tls: nil, requiresTLS: false),
+            ]
+            try pipeline.addHandlers(handlers, position: .after(self))
+        case _ where requiresTLS: return false
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): try openHTTP(pipeline)
+        case 0x09, 0x0A, 0x0D, 0x20...0x7E:
+            try pipeline.addHandler(connection, position: .after(self))
+        default: return false
+        }
+        return true
+    }
+
+    private func openHTTP(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
+        let connection = connection
+        let front = HTTPFront(to: connection)
+        let upgrader = NIOWebSocketServerUpgrader(
+            maxFrameSize: WireLimits.requestBytes,
+            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
+            upgradePipelineHandler: { channel, _ in
+                connection.isOfRequests = false
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers([
+                        NIOWebSocketFrameAggregator(
+                            minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 256,
+                            maxAccumulatedFrameSize: WireLimits.requestBytes),
+                        WebSocketLines(isClient: false), connection,
+                    ])
+                }
+            })
+        let upgrade: NIOHTTPServerUpgradeSendableConfiguration = (
+            upgraders: [upgrader],
+            completionHandler: { context in
+                context.pipeline.syncOperations.removeHandler(front, promise: nil)
+            }
+        )
+        try pipeline.configureHTTPServerPipeline(
+            position: .after(self), withPipeliningAssistance: true, withServerUpgrade: upgrade,
+            withErrorHandling: true)
+        try pipeline.addHandler(front)
+    }
+}

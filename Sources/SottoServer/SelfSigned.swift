@@ -1,0 +1,69 @@
+import Crypto
+import Glibc
+import Sotto
+import SwiftASN1
+import X509
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension TLSFiles {
+    /// Makes a key (P-256) and a certificate that it signs itself, for these names or addresses, good for ten years;
+    /// the files must not be there. Nobody vouches for it: clients pin it by ``pin()``.
+    public func makeSelfSigned(for names: [String]) throws(RelayError) {
+        let key = P256.Signing.PrivateKey()
+        let pem: String
+        do {
+            let name = try DistinguishedName { CommonName(names.first ?? "sotto relay") }
+            let now = Date()
+            let certificate = try Certificate(
+                version: .v3, serialNumber: Certificate.SerialNumber(),
+                publicKey: Certificate.PublicKey(key.publicKey),
+                notValidBefore: now.addingTimeInterval(-86_400),
+                notValidAfter: now.addingTimeInterval(3_650 * 86_400), issuer: name, subject: name,
+                signatureAlgorithm: .ecdsaWithSHA256,
+                extensions: Certificate.Extensions {
+                    Critical(BasicConstraints.notCertificateAuthority)
+                    SubjectAlternativeNames(names.map { GeneralName.of($0) })
+                }, issuerPrivateKey: Certificate.PrivateKey(key))
+            pem = try certificate.serializeAsPEM().pemString + "\n"
+        } catch {
+            throw .tls("no certificate could be made for \(names.joined(separator: ", "))")
+        }
+        try Self.write(key.pemRepresentation + "\n", to: self.key, mode: 0o600)
+        try Self.write(pem, to: certificate, mode: 0o644)
+    }
+
+    private static func write(_ text: String, to path: String, mode: mode_t) throws(RelayError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else {
+            throw .tls(errno == EEXIST ? "\(path) is there already" : "cannot create \(path)")
+        }
+        let bytes = Array(text.utf8)
+        let written = Glibc.write(descriptor, bytes, bytes.count)
+        let isDone = written == bytes.count && fsync(descriptor) == 0
+        close(descriptor)
+        guard isDone else {
+            unlink(path)
+            throw .tls("cannot write \(path)")
+        }
+    }
+}
+
+extension GeneralName {
+    /// A name of DNS, or an address (RFC 5280 §4.2.1.6).
+    fileprivate static func of(_ text: String) -> GeneralName {
+        var four = in_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            return .ipAddress(.init(contentBytes: withUnsafeBytes(of: four) { ArraySlice($0) }))
+        }
+        var six = in6_addr()
+        if inet_pton(AF_INET6, text, &six) == 1 {
+            return .ipAddress(.init(contentBytes: withUnsafeBytes(of: six) { ArraySlice($0) }))
+        }
+        return .dnsName(text)
+    }
+}

@@ -1,0 +1,88 @@
+public import NIOCore
+public import NIOWebSocket
+import Sotto
+
+/// Between lines and WebSocket (RFC 6455): each line goes out as one text message, and each message comes in as one
+/// line.
+///
+/// JSON has line feeds between its tokens only, so that one in a message becomes a space. A message over the limit ends
+/// the connection with 1009. Belongs to its event loop, which is why it may call itself Sendable.
+public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
+    public typealias InboundIn = WebSocketFrame
+    public typealias InboundOut = ByteBuffer
+    public typealias OutboundIn = ByteBuffer
+    public typealias OutboundOut = WebSocketFrame
+
+    private let isClient: Bool
+    private var rest = ByteBuffer()
+    private var isClosing = false
+
+    /// The handler of a client, which masks what it sends (§5.3), or of a server.
+    public init(isClient: Bool) { self.isClient = isClient }
+
+    // MARK: In
+
+    public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.opcode {
+        case .text, .binary, .continuation:
+            var line = frame.unmaskedData
+            line.withUnsafeMutableReadableBytes { bytes in
+                for place in bytes.indices where bytes[place] == UInt8(ascii: "\n") {
+                    bytes[place] = UInt8(ascii: " ")
+                }
+            }
+            line.writeInteger(UInt8(ascii: "\n"))
+            context.fireChannelRead(wrapInboundOut(line))
+        case .ping:
+            send(.pong, frame.unmaskedData, context)
+            context.flush()
+        case .connectionClose:
+            // Answered in kind (§5.5.1), with the code that came.
+            if !isClosing {
+                isClosing = true
+                send(.connectionClose, frame.unmaskedData, context)
+                context.flush()
+            }
+            context.close(promise: nil)
+        default: break
+        }
+    }
+
+    // MARK: Out
+
+    public func write(
+        context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
+    ) {
+        var lines = unwrapOutboundIn(data)
+        rest.writeBuffer(&lines)
+        while let feed = rest.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = rest.readSlice(length: feed - rest.readerIndex) ?? ByteBuffer()
+            rest.moveReaderIndex(forwardBy: 1)
+            send(.text, line, context)
+        }
+        rest.discardReadBytes()
+        promise?.succeed()
+    }
+
+    public func close(
+        context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
+    ) {
+        if !isClosing, context.channel.isActive, mode != .input {
+            isClosing = true
+            // 1000, a normal end (§7.4.1).
+            send(.connectionClose, ByteBuffer(bytes: [0x03, 0xE8]), context)
+            context.flush()
+        }
+        context.close(mode: mode, promise: promise)
+    }
+
+    private func send(
+        _ opcode: WebSocketOpcode, _ data: ByteBuffer, _ context: ChannelHandlerContext
+    ) {
+        var key: WebSocketMaskingKey?
+        if isClient { key = WebSocketMaskingKey(randomBytes(4)) }
+        let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: key, data: data)
+        context.write(wrapOutboundOut(frame), promise: nil)
+    }
+}

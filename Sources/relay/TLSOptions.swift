@@ -1,0 +1,89 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import Sotto
+import SottoServer
+import SottoTool
+import SottoWire
+
+/// The options for TLS.
+struct TLSOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Speak TLS with the certificate chain in this PEM file; read again on SIGHUP.",
+            valueName: "file"))
+    var tlsCert: String?
+
+    @Option(
+        help: ArgumentHelp("The private key of the certificate, a PEM file.", valueName: "file"))
+    var tlsKey: String?
+
+    @Flag(help: "Make both files if neither is there: a certificate that clients pin.")
+    var tlsSelfSigned = false
+
+    @Flag(help: "Close connections without TLS.")
+    var tlsOnly = false
+
+    func validate() throws {
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key go together")
+        }
+        guard tlsCert != nil || !tlsSelfSigned && !tlsOnly else {
+            throw ValidationError(
+                "--tls-self-signed and --tls-only go with --tls-cert and --tls-key")
+        }
+    }
+
+    /// The files; `nil` without TLS.
+    var files: TLSFiles? {
+        tlsCert.flatMap { certificate in
+            tlsKey.map { TLSFiles(certificate: certificate, key: $0) }
+        }
+    }
+
+    /// Makes the files that were asked for and says what clients pin.
+    func prepare(_ plan: RelayConfiguration, say: (String) -> Void) throws {
+        guard let files else { return }
+        if tlsSelfSigned, access(files.certificate, F_OK) != 0, access(files.key, F_OK) != 0 {
+            try files.makeSelfSigned(for: Self.hosts(plan))
+            say("made the certificate \(files.certificate) and its key")
+        }
+        var status = stat()
+        if stat(files.key, &status) == 0, status.st_mode & 0o007 != 0 {
+            throw Failure(
+                .permission, "others can read the key \(files.key)",
+                hint: "chmod 600 \(files.key)")
+        }
+        say("certificate #sha256=\(hex(try files.pin()))")
+    }
+
+    /// The hosts under which clients dial.
+    private static func hosts(_ plan: RelayConfiguration) -> [String] {
+        var hosts: [String] = []
+        for name in plan.names + [plan.listen.name, "localhost:0"] {
+            guard let colon = name.lastIndex(of: ":") else { continue }
+            let host = name[..<colon].filter { $0 != "[" && $0 != "]" }
+            if !hosts.contains(host) { hosts.append(host) }
+        }
+        return hosts
+    }
+
+    /// Has the certificate read again on SIGHUP.
+    func watch(_ relay: Relay, say: @escaping @Sendable (String) -> Void) -> (
+        any DispatchSourceSignal
+    )? {
+        guard files != nil else { return nil }
+        signal(SIGHUP, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
+        source.setEventHandler {
+            do throws(RelayError) {
+                try relay.reloadCertificate()
+                say("read the certificate again")
+            } catch {
+                Terminal.say("relay: error: \(error.message); the old one serves on")
+            }
+        }
+        source.resume()
+        return source
+    }
+}

@@ -1,0 +1,359 @@
+import Foundation
+import Glibc
+import Sotto
+import SottoState
+import SottoWire
+import Testing
+
+/// The ways into a relay: lines, WebSocket and HTTP, each plain and over TLS, on one port, through the built programs.
+struct TransportTests {
+    static let schemes = RelayURL.Scheme.allCases.map(\.rawValue)
+
+    /// A relay with a certificate of its own, and what clients pin.
+    struct SecureRelay {
+        let world: World
+        let relay: RelayProcess
+        let pin: String
+
+        init(_ options: [String] = []) throws {
+            let scratch = Scratch()
+            relay = try #require(
+                RelayProcess(
+                    scratch,
+                    [
+                        "--tls-cert", scratch.file("cert.pem"), "--tls-key",
+                        scratch.file("key.pem"), "--tls-self-signed",
+                    ] + options))
+            let line = scratch.lines("relay.log").first { $0.contains("#sha256=") }
+            pin = String(try #require(line?.split(separator: " ").last))
+            world = World(address: relay.address)
+            self.scratch = scratch
+        }
+
+        let scratch: Scratch
+
+        func url(_ scheme: String) -> String {
+            let isSecure = ["tls", "wss", "https"].contains(scheme)
+            return "\(scheme)://\(relay.address)" + (isSecure ? pin : "")
+        }
+
+        func stop() {
+            relay.command.kill(SIGTERM)
+            #expect(relay.command.wait() == 0)
+        }
+    }
+
+    @Test(arguments: schemes)
+    func everyWayKeepsOrderAndLosesNothing(_ scheme: String) throws {
+        let relay = try SecureRelay()
+        let world = relay.world
+        let url = relay.url(scheme)
+        let ids = world.envelopes("in", 700)
+        #expect(world.run("send", input: "in", output: "sent", relay: url) == 0, "\(world.errors)")
+        #expect(world.statuses("sent") == Array(repeating: "stored", count: 700))
+        #expect(world.run("recv", output: "got", relay: url) == 0, "\(world.errors)")
+        #expect(world.ids("got") == ids)
+        #expect(world.run("recv", output: "again", relay: url) == 1)
+        relay.stop()
+    }
+
+    @Test(arguments: schemes)
+    func whatArrivesWhileOneListensIsHandedOn(_ scheme: String) throws {
+        let relay = try SecureRelay()
+        let world = relay.world
+        let listener = world.command(
+            "recv", ["--follow"], output: "got", relay: relay.url(scheme))
+        var all: [String] = []
+        for round in 0..<3 {
+            let ids = world.envelopes("in\(round)", 5)
+            #expect(world.run("send", input: "in\(round)", output: "sent\(round)") == 0)
+            all += ids
+            let deadline = Monotonic.seconds() + 60
+            while world.ids("got").count < all.count, Monotonic.seconds() < deadline {
+                usleep(20_000)
+            }
+            #expect(world.ids("got") == all)
+        }
+        listener.kill(SIGTERM)
+        listener.wait()
+        relay.stop()
+    }
+
+    @Test(arguments: schemes)
+    func aRelayThatComesBackIsFoundAgain(_ scheme: String) throws {
+        let first = try SecureRelay()
+        let world = first.world
+        let url = first.url(scheme)
+        let ids = world.envelopes("in", 40)
+        #expect(world.run("send", input: "in", output: "sent", relay: url) == 0)
+        let listener = world.command("recv", ["--follow"], output: "got", relay: url)
+        let deadline = Monotonic.seconds() + 60
+        while world.ids("got").count < 40, Monotonic.seconds() < deadline { usleep(20_000) }
+        first.relay.command.kill(SIGKILL)
+        first.relay.command.wait()
+        let later = world.envelopes("later", 10)
+        #expect(world.run("send", input: "later", output: "queued", relay: url) == 75)
+        let second = try #require(
+            RelayProcess(
+                first.scratch, listen: first.relay.address,
+                [
+                    "--tls-cert", first.scratch.file("cert.pem"), "--tls-key",
+                    first.scratch.file("key.pem"),
+                ]))
+        #expect(world.run("send", output: "resent", relay: url) == 0)
+        while world.ids("got").count < 50, Monotonic.seconds() < deadline + 60 { usleep(20_000) }
+        #expect(world.ids("got") == ids + later)
+        listener.kill(SIGTERM)
+        listener.wait()
+        second.command.kill(SIGTERM)
+        second.command.wait()
+    }
+
+    @Test func whatIsQueuedForARelayGoesByWhateverWay() throws {
+        let relay = try SecureRelay()
+        let world = relay.world
+        relay.relay.command.kill(SIGKILL)
+        relay.relay.command.wait()
+        _ = world.envelopes("in", 3)
+        #expect(world.run("send", input: "in", output: "queued") == 75)
+        let second = try #require(RelayProcess(relay.scratch, listen: relay.relay.address))
+        let url = "ws://\(second.address)"
+        #expect(world.run("send", output: "sent", relay: url) == 0)
+        #expect(world.statuses("sent") == Array(repeating: "stored", count: 3))
+        second.command.kill(SIGTERM)
+        second.command.wait()
+    }
+
+    // MARK: Certificates
+
+    @Test(arguments: ["tls", "wss", "https"])
+    func aCertificateThatNobodyVouchesForIsRefused(_ scheme: String) throws {
+        let relay = try SecureRelay()
+        let world = relay.world
+        let plain = "\(scheme)://\(relay.relay.address)"
+        #expect(world.run("recv", relay: plain) == 12)
+        #expect(world.errors.contains("is not to be trusted"))
+        let wrong = plain + "#sha256=" + String(repeating: "0", count: 64)
+        #expect(world.run("recv", relay: wrong) == 12)
+        let authority = relay.scratch.file("cert.pem")
+        #expect(world.run("recv", ["--ca", authority], relay: plain) == 1, "\(world.errors)")
+        #expect(world.run("recv", ["--ca", relay.scratch.file("key.pem")], relay: plain) == 78)
+        relay.stop()
+    }
+
+    @Test func aCertificateOfAnotherNameIsRefused() throws {
+        let relay = try SecureRelay(["--name", "relay.example:1"])
+        let world = relay.world
+        let scratch = relay.scratch
+        let openssl = "/usr/bin/openssl"
+        try #require(
+            Command.run(
+                openssl,
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-keyout", scratch.file("key.pem"), "-out",
+                    scratch.file("cert.pem"), "-subj", "/CN=other", "-addext",
+                    "subjectAltName=DNS:other.example",
+                ]) == 0)
+        _ = chmod(scratch.file("key.pem"), 0o600)
+        relay.relay.command.kill(SIGHUP)
+        let deadline = Monotonic.seconds() + 30
+        while !scratch.lines("relay.log").contains(where: { $0.contains("read the certificate") }),
+            Monotonic.seconds() < deadline
+        { usleep(10_000) }
+        let url = "tls://localhost:\(relay.relay.address.split(separator: ":")[1])"
+        // The new certificate is shown: its authority is right, its name and its pin are not.
+        #expect(world.run("recv", ["--ca", scratch.file("cert.pem")], relay: url) == 12)
+        #expect(world.run("recv", relay: relay.url("tls")) == 12)
+        // Files of no use leave the old ones in service.
+        _ = scratch.write("cert.pem", Array("junk".utf8))
+        relay.relay.command.kill(SIGHUP)
+        while !scratch.lines("relay.log").contains(where: { $0.contains("serves on") }),
+            Monotonic.seconds() < deadline
+        { usleep(10_000) }
+        #expect(world.run("recv", relay: "tcp://\(relay.relay.address)") == 1)
+        relay.stop()
+    }
+
+    @Test func withoutTLSNothingIsServedWhereThatIsDemanded() throws {
+        let relay = try SecureRelay(["--tls-only"])
+        let world = relay.world
+        for scheme in Self.schemes {
+            let isSecure = ["tls", "wss", "https"].contains(scheme)
+            let status = world.run("recv", relay: relay.url(scheme))
+            #expect((status == 1) == isSecure, "\(scheme): \(status)")
+        }
+        relay.stop()
+    }
+
+    @Test func theKeyIsPrivateAndNothingIsReplaced() throws {
+        let scratch = Scratch()
+        let files = [
+            "--tls-cert", scratch.file("cert.pem"), "--tls-key", scratch.file("key.pem"),
+        ]
+        #expect(RelayProcess(scratch, files) == nil)
+        let first = try #require(RelayProcess(scratch, files + ["--tls-self-signed"]))
+        var status = stat()
+        #expect(stat(scratch.file("key.pem"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        let key = Scratch.contents(scratch.file("key.pem"))
+        first.command.kill(SIGTERM)
+        first.command.wait()
+        let second = try #require(RelayProcess(scratch, files + ["--tls-self-signed"]))
+        #expect(Scratch.contents(scratch.file("key.pem")) == key)
+        second.command.kill(SIGTERM)
+        second.command.wait()
+        _ = chmod(scratch.file("key.pem"), 0o644)
+        #expect(RelayProcess(scratch, files) == nil)
+        #expect(scratch.lines("relay.log").contains { $0.contains("others can read the key") })
+    }
+
+    // MARK: What others speak
+
+    @Test func curlFindsItsWayByTheManualPage() throws {
+        let curl = "/usr/bin/curl"
+        guard access(curl, X_OK) == 0 else {
+            print("curl is not installed; HTTP was not tried with it")
+            return
+        }
+        let relay = try SecureRelay()
+        let world = relay.world
+        let base = "https://\(relay.relay.address)/api"
+        let tls = ["-sS", "--cacert", relay.scratch.file("cert.pem")]
+        func ask(_ arguments: [String]) throws -> JSONObject {
+            let name = "curl\(Int.random(in: 0..<1_000_000))"
+            #expect(
+                world.command(curl, tls + arguments, output: name).wait() == 0, "\(world.errors)")
+            return try JSON.object(parsing: Scratch.contents(world.scratch.file(name)))
+        }
+        let ids = world.envelopes("one", 1)
+        let sent = try ask(["--data-binary", "@" + world.scratch.file("one"), base + "/messages"])
+        #expect(sent["type"] == .string("stored"))
+        let again = try ask(["--data-binary", "@" + world.scratch.file("one"), base + "/messages"])
+        #expect(again["type"] == .string("duplicate"))
+        let refused = try ask([base + "/messages/poll"])
+        #expect(refused["payload"]?.object?["reason"] == .string("login_required"))
+        // A login: two requests on two connections.
+        let challenge = try ask(["-d", #"{"type":"challenge"}"#, base + "/frames"])
+        let response = try #require(Response(Frame(parsing: challenge.serialized())))
+        guard case .challenge(let nonce, let names) = response else {
+            Issue.record("no challenge")
+            return
+        }
+        let login = Request.login(
+            Login(key: world.bob.signingKey, nonce: nonce, relay: names[0])
+        ).line(requestID: "a")
+        let frame = String(decoding: login, as: UTF8.self)
+        let session = try ask(["--data-binary", frame, base + "/frames"])
+        let token = try #require(session["payload"]?.object?["token"]?.string)
+        let replayed = try ask(["--data-binary", frame, base + "/frames"])
+        #expect(replayed["payload"]?.object?["reason"] == .string("login_failed"))
+        let bearer = ["-H", "Authorization: Bearer \(token)"]
+        let page = try ask(bearer + [base + "/messages/poll?max=10"])
+        let envelopes = try #require(page["payload"]?.object?["envelopes"]?.array)
+        #expect(envelopes.count == 1)
+        #expect(envelopes[0].object?["envelope"]?.object?["id"] == .string(ids[0]))
+        let acked = try ask(
+            bearer + [
+                "-d", #"{"messageId":"\#(ids[0])","status":"delivered"}"#, base + "/messages/ack",
+            ])
+        #expect(acked["type"] == .string("acked"))
+        let empty = try ask(bearer + [base + "/messages/poll"])
+        #expect(empty["payload"]?.object?["envelopes"] == .array([]))
+        let forged = try ask(["-H", "Authorization: Bearer \(token)A", base + "/messages/poll"])
+        #expect(forged["payload"]?.object?["reason"] == .string("login_failed"))
+        relay.stop()
+    }
+
+    @Test func badRequestsGetTheirStatus() throws {
+        let relay = try SecureRelay()
+        let id = relay.world.bob.id
+        let big = String(repeating: "x", count: WireLimits.requestBytes + 1)
+        for (request, status) in [
+            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404"),
+            ("PUT /api/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", "405"),
+            ("POST /api/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n{", "400"),
+            ("POST /api/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", "400"),
+            ("GET /api/messages/poll?max=x HTTP/1.1\r\nHost: x\r\n\r\n", "400"),
+            ("GET /api/messages/poll?max=1&max=2 HTTP/1.1\r\nHost: x\r\n\r\n", "400"),
+            (
+                "GET /api/messages/poll HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n",
+                "401"
+            ),
+            (
+                "POST /api/frames HTTP/1.1\r\nHost: x\r\nContent-Length: \(big.count)\r\n\r\n\(big)",
+                "413"
+            ),
+            (
+                "POST /api/frames HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{\"type\":\"subscribe\"}",
+                "400"
+            ),
+            ("GARBAGE\r\n\r\n", "400"),
+        ] {
+            let client = RawClient(relay.relay.address)
+            client.send(Array(request.utf8))
+            let line = client.line() ?? ""
+            #expect(line.hasPrefix("HTTP/1.1 \(status) "), "\(request.prefix(60)): \(line)")
+        }
+        // Two requests on one connection, the second sent before the first was answered.
+        let client = RawClient(relay.relay.address)
+        let one =
+            "POST /api/frames HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n{\"type\":\"ping\"}"
+        client.send(Array((one + one).utf8))
+        var pongs = 0
+        while pongs < 2, let line = client.line() {
+            if line.hasPrefix("{\"type\":\"pong\"") { pongs += 1 }
+        }
+        #expect(pongs == 2)
+        // Neither the address nor anything else of the mailbox is in an answer to somebody unknown.
+        let stranger = RawClient(relay.relay.address)
+        stranger.send(Array("GET /api/messages/poll?id=\(id) HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+        #expect(stranger.line()?.hasPrefix("HTTP/1.1 400") == true)
+        relay.stop()
+    }
+
+    @Test func whatIsNoneOfTheThreeIsClosedSilently() throws {
+        let scratch = Scratch()
+        let relay = try #require(RelayProcess(scratch))
+        for bytes in [[0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5], [0x00], [0xFF, 0xFE], [0x80, 0x01]]
+            as [[UInt8]]
+        {
+            let client = RawClient(relay.address)
+            client.send(bytes + [0x0A])
+            #expect(client.line() == nil)
+        }
+        relay.command.kill(SIGTERM)
+        #expect(relay.command.wait() == 0)
+    }
+
+    @Test func theWebsocketsLibrarySpeaksIt() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let python = root.appendingPathComponent(".build-peers/bin/python").path
+        guard access(python, X_OK) == 0 || getenv("SOTTO_PEERS") != nil else {
+            print("there is no .build-peers; WebSocket was not tried with another program")
+            return
+        }
+        let relay = try SecureRelay()
+        let world = relay.world
+        let ids = world.envelopes("in", 20)
+        let script = root.appendingPathComponent("Tests/Peers/websocket_client.py").path
+        for (scheme, name) in [("ws", "plain"), ("wss", "secure")] {
+            let code = world.command(
+                python,
+                [
+                    script, "\(scheme)://\(relay.relay.address)/", relay.scratch.file("cert.pem"),
+                ], input: "in", output: name
+            ).wait()
+            #expect(code == 0, "\(world.errors)")
+            let types = world.scratch.lines(name).compactMap {
+                try? JSON.object(parsing: Array($0.utf8))["type"]?.string
+            }
+            let expected = scheme == "ws" ? "stored" : "duplicate"
+            #expect(types.filter { $0 == expected }.count == 20)
+            #expect(types.last == "closed 1009")
+        }
+        #expect(world.run("recv", output: "got") == 0)
+        #expect(world.ids("got") == ids)
+        relay.stop()
+    }
+}
