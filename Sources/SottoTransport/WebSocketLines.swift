@@ -8,9 +8,13 @@ import Sotto
 /// JSON has line feeds between its tokens only, so that one in a message becomes a space. A message over the limit ends
 /// the connection with 1009. Belongs to its event loop, which is why it may call itself Sendable.
 public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
+    /// Frames come in.
     public typealias InboundIn = WebSocketFrame
+    /// Lines go on.
     public typealias InboundOut = ByteBuffer
+    /// Lines come to be sent.
     public typealias OutboundIn = ByteBuffer
+    /// Frames go out.
     public typealias OutboundOut = WebSocketFrame
 
     private let isClient: Bool
@@ -22,6 +26,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
 
     // MARK: In
 
+    /// Hands a message on as a line, and answers what is the protocol's own.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
         switch frame.opcode {
@@ -51,6 +56,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
 
     // MARK: Out
 
+    /// Sends each line as a text message.
     public func write(
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
     ) {
@@ -65,6 +71,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
         promise?.succeed()
     }
 
+    /// Says goodbye (§7.1.2), and closes.
     public func close(
         context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
     ) {
