@@ -69,6 +69,7 @@ let argumentParser: Target.Dependency = .product(
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
+    .product(name: "NIOHTTP1", package: "swift-nio"),
 ]
 
 // Scripts/fuzz sets SOTTO_FUZZ: the core is then instrumented, and there is a program `fuzz`.
