@@ -73,6 +73,11 @@ final class WakeCommand: WakeTarget {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        // NIO's sockets would be inherited, and kept open after their clients have gone. Closing what is not
+        // open does nothing.
+        for descriptor in 3...Self.highestDescriptor() {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -92,6 +97,24 @@ final class WakeCommand: WakeTarget {
         let code = posix_spawnp(
             &child, words[0], &actions, &attributes, arguments, environment)
         return code == 0 ? child : nil
+    }
+
+    /// A number above all descriptors that are open, and above those opened in the next moment.
+    private static func highestDescriptor() -> Int32 {
+        var highest: Int32 = 3
+        if let directory = opendir("/proc/self/fd") {
+            while let entry = readdir(directory) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                highest = max(highest, Int32(name) ?? 3)
+            }
+            closedir(directory)
+        }
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        // Beyond the limit a number would be an error.
+        return max(3, min(highest + 256, Int32(clamping: limit.rlim_cur) - 1))
     }
 
     /// The relay's environment, and what this wake-up is about.

@@ -12,7 +12,8 @@ enum AddressChecks {
             findings.append(
                 Finding(
                     .warning, "name",
-                    "without --name, those who dial \(plan.listen.name) by a host's name cannot log in"))
+                    "without --name, those who dial \(plan.listen.name) by a host's name cannot log in"
+                ))
         }
         for name in plan.names {
             guard let url = try? RelayURL(name: name) else { continue }

@@ -49,7 +49,8 @@ struct BackupCommand: Program {
         guard !output.isEmpty, output != "-" else {
             throw Failure(.usage, "the copy needs a file's name")
         }
-        try Output.check(output, isNoneOf: [store, store + "-wal", store + "-shm", store + "-lock"])
+        try Output.check(
+            output, isNoneOf: [store, store + "-wal", store + "-shm", store + "-lock"])
         var status = stat()
         guard stat(store, &status) == 0 else { throw Failure(errno: errno, "open", store) }
         guard status.st_mode & S_IFMT == S_IFREG else {

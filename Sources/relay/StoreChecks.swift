@@ -65,7 +65,8 @@ struct StoreChecks {
         }
         if Int(status.st_mtim.tv_sec) > time(nil) + 120 {
             findings.append(
-                Finding(.warning, "clock", "\(path) was written in the future: is the clock right?"))
+                Finding(.warning, "clock", "\(path) was written in the future: is the clock right?")
+            )
         }
         return findings
     }
