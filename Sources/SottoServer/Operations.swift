@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 public import SottoWire
+import Synchronization
 
 /// What watches a relay, and whom it wakes.
 public struct OperationsPlan: Sendable {
@@ -18,6 +19,7 @@ final class Operations: Sendable {
     let group: MultiThreadedEventLoopGroup
     let monitor: Monitor?
     private let wakeUps: WakeUps?
+    private let beats = Mutex<[RepeatedTask]>([])
 
     /// Begins what the plan asks for.
     init(
@@ -41,8 +43,20 @@ final class Operations: Sendable {
 
     /// Wakes and answers nobody any more.
     func stop() {
+        for beat in beats.withLock({ $0 }) { beat.cancel() }
         wakeUps?.stop()
         monitor?.stop()
+    }
+
+    fileprivate func beat(every seconds: Double, _ body: @escaping @Sendable () -> Void) {
+        let interval = TimeAmount.nanoseconds(Int64(seconds * 1e9))
+        let group = group
+        let loop = group.next()
+        let task = loop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { _ in
+            let turns = group.makeIterator().map { $0.submit {} }
+            EventLoopFuture.andAllSucceed(turns, on: loop).whenSuccess(body)
+        }
+        beats.withLock { $0.append(task) }
     }
 }
 
@@ -50,10 +64,9 @@ extension Relay {
     /// Where it can be asked for its health and figures, `host:port`.
     public var monitorAddress: String? { operations.monitor?.address }
 
-    /// Runs `body` once every event loop has had a turn: a sign of life.
-    public func whenAlive(_ body: @escaping @Sendable () -> Void) {
-        let turns = operations.group.makeIterator().map { $0.submit {} }
-        guard let loop = turns.first?.eventLoop else { return }
-        EventLoopFuture.andAllSucceed(turns, on: loop).whenSuccess(body)
+    /// Runs `body` every so many seconds, each time when every event loop has had a turn: signs of life, until
+    /// the relay is stopped.
+    public func whileAlive(every seconds: Double, _ body: @escaping @Sendable () -> Void) {
+        operations.beat(every: seconds, body)
     }
 }

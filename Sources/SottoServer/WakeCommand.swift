@@ -7,6 +7,7 @@ import Synchronization
 /// Runs a program for each wake-up, with the mailbox and the number of messages in its environment.
 final class WakeCommand: WakeTarget {
     private let words: [String]
+    private let timeout: TimeAmount
     private let loop: any EventLoop
     /// Its threads wait for the programs. Dispatch's own are needed for the store.
     private let threads = NIOThreadPool(numberOfThreads: WakeUps.underWayLimit)
@@ -21,8 +22,9 @@ final class WakeCommand: WakeTarget {
     private static let privateVariables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 
     /// A program, looked for in `PATH`, and its arguments.
-    init(_ words: [String], loop: any EventLoop) {
+    init(_ words: [String], timeout: TimeAmount, loop: any EventLoop) {
         self.words = words
+        self.timeout = timeout
         self.loop = loop
         threads.start()
     }
@@ -47,7 +49,7 @@ final class WakeCommand: WakeTarget {
             return child
         }
         guard let child = started else { return false }
-        let limit = loop.scheduleTask(in: .nanoseconds(Int64(WakeUps.timeout * 1e9))) {
+        let limit = loop.scheduleTask(in: timeout) {
             // Its number is its own until it is waited for, which happens under the lock.
             self.running.withLock { running in
                 if running.children.contains(child) { kill(-child, SIGKILL) }

@@ -84,23 +84,25 @@ public struct WakeAddress: Sendable, Equatable {
 /// Posts each wake-up to an address.
 final class WakePost: WakeTarget {
     private let address: WakeAddress
+    private let timeout: TimeAmount
     private let loop: any EventLoop
 
     /// Whether it speaks TLS: ``addTLS(to:host:)`` does something.
     static let speaksTLS = false
 
     /// Posts to an address.
-    init(_ address: WakeAddress, loop: any EventLoop) {
+    init(_ address: WakeAddress, timeout: TimeAmount, loop: any EventLoop) {
         self.address = address
+        self.timeout = timeout
         self.loop = loop
     }
 
     func wake(_ wakeUp: WakeUp) -> EventLoopFuture<Bool> {
         let result = loop.makePromise(of: Bool.self)
         let (head, body) = request(wakeUp)
-        let address = address
+        let (address, timeout) = (address, timeout)
         ClientBootstrap(group: loop)
-            .connectTimeout(.seconds(10))
+            .connectTimeout(min(.seconds(10), timeout))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
@@ -112,9 +114,9 @@ final class WakePost: WakeTarget {
             .connect(host: address.host, port: address.port)
             .whenComplete { connected in
                 guard case .success(let channel) = connected else { return result.succeed(false) }
-                let limit = channel.eventLoop.scheduleTask(
-                    in: .nanoseconds(Int64(WakeUps.timeout * 1e9))
-                ) { channel.close(promise: nil) }
+                let limit = channel.eventLoop.scheduleTask(in: timeout) {
+                    channel.close(promise: nil)
+                }
                 channel.closeFuture.whenComplete { _ in limit.cancel() }
                 channel.write(HTTPClientRequestPart.head(head), promise: nil)
                 channel.write(

@@ -17,6 +17,8 @@ public struct WakePlan: Sendable {
     public var ways: [Way]
     /// The fewest seconds between two wake-ups of one mailbox.
     public var every: Double
+    /// Seconds after which a wake-up that is under way is given up.
+    public var timeout = 30.0
 
     /// Wake-ups by these ways, so many seconds apart.
     public init(ways: [Way], every: Double) {
@@ -41,9 +43,6 @@ final class WakeUps: Sendable {
     static let underWayLimit = 8
     /// The most that wait for their turn; further ones are left out, and counted as failed.
     static let waitingLimit = 1_000
-    /// Seconds after which a wake-up that is under way is given up.
-    static let timeout = 30.0
-
     private typealias Job = @Sendable () -> EventLoopFuture<Bool>
 
     private struct State {
@@ -65,10 +64,11 @@ final class WakeUps: Sendable {
         every = .nanoseconds(Int64(plan.every * 1e9))
         self.loop = loop
         self.counters = counters
+        let timeout = TimeAmount.nanoseconds(Int64(plan.timeout * 1e9))
         targets = plan.ways.map { way in
             switch way {
-            case .command(let words): WakeCommand(words, loop: loop)
-            case .post(let address): WakePost(address, loop: loop)
+            case .command(let words): WakeCommand(words, timeout: timeout, loop: loop)
+            case .post(let address): WakePost(address, timeout: timeout, loop: loop)
             }
         }
     }
@@ -158,7 +158,7 @@ final class WakeUps: Sendable {
 
 /// One way to wake somebody.
 protocol WakeTarget: Sendable {
-    /// Does it; the future says whether it worked, in ``WakeUps/timeout`` seconds at most.
+    /// Does it; the future says whether it worked, in ``WakePlan/timeout`` seconds at most.
     func wake(_ wakeUp: WakeUp) -> EventLoopFuture<Bool>
 
     /// Ends what is under way.

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import SottoServer
 
@@ -34,13 +33,7 @@ enum ServiceManager {
         guard let interval = number("WATCHDOG_USEC"), interval > 0,
             number("WATCHDOG_PID").map({ $0 == Int(getpid()) }) ?? true
         else { return }
-        let timer = DispatchSource.makeTimerSource(queue: .global())
-        timer.schedule(deadline: .now(), repeating: .microseconds(max(1_000, interval / 3)))
-        timer.setEventHandler { [weak relay] in
-            guard let relay else { return timer.cancel() }
-            relay.whenAlive { tell("WATCHDOG=1") }
-        }
-        timer.resume()
+        relay.whileAlive(every: max(1_000, Double(interval) / 3) / 1e6) { tell("WATCHDOG=1") }
     }
 
     private static func number(_ variable: String) -> Int? {

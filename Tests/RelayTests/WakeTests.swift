@@ -129,6 +129,25 @@ import Testing
         until { processes.allSatisfy { kill($0, 0) != 0 } }
     }
 
+    @Test func whatTakesTooLongIsGivenUp() throws {
+        let silent = HTTPListener()
+        let running = try RunningRelay { plan in
+            var wake = WakePlan(
+                ways: [
+                    .command(["sh", "-c", "echo $$ >> \(scratch.file("woken")); sleep 1000; :"]),
+                    .post(try! WakeAddress("http://127.0.0.1:\(silent.port)")),
+                ], every: 60)
+            wake.timeout = 0.5
+            plan.operations.wake = wake
+            plan.operations.monitor = RelayURL(host: "127.0.0.1", port: 0)
+        }
+        let monitor = try #require(running.relay.monitorAddress)
+        #expect(running.client().ask(.send(Sample.envelope(to: bob.id))) == .stored)
+        until { figure("wakeups_failed_total", monitor) == 2 }
+        let process = try #require(scratch.lines("woken").first.flatMap { pid_t($0) })
+        until { kill(process, 0) != 0 }
+    }
+
     @Test func aCommandHasNoInputAndNoneOfTheRelaysOwn() throws {
         let look =
             "sh -c 'cat; ls -l /proc/self/fd > \(scratch.file("open")); echo >> \(scratch.file("woken"))'"
