@@ -3,11 +3,15 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SottoWire
+import Synchronization
 
 /// A port of its own for whoever watches a relay: `GET /healthz` and `GET /metrics`.
 ///
 /// It shares nothing with the port of the clients but the event loops, so a full relay can still be asked.
 final class Monitor: Sendable {
+    /// The most connections at once: descriptors are for the clients.
+    static let connectionLimit = 64
+
     private let channel: any Channel
 
     /// The address that it listens on, `host:port`.
@@ -19,10 +23,14 @@ final class Monitor: Sendable {
     {
         // A file system that hangs must not keep an event loop waiting.
         let queue = DispatchQueue(label: "relay.monitor")
+        let open = OpenConnections()
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
+                guard open.add(channel, limit: Self.connectionLimit) else {
+                    return channel.close()
+                }
+                return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
                     try pipeline.addHandler(MonitorHandler(figures: figures, queue: queue))
@@ -42,6 +50,20 @@ final class Monitor: Sendable {
 
     /// Listens no more.
     func stop() { channel.close(promise: nil) }
+}
+
+/// How many connections are open.
+private final class OpenConnections: Sendable {
+    private let count = Atomic(0)
+
+    /// Counts a connection as long as it is open, unless there are as many as may be.
+    func add(_ channel: any Channel, limit: Int) -> Bool {
+        let isWelcome = count.add(1, ordering: .relaxed).newValue <= limit
+        channel.closeFuture.whenComplete { _ in
+            self.count.subtract(1, ordering: .relaxed)
+        }
+        return isWelcome
+    }
 }
 
 /// One question to a ``Monitor``, its answer, and the end of the connection.

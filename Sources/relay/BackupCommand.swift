@@ -102,7 +102,14 @@ private final class TemporaryName {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 unlink(path)
+                // SQLite makes this one while it writes.
+                unlink(path + "-journal")
                 signal(number, SIG_DFL)
+                // Whoever started this may have blocked it, and this thread has.
+                var signals = sigset_t()
+                sigemptyset(&signals)
+                sigaddset(&signals, number)
+                pthread_sigmask(SIG_UNBLOCK, &signals, nil)
                 kill(getpid(), number)
             }
             source.resume()
@@ -110,7 +117,10 @@ private final class TemporaryName {
         }
     }
 
-    deinit { unlink(path) }
+    deinit {
+        unlink(path)
+        unlink(path + "-journal")
+    }
 
     /// Synchronises the file and gives it its name; returns its size.
     func commit(as output: String) throws(Failure) -> Int {

@@ -86,6 +86,28 @@ import Testing
         #expect(try ids("copy.db").count == 2)
     }
 
+    @Test func aCopyThatIsInterruptedLeavesNothing() throws {
+        let store = try SQLiteStore(path: scratch.file("relay.db"), retention: Retention())
+        let text = String(repeating: "A", count: 40_000)
+        for _ in 0..<10 {
+            let envelopes = (0..<100).map { _ in Sample.envelope(to: bob.id, text: text) }
+            _ = try store.commit(envelopes.map { .store($0) }, at: 1)
+        }
+        try store.close()
+        let command = Command(
+            "relay",
+            ["backup", "--store", scratch.file("relay.db"), "-o", scratch.file("copy.db")])
+        let deadline = Monotonic.seconds() + 20
+        while !names.contains(where: { $0.hasPrefix("copy.db.") && $0.hasSuffix("-journal") }),
+            !names.contains("copy.db"), Monotonic.seconds() < deadline
+        {}
+        command.kill(SIGTERM)
+        let status = command.wait()
+        // It may have been quicker.
+        #expect(status == -SIGTERM || status == 0, "\(status)")
+        #expect(names.filter { $0.hasPrefix("copy") } == (status == 0 ? ["copy.db"] : []))
+    }
+
     @Test func aStoreThatNoRelayUsesIsCopiedToo() throws {
         let relay = try #require(RelayProcess(scratch))
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)

@@ -96,6 +96,21 @@ import Testing
         #expect(relay.end() == 0)
     }
 
+    @Test func itsOwnConnectionsAreFewAndShort() throws {
+        let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
+        let monitor = try #require(relay.monitor(scratch))
+        do {
+            let idle = (0..<Monitor.connectionLimit).map { _ in RawClient(monitor) }
+            // Whoever is one too many is closed without a word.
+            #expect(RawClient(monitor).line() == nil)
+            withExtendedLifetime(idle) {}
+        }
+        let deadline = Monotonic.seconds() + 20
+        while HTTP.get(monitor, "/healthz") == nil, Monotonic.seconds() < deadline {}
+        #expect(HTTP.get(monitor, "/healthz")?.status == 200)
+        #expect(relay.end() == 0)
+    }
+
     @Test func anAddressThatOthersReachIsRefused() {
         for address in ["0.0.0.0:0", "[::]:0", "relay.example.org:1", "127.example.org:1"] {
             #expect(run(["--monitor", address]) == 78, "\(address)")
