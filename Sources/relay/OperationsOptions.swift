@@ -21,7 +21,7 @@ struct OperationsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Post to this address for mail that nobody is there to take: http://host/path or ntfy://host/prefix.",
+            "Post to this address for mail that nobody is there to take: http://host/path or ntfy+http://host/prefix.",
             valueName: "url"))
     var wakeURL: String?
 
