@@ -8,6 +8,7 @@ mandir ?= $(PREFIX)/share/man
 bashcompdir ?= $(PREFIX)/share/bash-completion/completions
 zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
+unitdir ?= $(PREFIX)/lib/systemd/system
 # What stands before the names in bindir. Empty installs the short names there.
 PROGRAM_PREFIX ?= sotto-
 
@@ -88,6 +89,10 @@ endif
 	for file in completions/zsh/_sotto*; do \
 	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done
 	install -m 644 completions/fish/$(COMPLETIONS) "$(DESTDIR)$(fishcompdir)/"
+	install -d "$(DESTDIR)$(unitdir)"
+	sed -e 's|^ExecStart=[^ ]*|ExecStart=$(bindir)/$(PROGRAM_PREFIX)relay|' \
+	  share/systemd/sotto-relay.service > "$(DESTDIR)$(unitdir)/sotto-relay.service"
+	chmod 644 "$(DESTDIR)$(unitdir)/sotto-relay.service"
 
 uninstall:
 	rm -f "$(DESTDIR)$(bindir)/sotto"
@@ -98,6 +103,7 @@ uninstall:
 	  name=$$(basename $$page); \
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
 	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$name"; done
+	rm -f "$(DESTDIR)$(unitdir)/sotto-relay.service"
 	for shell in bash:"$(bashcompdir)" zsh:"$(zshcompdir)" fish:"$(fishcompdir)"; do \
 	  for file in completions/$${shell%%:*}/*sotto* $(if $(PROGRAM_PREFIX),,completions/$${shell%%:*}/*); do \
 	    rm -f "$(DESTDIR)$${shell#*:}/$$(basename $$file)"; done; done

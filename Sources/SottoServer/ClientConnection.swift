@@ -303,6 +303,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// is kept by connection, because whoever proves a key must get in whatever others did with it before.
     private func pauseAfterFailedLogin() {
         failedLogins += 1
+        services.counters.add(.failedLogins)
         guard failedLogins < Self.failedLoginLimit else { return close() }
         isPaused = true
         let seconds = services.timeouts.failedLogin * Double(1 << (failedLogins - 1))

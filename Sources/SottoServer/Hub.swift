@@ -4,10 +4,19 @@ import Synchronization
 /// Who consumes which mailbox: one connection each, the newest.
 final class Hub: Sendable {
     private let consumers = Mutex<[SessionID: ClientConnection]>([:])
+    private let wakeUps = Mutex<WakeUps?>(nil)
+
+    /// Tells these of mail that nobody takes at once.
+    func attach(_ wakeUps: WakeUps) { self.wakeUps.withLock { $0 = wakeUps } }
+
+    /// How many mailboxes are being consumed.
+    var count: Int { consumers.withLock { $0.count } }
 
     /// Makes a connection the mailbox's consumer; returns the one that it replaces.
     func subscribe(_ connection: ClientConnection, to mailbox: SessionID) -> ClientConnection? {
-        consumers.withLock { $0.updateValue(connection, forKey: mailbox) }
+        let older = consumers.withLock { $0.updateValue(connection, forKey: mailbox) }
+        wakeUps.withLock { $0 }?.forget(mailbox)
+        return older
     }
 
     /// Ends a connection's consumption, unless another one has taken over.
@@ -17,10 +26,20 @@ final class Hub: Sendable {
         }
     }
 
-    /// The consumers of some mailboxes.
-    func consumers(of mailboxes: some Sequence<SessionID>) -> [ClientConnection] {
-        consumers.withLock { consumers in
-            consumers.isEmpty ? [] : mailboxes.compactMap { consumers[$0] }
+    /// The consumers of mailboxes that got so much mail. Where there is none, somebody may have to be woken.
+    func consumers(of arrived: [SessionID: Int]) -> [ClientConnection] {
+        let wakeUps = wakeUps.withLock { $0 }
+        var alone: [SessionID: Int] = [:]
+        let present = consumers.withLock { consumers -> [ClientConnection] in
+            if consumers.isEmpty {
+                alone = arrived
+                return []
+            }
+            guard wakeUps != nil else { return arrived.keys.compactMap { consumers[$0] } }
+            alone = arrived.filter { consumers[$0.key] == nil }
+            return arrived.keys.compactMap { consumers[$0] }
         }
+        wakeUps?.note(alone)
+        return present
     }
 }

@@ -27,6 +27,8 @@ public struct RelayConfiguration: Sendable {
     public var mailboxBytes: Int64 = 100_000_000
     /// The most connections at once.
     public var maximumConnections = 10_000
+    /// What watches the relay, and whom it wakes.
+    public var operations = OperationsPlan()
     /// Seconds for a line to be complete.
     public var lineTimeout = 10.0
     /// Seconds that a connection waits after a failed login, doubling with each.
@@ -88,6 +90,7 @@ public final class Relay: Sendable {
     private let tls: TLSCertificate?
     private let ticks: RepeatedTask
     private let sweeps: RepeatedTask
+    let operations: Operations
 
     /// The address that it listens on, `host:port`.
     public let address: String
@@ -197,6 +200,8 @@ public final class Relay: Sendable {
         sweeps = loop.scheduleRepeatedTask(initialDelay: .seconds(0), delay: .minutes(1)) { _ in
             writer.sweep()
         }
+        operations = try Operations(
+            configuration, group: group, services: services, registry: registry)
     }
 
     /// Reads the certificate and its key again; those that were there serve on if that fails.
@@ -208,6 +213,7 @@ public final class Relay: Sendable {
     /// Ends in order: accepts no more, finishes the commit under way and sends its replies, closes
     /// connections and store.
     public func stop() throws(RelayError) {
+        operations.stop()
         ticks.cancel()
         sweeps.cancel()
         try? channel.close().wait()

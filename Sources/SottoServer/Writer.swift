@@ -54,6 +54,9 @@ final class Writer: Sendable {
         if mustSchedule { queue.async { self.drain() } }
     }
 
+    /// How many changes wait for the next commit.
+    var queueLength: Int { state.withLock { $0.queue.count } }
+
     /// Waits until everything that was submitted is on disk and its replies are on their way.
     func finish() {
         while state.withLock({ $0.isScheduled && !$0.hasFailed }) { queue.sync {} }
@@ -77,7 +80,9 @@ final class Writer: Sendable {
     private func drain() {
         guard let batch = next() else { return }
         do throws(StateError) {
-            let outcomes = try store.commit(batch.map(\.change), at: clock.minute)
+            let outcomes = try counters.commits.measure { () throws(StateError) in
+                try store.commit(batch.map(\.change), at: clock.minute)
+            }
             deliver(batch, outcomes)
             queue.async { self.drain() }
         } catch {
@@ -87,6 +92,7 @@ final class Writer: Sendable {
 
     private func fail(_ error: StateError) {
         state.withLock { $0.hasFailed = true }
+        counters.commits.noteFailure()
         onFailure(error)
     }
 
@@ -113,12 +119,14 @@ final class Writer: Sendable {
 
     /// Hands each connection its replies, with one hop for each event loop.
     private func deliver(_ batch: [Entry], _ outcomes: [Outcome]) {
-        var arrived: Set<SessionID> = []
+        var arrived: [SessionID: Int] = [:]
+        var bytes = 0
         var places: [ObjectIdentifier: Int] = [:]
         var replies: [(connection: ClientConnection, replies: [ClientConnection.Reply])] = []
         for (entry, outcome) in zip(batch, outcomes) {
             if outcome == .stored, case .store(let envelope) = entry.change {
-                arrived.insert(envelope.to)
+                arrived[envelope.to, default: 0] += 1
+                bytes += envelope.bytes.count
             }
             let reply = ClientConnection.Reply(
                 requestID: entry.requestID, outcome: outcome, weight: entry.change.weight)
@@ -129,6 +137,9 @@ final class Writer: Sendable {
                 replies.append((entry.connection, [reply]))
             }
         }
+        counters.commits.note(outcomes)
+        counters.add(.deferred, outcomes.count { $0 == .diskFull })
+        counters.add(.storedBytes, bytes)
         counters.add(.stored, outcomes.count { $0 == .stored })
         counters.add(.duplicates, outcomes.count { $0 == .duplicate })
         let removed = outcomes.reduce(0) { count, outcome in

@@ -7,11 +7,10 @@ import SottoTool
 import SottoWire
 import Synchronization
 
-/// `relay`: keeps envelopes until their recipients take them.
-@main
+/// `relay run`, the form without a name: keeps envelopes until their recipients take them.
 struct RelayTool: Program {
     static let configuration = CommandConfiguration(
-        commandName: "relay",
+        commandName: "run",
         abstract: "Keep encrypted messages until their recipients take them.",
         usage: "relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
         discussion: """
@@ -21,8 +20,7 @@ struct RelayTool: Program {
             EXAMPLES
               relay --listen 127.0.0.1:7667 --store relay.db
               relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
-            """,
-        version: sottoVersion)
+            """)
 
     @Option(
         help: ArgumentHelp(
@@ -71,6 +69,8 @@ struct RelayTool: Program {
 
     @OptionGroup var tls: TLSOptions
 
+    @OptionGroup var operations: OperationsOptions
+
     @Flag(name: .shortAndLong, help: "Say nothing but errors.")
     var quiet = false
 
@@ -92,9 +92,11 @@ struct RelayTool: Program {
             ended.signal()
         }
         let reload = tls.watch(relay, say: say)
+        operations.began(relay, say)
         say("ready on \(relay.address), store \(store)")
         try announce(relay.address)
         ended.wait()
+        ServiceManager.tell("STOPPING=1")
         if let error = lost.withLock({ $0 }) {
             // Nothing of the store is touched again: what a failed synchronisation left is not known.
             throw error
@@ -136,7 +138,7 @@ struct RelayTool: Program {
         }
     }
 
-    private func plan() throws(Failure) -> RelayConfiguration {
+    func plan() throws(Failure) -> RelayConfiguration {
         func address(_ text: String, _ option: String) throws(Failure) -> RelayURL {
             do throws(RelayURL.Invalid) { return try RelayURL(name: text) } catch {
                 throw Failure(
@@ -160,6 +162,7 @@ struct RelayTool: Program {
         plan.mailboxMessages = Int64(mailboxMessages)
         plan.mailboxBytes = bytes
         plan.maximumConnections = maxConnections
+        plan.operations = try operations.plan()
         return plan
     }
 

@@ -1,0 +1,171 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Sotto
+import Synchronization
+
+/// Runs a program for each wake-up, with the mailbox and the number of messages in its environment.
+final class WakeCommand: WakeTarget {
+    private let words: [String]
+    private let timeout: TimeAmount
+    private let loop: any EventLoop
+    /// Its threads wait for the programs. Dispatch's own are needed for the store.
+    private let threads = NIOThreadPool(numberOfThreads: WakeUps.underWayLimit)
+    private let running = Mutex(Running())
+
+    private struct Running {
+        var children: Set<pid_t> = []
+        var isStopped = false
+    }
+
+    /// What is the relay's own matter, and not for its children.
+    private static let privateVariables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
+
+    /// A program, looked for in `PATH`, and its arguments.
+    init(_ words: [String], timeout: TimeAmount, loop: any EventLoop) {
+        self.words = words
+        self.timeout = timeout
+        self.loop = loop
+        threads.start()
+    }
+
+    func wake(_ wakeUp: WakeUp) -> EventLoopFuture<Bool> {
+        threads.runIfActive(eventLoop: loop) { self.run(wakeUp) }
+    }
+
+    func stop() {
+        running.withLock { running in
+            running.isStopped = true
+            for child in running.children { kill(-child, SIGKILL) }
+        }
+        try? threads.syncShutdownGracefully()
+    }
+
+    /// Runs the program to its end; says whether it exited with 0.
+    private func run(_ wakeUp: WakeUp) -> Bool {
+        let started = running.withLock { running -> pid_t? in
+            guard !running.isStopped, let child = spawn(wakeUp) else { return nil }
+            running.children.insert(child)
+            return child
+        }
+        guard let child = started else { return false }
+        let limit = loop.scheduleTask(in: timeout) {
+            // Its number is its own until it is waited for, which happens under the lock.
+            self.running.withLock { running in
+                if running.children.contains(child) { kill(-child, SIGKILL) }
+            }
+        }
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        limit.cancel()
+        return running.withLock { running in
+            running.children.remove(child)
+            var status: Int32 = 0
+            while waitpid(child, &status, 0) < 0 {
+                guard errno == EINTR else { return false }
+            }
+            return status == 0
+        }
+    }
+
+    /// Starts the program, in a group of its own, so that what it starts ends with it.
+    private func spawn(_ wakeUp: WakeUp) -> pid_t? {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        // NIO's sockets would be inherited, and kept open after their clients have gone. Closing what is not
+        // open does nothing.
+        for descriptor in 3...Self.highestDescriptor() {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // The relay ignores some signals, which a child would inherit.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        for signal in [SIGPIPE, SIGTERM, SIGINT] { sigaddset(&signals, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let arguments = words.map { strdup($0) } + [nil]
+        let environment = Self.environment(wakeUp).map { strdup($0) } + [nil]
+        defer { for word in arguments + environment { free(word) } }
+        var child: pid_t = 0
+        let code = posix_spawnp(
+            &child, words[0], &actions, &attributes, arguments, environment)
+        return code == 0 ? child : nil
+    }
+
+    /// A number above all descriptors that are open, and above those opened in the next moment.
+    private static func highestDescriptor() -> Int32 {
+        var highest: Int32 = 3
+        if let directory = opendir("/proc/self/fd") {
+            while let entry = readdir(directory) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                highest = max(highest, Int32(name) ?? 3)
+            }
+            closedir(directory)
+        }
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        // Beyond the limit a number would be an error.
+        return max(3, min(highest + 256, Int32(clamping: limit.rlim_cur) - 1))
+    }
+
+    /// The relay's environment, and what this wake-up is about.
+    private static func environment(_ wakeUp: WakeUp) -> [String] {
+        var variables: [String] = []
+        var next = environ
+        while let variable = next.pointee {
+            let text = String(cString: variable)
+            let name = String(text.prefix { $0 != "=" })
+            if !name.hasPrefix("SOTTO_"), !privateVariables.contains(name) {
+                variables.append(text)
+            }
+            next += 1
+        }
+        return variables + ["SOTTO_MAILBOX=\(wakeUp.mailbox)", "SOTTO_COUNT=\(wakeUp.count)"]
+    }
+}
+
+extension WakePlan {
+    /// The words of a command line, with quotes and backslashes as a shell has them and nothing else of a
+    /// shell; `nil` where a quote is not closed, and where there is no word.
+    public static func words(of line: String) -> [String]? {
+        var words: [String] = []
+        var word: String?
+        var quote: Character?
+        var isEscaped = false
+        for character in line {
+            if isEscaped {
+                // Between double quotes a backslash is for these two alone.
+                if quote != nil, character != "\"", character != "\\" { word? += "\\" }
+                word = (word ?? "") + String(character)
+                isEscaped = false
+            } else if character == "\\", quote != "'" {
+                isEscaped = true
+                word = word ?? ""
+            } else if character == quote {
+                quote = nil
+            } else if quote == nil, character == "'" || character == "\"" {
+                quote = character
+                word = word ?? ""
+            } else if quote == nil, character.isWhitespace {
+                if let word { words.append(word) }
+                word = nil
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        guard quote == nil, !isEscaped else { return nil }
+        if let word { words.append(word) }
+        return words.first?.isEmpty == false ? words : nil
+    }
+}

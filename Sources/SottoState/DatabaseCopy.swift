@@ -1,0 +1,70 @@
+import CSQLite
+
+/// Copies of a SQLite file that others write to at the same time.
+package enum DatabaseCopy {
+    /// Copies the file at `path`, as it is at one moment, to `new`, which is empty or not there yet.
+    ///
+    /// Writers go on meanwhile; only their log is not folded. `tables` must be there, and at most `versions`
+    /// migrations must have been run, or it is another program's file. The copy has been checked, and is not
+    /// synchronised yet.
+    package static func make(
+        of path: String, to new: String, versions: Int, tables: [String]
+    ) throws(StateError) {
+        let source = try Handle(path)
+        guard try source.integer("PRAGMA user_version") <= versions else {
+            throw .newerVersion(path: path)
+        }
+        for table in tables {
+            let count = try source.integer(
+                "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", table)
+            guard count == 1 else { throw .damaged(path: path) }
+        }
+        _ = try source.integer("VACUUM INTO ?", new)
+        guard try Handle(new).text("PRAGMA quick_check(1)") == "ok" else {
+            throw .damaged(path: new)
+        }
+    }
+
+    /// A connection that lasts as long as the value.
+    private final class Handle {
+        private let path: String
+        private let handle: OpaquePointer
+
+        init(_ path: String) throws(StateError) {
+            self.path = path
+            var handle: OpaquePointer?
+            // Whoever may only read could not read the log either.
+            let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+            let code = sqlite3_open_v2(path, &handle, flags, nil)
+            guard code == SQLITE_OK, let handle else {
+                sqlite3_close(handle)
+                throw StateError(sqlite: code, path)
+            }
+            self.handle = handle
+            sqlite3_extended_result_codes(handle, 1)
+            sqlite3_busy_timeout(handle, 10_000)
+        }
+
+        deinit { sqlite3_close(handle) }
+
+        func integer(_ sql: String, _ value: String? = nil) throws(StateError) -> Int64 {
+            try first(sql, value) { $0.integer(0) } ?? 0
+        }
+
+        func text(_ sql: String) throws(StateError) -> String? {
+            try first(sql, nil) { $0.text(0) }
+        }
+
+        private func first<Value>(
+            _ sql: String, _ value: String?, _ read: (PreparedStatement) -> Value
+        ) throws(StateError) -> Value? {
+            var statement: OpaquePointer?
+            let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+            guard code == SQLITE_OK, let statement else { throw StateError(sqlite: code, path) }
+            defer { sqlite3_finalize(statement) }
+            let prepared = PreparedStatement(handle: statement, path: path)
+            if let value { prepared.bind(1, value) }
+            return try prepared.step() ? read(prepared) : nil
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Glibc
+import SottoServer
+import SottoWire
+
+/// Whether the addresses of a relay can be had, and its names be found.
+enum AddressChecks {
+    static func findings(_ plan: RelayConfiguration) -> [Finding] {
+        var findings = listening(plan.listen, "listen")
+        let addresses = resolve(plan.listen) ?? []
+        let isWildcard = addresses.contains { ["0.0.0.0", "::"].contains($0.text) }
+        if isWildcard, plan.names.isEmpty {
+            findings.append(
+                Finding(
+                    .warning, "name",
+                    "without --name, those who dial \(plan.listen.name) by a host's name cannot log in"
+                ))
+        }
+        for name in plan.names {
+            guard let url = try? RelayURL(name: name) else { continue }
+            let found = (resolve(url) ?? []).map(\.text)
+            findings.append(
+                found.isEmpty
+                    ? Finding(.warning, "name", "\(url.host) does not resolve on this machine")
+                    : Finding(.ok, "name", "\(url.host) is \(found.joined(separator: " and "))"))
+        }
+        if let monitor = plan.operations.monitor { findings += listening(monitor, "monitor") }
+        for way in plan.operations.wake?.ways ?? [] { findings.append(wake(way)) }
+        return findings + certificates(plan)
+    }
+
+    /// The hook for TLS: whether its files can be read, belong together, and are in their time.
+    private static func certificates(_ plan: RelayConfiguration) -> [Finding] { [] }
+
+    private static func listening(_ address: RelayURL, _ topic: String) -> [Finding] {
+        guard let addresses = resolve(address), !addresses.isEmpty else {
+            return [Finding(.error, topic, "\(address.host) does not resolve")]
+        }
+        // The relay listens on the first one.
+        let code = addresses[0].tryBinding()
+        switch code {
+        case 0: return [Finding(.ok, topic, "\(address.name) is free")]
+        case EADDRINUSE:
+            return [
+                Finding(.error, topic, "\(address.name) is in use, perhaps by another relay")
+            ]
+        case EACCES, EPERM:
+            return [Finding(.error, topic, "listening on \(address.name) is not permitted")]
+        case EADDRNOTAVAIL:
+            return [Finding(.error, topic, "\(address.host) is no address of this machine")]
+        default:
+            return [
+                Finding(
+                    .error, topic,
+                    "cannot listen on \(address.name): \(String(cString: strerror(code)))")
+            ]
+        }
+    }
+
+    private static func wake(_ way: WakePlan.Way) -> Finding {
+        switch way {
+        case .command(let words):
+            let program = words[0]
+            let places =
+                program.contains("/")
+                ? [program]
+                : (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin")
+                    .split(separator: ":").map { "\($0)/\(program)" }
+            guard let place = places.first(where: { access($0, X_OK) == 0 }) else {
+                return Finding(.error, "wake", "there is no program \(program)")
+            }
+            return Finding(.ok, "wake", "\(place) can be run")
+        case .post(let address):
+            let url = RelayURL(host: address.host, port: UInt16(address.port))
+            guard let found = resolve(url), !found.isEmpty else {
+                return Finding(.warning, "wake", "\(address.host) does not resolve")
+            }
+            return Finding(.ok, "wake", "\(address.host) is \(found[0].text)")
+        }
+    }
+
+    /// An address of the system's.
+    struct SocketName {
+        let family: Int32
+        let bytes: [UInt8]
+        let text: String
+
+        /// The error number of listening there for a moment; 0 when it works.
+        func tryBinding() -> Int32 {
+            let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(family, type, 0)
+            guard descriptor >= 0 else { return errno }
+            defer { close(descriptor) }
+            var yes: Int32 = 1
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+            let isBound = bytes.withUnsafeBytes { raw in
+                raw.withMemoryRebound(to: sockaddr.self) {
+                    bind(descriptor, $0.baseAddress, socklen_t(raw.count)) == 0
+                }
+            }
+            guard isBound, Glibc.listen(descriptor, 1) == 0 else { return errno }
+            return 0
+        }
+    }
+
+    /// The addresses of a host; `nil` where there are none.
+    private static func resolve(_ url: RelayURL) -> [SocketName]? {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(url.host, "\(url.port)", &hints, &list) == 0 else { return nil }
+        defer { freeaddrinfo(list) }
+        var names: [SocketName] = []
+        var next = list
+        while let entry = next?.pointee {
+            var text = [CChar](repeating: 0, count: 64)
+            let code = getnameinfo(
+                entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0,
+                NI_NUMERICHOST)
+            if code == 0 {
+                let bytes = UnsafeRawBufferPointer(
+                    start: entry.ai_addr, count: Int(entry.ai_addrlen))
+                let name = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+                names.append(
+                    SocketName(family: entry.ai_family, bytes: Array(bytes), text: name))
+            }
+            next = entry.ai_next
+        }
+        return names
+    }
+}

@@ -1,0 +1,143 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import SottoServer
+import SottoState
+import SottoTool
+
+/// `relay backup`: a copy of a store that a relay may be using.
+struct BackupCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy a store, as it is at one moment, while a relay uses it.",
+        usage: "relay backup --store FILE -o FILE",
+        discussion: """
+            The copy is a store of its own. It appears when it is whole and synchronised, and replaces an older one.
+
+            EXAMPLES
+              relay backup --store relay.db -o relay.backup
+            """)
+
+    @Option(help: ArgumentHelp("The store's SQLite file.", valueName: "file"))
+    var store: String
+
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp("The copy to make, mode 0600.", valueName: "file"))
+    var output: String
+
+    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    var quiet = false
+
+    mutating func execute() throws {
+        try check()
+        let copy = try TemporaryName(beside: output)
+        do throws(StateError) {
+            try StoreFile.copy(store, to: copy.path)
+        } catch {
+            throw failure(error)
+        }
+        let size = try copy.commit(as: output)
+        if !quiet { Terminal.say("relay: \(output) has the store in \(size) bytes") }
+    }
+
+    private func check() throws(Failure) {
+        guard !store.contains("://") else {
+            throw Failure(
+                .usage, "only a store in a file is copied", hint: "use pg_dump for PostgreSQL")
+        }
+        guard !output.isEmpty, output != "-" else {
+            throw Failure(.usage, "the copy needs a file's name")
+        }
+        try Output.check(
+            output, isNoneOf: [store, store + "-wal", store + "-shm", store + "-lock"])
+        var status = stat()
+        guard stat(store, &status) == 0 else { throw Failure(errno: errno, "open", store) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw Failure(.noInput, "cannot open \(store): is no file")
+        }
+        if stat(output, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw Failure(.cannotCreate, "cannot create \(output): is no file")
+        }
+        // Its log would be taken for the copy's.
+        guard access(output + "-wal", F_OK) != 0 else {
+            throw Failure(
+                .cannotCreate, "cannot create \(output): it is a database in use",
+                hint: "choose another name, or end what uses it")
+        }
+    }
+
+    private func failure(_ error: StateError) -> any Error {
+        switch error {
+        case .damaged(store):
+            Failure(.malformed, "\(store) is damaged, or not a relay's store")
+        case .full:
+            Failure(.ioError, "no space is left for \(output)", hint: "free some space")
+        case .locked:
+            Failure(.tryAgain, "\(store) is locked", hint: "run the same command again")
+        default: error
+        }
+    }
+}
+
+/// An empty file under a name that does not stay: it becomes the one it stands beside, or goes away.
+private final class TemporaryName {
+    let path: String
+    private let signals: [any DispatchSourceSignal]
+
+    init(beside output: String) throws(Failure) {
+        var template = Array((output + ".XXXXXX").utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else {
+            let failure = Failure(errno: errno, "create", output)
+            throw Failure(
+                failure.status == .permission ? .permission : .cannotCreate, failure.message,
+                hint: failure.hint)
+        }
+        close(descriptor)
+        let path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        self.path = path
+        signals = [SIGINT, SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                unlink(path)
+                // SQLite makes this one while it writes.
+                unlink(path + "-journal")
+                signal(number, SIG_DFL)
+                // Whoever started this may have blocked it, and this thread has.
+                var signals = sigset_t()
+                sigemptyset(&signals)
+                sigaddset(&signals, number)
+                pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+                kill(getpid(), number)
+            }
+            source.resume()
+            return source
+        }
+    }
+
+    deinit {
+        unlink(path)
+        unlink(path + "-journal")
+    }
+
+    /// Synchronises the file and gives it its name; returns its size.
+    func commit(as output: String) throws(Failure) -> Int {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(errno: errno, "open", path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fsync(descriptor) == 0, fstat(descriptor, &status) == 0 else {
+            throw Failure(errno: errno, "write", output)
+        }
+        guard rename(path, output) == 0 else { throw Failure(errno: errno, "create", output) }
+        let slash = output.lastIndex(of: "/")
+        let directory = slash.map { $0 == output.startIndex ? "/" : String(output[..<$0]) } ?? "."
+        let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw Failure(errno: errno, "open", directory) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw Failure(errno: errno, "write", directory) }
+        return Int(status.st_size)
+    }
+}

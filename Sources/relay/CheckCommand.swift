@@ -1,0 +1,83 @@
+import ArgumentParser
+import Sotto
+import SottoServer
+import SottoTool
+import SottoWire
+
+/// `relay check`: what is wrong with a configuration, before it is run.
+struct CheckCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Say what is wrong with a relay's options and its machine.",
+        usage: "relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]",
+        discussion: """
+            It takes the options of a relay, and changes nothing. Each line begins with ok, warning or error; \
+            with an error the exit status is 78.
+
+            EXAMPLES
+              relay check --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
+            """)
+
+    @OptionGroup var relay: RelayTool
+
+    @Flag(help: "Print a JSON record for each line.")
+    var json = false
+
+    mutating func execute() throws {
+        let plan = try relay.plan()
+        var findings = AddressChecks.findings(plan)
+        findings += StoreChecks(path: plan.store).findings()
+        findings += MachineChecks.findings(plan)
+        let output = try Output(path: nil, content: .text)
+        for finding in findings {
+            if json {
+                try output.writeRecord(finding.record)
+            } else {
+                try output.writeText(finding.line + "\n")
+            }
+        }
+        try output.finish()
+        let errors = findings.count { $0.level == .error }
+        if errors > 0 {
+            throw Failure(
+                .configuration, "\(errors) \(errors == 1 ? "thing is" : "things are") wrong")
+        }
+    }
+}
+
+/// One thing that was looked at.
+struct Finding {
+    /// How it is.
+    enum Level: String {
+        /// As it should be.
+        case ok
+        /// It works, but perhaps not as meant.
+        case warning
+        /// The relay would not start, or not keep its promise.
+        case error
+    }
+
+    let level: Level
+    /// What was looked at, in a word.
+    let topic: String
+    let text: String
+
+    init(_ level: Level, _ topic: String, _ text: String) {
+        self.level = level
+        self.topic = topic
+        self.text = text
+    }
+
+    /// The line for people.
+    var line: String {
+        "\(level.rawValue) \(topic): \(text.replacing("\n", with: "\\n"))"
+    }
+
+    /// The record for programs.
+    var record: JSONObject {
+        [
+            "type": .string("check"), "level": .string(level.rawValue), "topic": .string(topic),
+            "text": .string(text),
+        ]
+    }
+}

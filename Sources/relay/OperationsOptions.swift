@@ -1,0 +1,100 @@
+import ArgumentParser
+import SottoServer
+import SottoTool
+import SottoWire
+
+/// What watches the relay, and whom it wakes.
+struct OperationsOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Answer GET /healthz and /metrics on this loopback address.", valueName: "host:port"))
+    var monitor: String?
+
+    @Flag(help: "Let --monitor be an address that others reach.")
+    var monitorAnywhere = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Run this for mail that nobody is there to take; its words are split, without a shell.",
+            valueName: "command"))
+    var wake: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Post to this address for mail that nobody is there to take: http://host/path or ntfy+http://host/prefix.",
+            valueName: "url"))
+    var wakeURL: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The fewest seconds between two wake-ups of one mailbox.", valueName: "seconds"))
+    var wakeEvery = 30
+
+    /// What was asked for.
+    func plan() throws(Failure) -> OperationsPlan {
+        var plan = OperationsPlan()
+        plan.monitor = try monitorAddress()
+        var ways: [WakePlan.Way] = []
+        if let wake {
+            guard let words = WakePlan.words(of: wake) else {
+                throw Failure(
+                    .usage, "--wake is not a command",
+                    hint: "a program and its words; for more: --wake \"sh -c '...'\"")
+            }
+            ways.append(.command(words))
+        }
+        if let wakeURL { ways.append(.post(try Self.address(wakeURL))) }
+        guard (1...86_400).contains(wakeEvery) else {
+            throw Failure(.usage, "--wake-every is between 1 and 86400 seconds")
+        }
+        if !ways.isEmpty { plan.wake = WakePlan(ways: ways, every: Double(wakeEvery)) }
+        return plan
+    }
+
+    private static func address(_ text: String) throws(Failure) -> WakeAddress {
+        do throws(WakeAddress.Invalid) { return try WakeAddress(text) } catch {
+            switch error {
+            case .form:
+                throw Failure(
+                    .usage, "--wake-url is not an address to post to",
+                    hint: "for example http://127.0.0.1:8080/wake")
+            case .tls:
+                throw Failure(
+                    .configuration, "--wake-url needs TLS, which this relay does not post with yet",
+                    hint: "post to a program on this machine, or use --wake")
+            }
+        }
+    }
+
+    private func monitorAddress() throws(Failure) -> RelayURL? {
+        guard let monitor else {
+            guard !monitorAnywhere else {
+                throw Failure(.usage, "--monitor-anywhere goes with --monitor")
+            }
+            return nil
+        }
+        let address: RelayURL
+        do throws(RelayURL.Invalid) { address = try RelayURL(name: monitor) } catch {
+            throw Failure(
+                .usage, "--monitor is not host:port", hint: "for example --monitor 127.0.0.1:9667")
+        }
+        let host = address.host
+        let isLoopback =
+            host == "localhost" || host == "::1"
+            || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+        guard isLoopback || monitorAnywhere else {
+            throw Failure(
+                .configuration, "--monitor is an address that others reach: \(monitor)",
+                hint: "use 127.0.0.1, or say --monitor-anywhere if a firewall is before it")
+        }
+        return address
+    }
+
+    /// What follows the start of a relay.
+    func began(_ relay: Relay, _ say: (String) -> Void) {
+        if let address = relay.monitorAddress { say("monitor on \(address)") }
+        ServiceManager.watch(relay)
+        ServiceManager.tell("READY=1")
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import SottoTool
+
+/// `relay`: without the name of another form, ``RelayTool``.
+@main
+struct RelayProgram: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "relay",
+        abstract: "Keep encrypted messages until their recipients take them.",
+        usage: """
+            relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
+            relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
+            relay backup --store FILE -o FILE
+            """,
+        discussion: """
+            A message that the relay calls stored is on disk, and is delivered at least once. The relay knows \
+            addresses and sizes, never contents. It ends cleanly on SIGTERM.
+
+            EXAMPLES
+              relay --listen 127.0.0.1:7667 --store relay.db
+              relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
+              relay check --listen 0.0.0.0:7667 --store r.db
+              relay backup --store r.db -o r.backup
+
+            Options of the first form: relay run --help
+            """,
+        version: sottoVersion,
+        subcommands: [RelayTool.self, CheckCommand.self, BackupCommand.self],
+        defaultSubcommand: RelayTool.self)
+
+    func execute() {}
+}

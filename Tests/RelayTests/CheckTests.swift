@@ -1,0 +1,131 @@
+import Glibc
+import Sotto
+import SottoState
+import Testing
+
+/// What `relay check` says of a configuration.
+@Suite struct CheckTests {
+    let scratch = Scratch()
+
+    /// One finding: how it is, of what, and the words.
+    struct Finding {
+        let level: String
+        let topic: String
+        let text: String
+    }
+
+    /// Runs a check with JSON records; returns its status and findings.
+    func check(_ options: [String], store: String? = nil) -> (status: Int32, found: [Finding]) {
+        unlink(scratch.file("out"))
+        let status = Command.run(
+            "relay",
+            ["check", "--json", "--store", store ?? scratch.file("relay.db")] + options,
+            output: scratch.file("out"), errors: scratch.file("errors"))
+        let found = scratch.lines("out").compactMap { line -> Finding? in
+            guard let record = try? JSON.object(parsing: Array(line.utf8)),
+                record["type"]?.string == "check"
+            else { return nil }
+            return Finding(
+                level: record["level"]?.string ?? "", topic: record["topic"]?.string ?? "",
+                text: record["text"]?.string ?? "")
+        }
+        #expect(found.count == scratch.lines("out").count)
+        return (status, found)
+    }
+
+    /// The level of what was found on a topic.
+    func levels(_ found: [Finding], _ topic: String) -> [String] {
+        found.filter { $0.topic == topic }.map(\.level)
+    }
+
+    @Test func aGoodConfigurationHasNoErrorAndNothingIsMade() {
+        let (status, found) = check(["--listen", "127.0.0.1:0", "--monitor", "127.0.0.1:0"])
+        #expect(status == 0)
+        for topic in [
+            "listen", "monitor", "store", "disk", "file-system", "sync", "descriptors", "clock",
+        ] {
+            #expect(!levels(found, topic).isEmpty, "\(topic)")
+            #expect(!levels(found, topic).contains("error"), "\(topic)")
+        }
+        #expect(access(scratch.file("relay.db"), F_OK) != 0)
+        #expect(access(scratch.file("relay.db-lock"), F_OK) != 0)
+    }
+
+    @Test func linesArePlainWithoutJSON() {
+        let status = Command.run(
+            "relay",
+            [
+                "check", "--listen", "127.0.0.1:0", "--store", scratch.file("missing/relay.db"),
+                "--wake", "no-such-program",
+            ], output: scratch.file("out"), errors: scratch.file("errors"))
+        #expect(status == 78)
+        let lines = scratch.lines("out")
+        #expect(lines.allSatisfy { $0.contains(#/^(ok|warning|error) [a-z-]+: ./#) }, "\(lines)")
+        #expect(lines.contains("error wake: there is no program no-such-program"))
+        #expect(scratch.lines("errors").first == "relay: error: 2 things are wrong")
+    }
+
+    @Test func anAddressInUseAndARelayThatUsesTheStore() throws {
+        let relay = try #require(RelayProcess(scratch))
+        let (status, found) = check(["--listen", relay.address])
+        #expect(status == 78)
+        #expect(levels(found, "listen") == ["error"] && levels(found, "lock") == ["error"])
+        #expect(levels(found, "store") == ["ok"])
+        relay.command.kill(SIGTERM)
+        #expect(relay.command.wait() == 0)
+        let after = check(["--listen", relay.address])
+        #expect(after.status == 0 && levels(after.found, "lock") == [])
+    }
+
+    @Test func addressesThatAreNotHere() {
+        let other = check(["--listen", "192.0.2.1:7667"])
+        #expect(other.status == 78 && levels(other.found, "listen") == ["error"])
+        let unknown = check(["--listen", "nowhere.invalid:7667"])
+        #expect(unknown.status == 78 && levels(unknown.found, "listen") == ["error"])
+        let named = check(["--listen", "127.0.0.1:0", "--name", "nowhere.invalid:7667"])
+        #expect(named.status == 0 && levels(named.found, "name") == ["warning"])
+        let local = check(["--listen", "127.0.0.1:0", "--name", "localhost:7667"])
+        #expect(levels(local.found, "name") == ["ok"])
+        let wild = check(["--listen", "0.0.0.0:0"])
+        #expect(wild.status == 0 && levels(wild.found, "name") == ["warning"])
+    }
+
+    @Test func storesThatCannotBe() {
+        let listen = ["--listen", "127.0.0.1:0"]
+        for path in [scratch.path, "/dev/null", scratch.file("missing/relay.db")] {
+            let (status, found) = check(listen, store: path)
+            #expect(status == 78 && levels(found, "store") == ["error"], "\(path)")
+        }
+        let text = scratch.write("text", [UInt8](repeating: 0x41, count: 200))
+        #expect(levels(check(listen, store: text).found, "store") == ["error"])
+        let empty = scratch.write("empty", [])
+        #expect(levels(check(listen, store: empty).found, "store") == ["ok"])
+    }
+
+    @Test func aStoreOfALaterVersionAndOneThatOthersRead() throws {
+        let relay = try #require(RelayProcess(scratch))
+        relay.command.kill(SIGTERM)
+        #expect(relay.command.wait() == 0)
+        let listen = ["--listen", "127.0.0.1:0"]
+        #expect(levels(check(listen).found, "permissions") == ["ok"])
+        chmod(scratch.file("relay.db"), 0o644)
+        let open = check(listen)
+        #expect(open.status == 0 && levels(open.found, "permissions") == ["warning"])
+        var bytes = Scratch.contents(scratch.file("relay.db"))
+        bytes[60] = 0x7F
+        let later = scratch.write("later.db", bytes)
+        let (status, found) = check(listen, store: later)
+        #expect(status == 78 && found.contains { $0.text.contains("newer") })
+    }
+
+    @Test func theLimitOfDescriptors() {
+        let few = check(["--listen", "127.0.0.1:0", "--max-connections", "1000000000"])
+        #expect(few.status == 0 && levels(few.found, "descriptors") == ["warning"])
+    }
+
+    @Test func aWrongCommandLineIsNoFinding() {
+        #expect(check(["--ttl", "0"]).status == 64)
+        #expect(check(["--listen", "nonsense"]).status == 64)
+        #expect(check(["--monitor", "0.0.0.0:1"]).status == 78)
+    }
+}

@@ -1,0 +1,26 @@
+import Sotto
+import SottoState
+import SottoWire
+import Synchronization
+
+@testable import SottoServer
+
+/// A store that keeps nothing, and says what it is told to.
+final class MoodyStore: Store {
+    let outcome = Mutex(Outcome.stored)
+
+    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+        let outcome = outcome.withLock { $0 }
+        return changes.map { _ in outcome }
+    }
+
+    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+        throws(StateError) -> Page
+    { Page() }
+
+    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus? { nil }
+
+    func sweep(at minute: Int64) throws(StateError) -> Bool { false }
+
+    func close() throws(StateError) {}
+}
