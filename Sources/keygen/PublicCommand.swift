@@ -28,7 +28,8 @@ struct Public: Program {
 
     @Option(
         help: ArgumentHelp(
-            "Where you fetch your mail, tcp://host:port; put into the card.", valueName: "url"))
+            "Where you fetch your mail, tcp://host:port or another address that recv takes; put into the card.",
+            valueName: "url"))
     var relay: String?
 
     @Option(

@@ -144,9 +144,11 @@ final class World: Sendable {
         defer { stop() }
         #expect(world.run("send", relay: "") == 78)
         #expect(
-            world.errors.contains("send: hint: use --relay tcp://host:port, or set SOTTO_RELAY"))
+            world.errors.contains("send: hint: use --relay with tcp://host:port"))
         #expect(world.run("recv", relay: "") == 78)
-        #expect(world.run("recv", relay: "tls://127.0.0.1:1") == 78)
+        #expect(world.run("recv", relay: "udp://127.0.0.1:1") == 78)
+        #expect(world.run("recv", relay: "tcp://127.0.0.1:1#sha256=00") == 78)
+        #expect(world.run("recv", relay: "tls://127.0.0.1:1") == 69)
         #expect(world.run("recv", relay: "nonsense") == 78)
         let port = world.address.split(separator: ":")[1]
         #expect(world.run("recv", relay: "tcp://127.0.0.2:\(port)") == 69)

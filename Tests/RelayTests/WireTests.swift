@@ -164,7 +164,9 @@ import Testing
 
     @Test(arguments: [
         ("tcp://127.0.0.1:7667", "127.0.0.1:7667"), ("tcp://Relay.Example:1/", "relay.example:1"),
-        ("tcp://[::1]:7667", "[::1]:7667"),
+        ("tcp://[::1]:7667", "[::1]:7667"), ("tls://h:1", "h:1"), ("ws://h", "h:80"),
+        ("wss://h/p/q", "h:443"), ("http://[::1]/", "[::1]:80"), ("https://h:8443", "h:8443"),
+        ("tls://h:1#sha256=" + String(repeating: "a", count: 64), "h:1"),
     ])
     func addresses(_ text: String, _ name: String) throws {
         #expect(try RelayURL(text).name == name)
@@ -172,7 +174,9 @@ import Testing
 
     @Test(arguments: [
         "", "127.0.0.1:7667", "tcp://", "tcp://host", "tcp://host:", "tcp://:1", "tcp://host:70000",
-        "tcp://a b:1", "tcp://::1:7667", "tls://host:1", "tcp://user@host:1", "tcp://host:1/path",
+        "tcp://a b:1", "tcp://::1:7667", "tls://host", "tcp://user@host:1", "tcp://host:1/path",
+        "tcp://h:1#sha256=" + String(repeating: "a", count: 64), "tls://h:1#sha256=abc",
+        "wss://h/a b", "ws://h?x", "ftp://h:1", "wss://h#x",
     ])
     func notAddresses(_ text: String) {
         #expect(throws: RelayURL.Invalid.self) { try RelayURL(text) }

@@ -55,7 +55,7 @@ struct UsageTests {
     }
 
     @Test func theRelayOfACardIsAnAddress() throws {
-        for text in ["foo", "127.0.0.1:7667", "tcp://host", "ws://host:1", "tcp://h:1\u{1B}", ""] {
+        for text in ["foo", "127.0.0.1:7667", "tcp://host", "udp://host:1", "tcp://h:1\u{1B}", ""] {
             try expectUsage("keygen", ["public", "--relay", text, "alice.key"], "tcp://host:port")
         }
         let relay = "tcp://relay.example.org:7667"

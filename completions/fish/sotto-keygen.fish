@@ -35,7 +35,7 @@ complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from recover' -l p
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from recover' -l version -d 'Show the version'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from recover' -s h -l help -d 'Show help information'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l uri -d 'Print the short form, a sotto: URI without the post-quantum key'
-complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l relay -x -d 'Where you fetch your mail, tcp://host:port; put into the card'
+complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l relay -x -d 'Where you fetch your mail, tcp://host:port or another address that recv takes; put into the card'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l profile -x -a 'kecalek whisper2 mercurio' -d 'Print what this messenger shows: whisper2, mercurio or kecalek'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l include -x -a 'kecalek whisper2 mercurio' -d 'Put the keys of this messenger into the card; may be repeated'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l user-id -x -d 'Your user\'s id in Kecalek'

@@ -378,7 +378,8 @@ struct FlawTests {
         }
         #expect(
             try accounts.record(accounts.read([changed])).at("body", "text") == .string("hello"))
-        let elsewhere = try changing(line) { $0["to"] = .string(alice.identity.id.description) }
+        let other = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
+        let elsewhere = try changing(other) { $0["to"] = .string(alice.identity.id.description) }
         #expect(try accounts.read([elsewhere]).status == 11)
     }
 
