@@ -1,3 +1,4 @@
+import NIOCore
 import Sotto
 import Synchronization
 
@@ -14,6 +15,16 @@ final class Hub: Sendable {
     func unsubscribe(_ connection: ClientConnection, from mailbox: SessionID) {
         consumers.withLock { consumers in
             if consumers[mailbox] === connection { consumers[mailbox] = nil }
+        }
+    }
+
+    /// The mailboxes that are consumed.
+    var mailboxes: [SessionID] { consumers.withLock { Array($0.keys) } }
+
+    /// Wakes the consumers of mailboxes that got something.
+    func wake(_ mailboxes: Set<SessionID>) {
+        for consumer in consumers(of: mailboxes) {
+            consumer.loop.execute { consumer.wake() }
         }
     }
 
