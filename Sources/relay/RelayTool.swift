@@ -88,7 +88,7 @@ struct RelayTool: Program {
             lost.withLock { $0 = error }
             ended.signal()
         }
-        say("ready on \(relay.address), store \(store)")
+        say("ready on \(relay.address), store \(StoreLocation(store).name)")
         try announce(relay.address)
         ended.wait()
         if let error = lost.withLock({ $0 }) {

@@ -9,9 +9,17 @@ import Testing
 /// The stores that one test suite holds to one behaviour.
 enum StoreKind: String, Sendable, CaseIterable {
     case sqlite, postgres
+    /// Two PostgreSQL databases behind one of PL/Proxy's.
+    case partitions
 
     /// Those that there are on this machine, or must be.
-    static let available = allCases.filter { $0 == .sqlite || PostgresCluster.isExpected }
+    static let available = allCases.filter { kind in
+        switch kind {
+        case .sqlite: true
+        case .postgres: PostgresCluster.isExpected
+        case .partitions: PostgresCluster.expectsProxy
+        }
+    }
 }
 
 /// Where a test has its store: a file and a database, made when they are first asked for.
@@ -21,11 +29,13 @@ final class StorePlace: Sendable {
 
     /// What `--store` names it.
     func location(_ kind: StoreKind) throws -> String {
-        guard kind == .postgres else { return scratch.file("relay.db") }
+        guard kind != .sqlite else { return scratch.file("relay.db") }
         let cluster = try #require(PostgresCluster.shared)
         return cluster.url(
             database.withLock { database in
-                let name = database ?? cluster.database()
+                let name =
+                    database
+                    ?? (kind == .postgres ? cluster.database() : cluster.partitions().proxy)
                 database = name
                 return name
             })

@@ -100,12 +100,10 @@ final class PostgresCluster: Sendable {
 
     /// Runs one of PostgreSQL's programs as the user that it needs.
     @discardableResult
-    func run(_ program: String, _ arguments: [String], output: String = "/dev/null") -> Int32 {
-        let words = Self.command(program, arguments)
-        var all = ["/bin/sh", "-c", "exec " + words]
-        if program == "psql" { all = ["/bin/sh", "-c", "exec " + words] }
-        return Command.run(
-            all[0], Array(all.dropFirst()), output: output, errors: path + "/errors")
+    func run(_ program: String, _ arguments: [String]) -> Int32 {
+        Command.run(
+            "/bin/sh", ["-c", "exec " + Self.command(program, arguments)],
+            errors: path + "/errors")
     }
 
     private static func command(_ program: String, _ arguments: [String]) -> String {
@@ -145,6 +143,30 @@ final class PostgresCluster: Sendable {
         let number = Self.databases.wrappingAdd(1, ordering: .relaxed).newValue
         sql("CREATE DATABASE test\(number)")
         return "test\(number)"
+    }
+
+    /// A file of `share/postgresql`.
+    static func shared(_ name: String) -> String {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4)
+        let path = root.joined(separator: "/") + "/share/postgresql/" + name
+        return String(decoding: Scratch.contents(path), as: UTF8.self)
+    }
+
+    /// A database of PL/Proxy in front of two others, set up as relay(8) says.
+    func partitions() -> (proxy: String, parts: [String]) {
+        let parts = [database(), database()]
+        for part in parts { sql(Self.shared("sotto.sql"), in: part) }
+        let proxy = database()
+        let options = parts.enumerated().map { "p\($0) 'host=\(path) dbname=\($1)'" }
+        sql(
+            """
+            CREATE EXTENSION plproxy;
+            CREATE SERVER sotto FOREIGN DATA WRAPPER plproxy OPTIONS (
+                \(options.joined(separator: ", ")));
+            CREATE USER MAPPING FOR PUBLIC SERVER sotto OPTIONS (user 'postgres');
+            """, in: proxy)
+        sql(Self.shared("plproxy.sql"), in: proxy)
+        return (proxy, parts)
     }
 
     /// The URL of a database.

@@ -1,0 +1,76 @@
+import Dispatch
+import Glibc
+import Sotto
+import SottoState
+import SottoWire
+import Synchronization
+import Testing
+
+@testable import SottoServer
+
+/// A primary server that is killed while relays write to it, and its synchronous standby.
+@Suite(.enabled(if: PostgresCluster.isExpected)) struct FailoverTests {
+    @Test func aPromotedStandbyHasAllThatWasAcknowledged() throws {
+        let primary = try #require(PostgresCluster())
+        let standby = try #require(PostgresCluster(from: primary))
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+        primary.sql("SELECT pg_reload_conf()")
+        while primary.sql("SELECT sync_state FROM pg_stat_replication") != ["sync"] {}
+        let url = "postgresql:///postgres?host=\(primary.path),\(standby.path)&user=postgres"
+
+        let mailboxes = (0..<20).map { _ in Sample.identity().id }
+        let acknowledged = Mutex<[SessionID: Set<String>]>([:])
+        let batches = DispatchSemaphore(value: 0)
+        let isDone = Atomic(false)
+        let relays = DispatchGroup()
+        for number in 0..<3 {
+            let store = try PostgresStore(url: url, retention: Retention())
+            DispatchQueue(label: "writer").async(group: relays) {
+                var generator = SeededGenerator(state: UInt64(number))
+                while !isDone.load(ordering: .relaxed) {
+                    let envelopes = (0..<20).map { _ in
+                        Sample.envelope(to: mailboxes.randomElement(using: &generator)!)
+                    }
+                    guard let outcomes = try? store.commit(envelopes.map { .store($0) }, at: 1)
+                    else {
+                        Issue.record("the store failed")
+                        batches.signal()
+                        return
+                    }
+                    acknowledged.withLock { acknowledged in
+                        for (envelope, outcome) in zip(envelopes, outcomes) {
+                            #expect(outcome == .stored || outcome == .duplicate)
+                            acknowledged[envelope.to, default: []].insert(envelope.id)
+                        }
+                    }
+                    batches.signal()
+                }
+            }
+        }
+        for _ in 0..<100 { batches.wait() }
+        let start = Monotonic.seconds()
+        #expect(kill(primary.process, SIGKILL) == 0)
+        #expect(standby.run("pg_ctl", ["-D", standby.path + "/data", "-w", "promote"]) == 0)
+        // What was on its way when the primary ended is among the first of these.
+        while batches.wait(timeout: .now()) == .success {}
+        for _ in 0..<100 { batches.wait() }
+        #expect(Monotonic.seconds() - start < 30)
+        isDone.store(true, ordering: .relaxed)
+        relays.wait()
+
+        let store = try PostgresStore(url: standby.url("postgres"), retention: Retention())
+        for (mailbox, ids) in acknowledged.withLock({ $0 }) {
+            var found: [String] = []
+            var last: Int64 = 0
+            while true {
+                let page = try store.messages(
+                    in: mailbox, after: last, limit: 100, dead: false, at: 1)
+                found += page.messages.map(\.id)
+                last = page.messages.last?.delivered.sequence ?? last
+                if !page.hasMore { break }
+            }
+            #expect(Set(found).count == found.count)
+            #expect(ids.isSubset(of: found))
+        }
+    }
+}
