@@ -21,7 +21,7 @@ public enum StoreLocation: Sendable {
     }
 
     /// Opens it, or makes what is missing.
-    func open(_ retention: Retention) throws(StateError) -> any Store {
+    func open(_ retention: Retention) throws(StateError) -> any CopyableStore {
         switch self {
         case .file(let path): try SQLiteStore(path: path, retention: retention)
         case .postgres(let url): try PostgresStore(url: url, retention: retention)

@@ -39,23 +39,23 @@ struct PostgresQuery {
         bytes += value.utf8
     }
 
-    /// Adds a `bigint[]`.
-    mutating func add(_ values: [Int64]) {
+    /// Adds a `bigint[]` that may have nulls.
+    mutating func add(_ values: [Int64?]) {
         begin(1016)
         header(element: 20, count: values.count)
         for value in values {
-            append(Int32(8))
-            append(value)
+            append(Int32(value == nil ? -1 : 8))
+            if let value { append(value) }
         }
     }
 
-    /// Adds a `bytea[]`.
-    mutating func add(_ values: [[UInt8]]) {
+    /// Adds a `bytea[]` that may have nulls.
+    mutating func add(_ values: [[UInt8]?]) {
         begin(1001)
         header(element: 17, count: values.count)
         for value in values {
-            append(Int32(value.count))
-            bytes += value
+            append(value.map { Int32($0.count) } ?? -1)
+            bytes += value ?? []
         }
     }
 
@@ -64,10 +64,10 @@ struct PostgresQuery {
         starts.append(bytes.count)
     }
 
-    /// One dimension from 1, without nulls.
+    /// One dimension from 1, perhaps with nulls.
     private mutating func header(element: Int32, count: Int) {
         append(Int32(count == 0 ? 0 : 1))
-        append(Int32(0))
+        append(Int32(1))
         append(element)
         guard count > 0 else { return }
         append(Int32(count))

@@ -68,7 +68,8 @@ final class PostgresSession: @unchecked Sendable {
         return new
     }
 
-    private func stateError(_ failure: PostgresFailure) -> StateError {
+    /// What a failure means to who uses a store.
+    func stateError(_ failure: PostgresFailure) -> StateError {
         switch failure {
         case .lost(let reason): .serverAway(server: location.name, reason: reason)
         case .unsafe(let setting, let value, let needed):

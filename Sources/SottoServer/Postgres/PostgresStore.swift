@@ -6,7 +6,7 @@ import SottoWire
 /// remembered between commits.
 ///
 /// What is in the database is in ``PostgresSchema``.
-final class PostgresStore: Store {
+final class PostgresStore: CopyableStore {
     let location: PostgresLocation
     let retention: Retention
     let writer: PostgresSession

@@ -102,10 +102,11 @@ import Testing
         let database = cluster.database()
         let store = try PostgresStore(url: cluster.url(database), retention: Retention())
         let batches = (0..<150).map { _ in (0..<10).map { _ in Sample.envelope(to: bob.id) } }
-        let isDone = Atomic(false)
+        let cuts = DispatchSemaphore(value: 0)
         let cutter = DispatchGroup()
-        DispatchQueue.global().async(group: cutter) {
-            while !isDone.load(ordering: .relaxed) {
+        DispatchQueue(label: "cutter").async(group: cutter) {
+            for _ in 0..<batches.count / 5 {
+                cuts.wait()
                 cluster.sql(
                     """
                     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -113,11 +114,12 @@ import Testing
                     """)
             }
         }
-        for batch in batches {
+        for (number, batch) in batches.enumerated() {
+            // The cut comes at any moment of the following ones.
+            if number % 5 == 0 { cuts.signal() }
             let outcomes = try store.commit(batch.map { .store($0) }, at: 1)
             #expect(outcomes.allSatisfy { $0 == .stored || $0 == .duplicate })
         }
-        isDone.store(true, ordering: .relaxed)
         cutter.wait()
         #expect(try everything(store, of: bob.id) == batches.flatMap { $0 }.map(\.id))
     }
