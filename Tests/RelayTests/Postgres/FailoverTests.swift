@@ -9,7 +9,7 @@ import Testing
 @testable import SottoServer
 
 /// A primary server that is killed while relays write to it, and its synchronous standby.
-@Suite(.enabled(if: PostgresCluster.isExpected)) struct FailoverTests {
+@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(5))) struct FailoverTests {
     @Test func aPromotedStandbyHasAllThatWasAcknowledged() throws {
         let primary = try #require(PostgresCluster())
         let standby = try #require(PostgresCluster(from: primary))
@@ -72,5 +72,41 @@ import Testing
             #expect(Set(found).count == found.count)
             #expect(ids.isSubset(of: found))
         }
+    }
+
+    /// Who cancels a commit that waits for its standby makes the server say that it is done, with a warning.
+    /// It is not: nothing is answered before a standby, or whoever gives it up, has let it through.
+    @Test func aCommitThatStoppedWaitingIsNotAnswered() throws {
+        let cluster = try #require(PostgresCluster())
+        let bob = Sample.identity().id
+        let store = try PostgresStore(url: cluster.url("postgres"), retention: Retention())
+        cluster.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        // The servers' processes take a new setting one after the other.
+        while cluster.sql(
+            "SELECT pg_reload_conf(); SELECT current_setting('synchronous_standby_names')"
+        ).last != "nobody" {}
+        try store.close()
+        let envelope = Sample.envelope(to: bob)
+        let outcomes = Mutex<[Outcome]?>(nil)
+        let relay = DispatchGroup()
+        DispatchQueue(label: "writer").async(group: relay) {
+            let came = try? store.commit([.store(envelope)], at: 1)
+            outcomes.withLock { $0 = came ?? [] }
+        }
+        // Once it is stored, and every try after that, which finds it stored already.
+        var processes: Set<String> = []
+        while processes.count < 3 {
+            let waiting = cluster.sql(
+                "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+            for process in waiting where processes.insert(process).inserted {
+                #expect(outcomes.withLock { $0 } == nil)
+                cluster.sql("SELECT pg_cancel_backend(\(process))")
+            }
+        }
+        #expect(outcomes.withLock { $0 } == nil)
+        cluster.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        cluster.sql("SELECT pg_reload_conf()")
+        relay.wait()
+        #expect(outcomes.withLock { $0 } == [.duplicate])
     }
 }
