@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
 libexecdir ?= $(PREFIX)/libexec
 mandir ?= $(PREFIX)/share/man
+datadir ?= $(PREFIX)/share/sotto
 bashcompdir ?= $(PREFIX)/share/bash-completion/completions
 zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
@@ -85,6 +86,8 @@ endif
 	  name=$$(basename $$page); \
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
 	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/$$name" || exit 1; done
+	install -d "$(DESTDIR)$(datadir)/postgresql"
+	install -m 644 share/postgresql/*.sql "$(DESTDIR)$(datadir)/postgresql/"
 	install -m 644 completions/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
 	for file in completions/zsh/_sotto*; do \
 	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done
@@ -95,6 +98,7 @@ endif
 	chmod 644 "$(DESTDIR)$(unitdir)/sotto-relay.service"
 
 uninstall:
+	rm -rf "$(DESTDIR)$(datadir)"
 	rm -f "$(DESTDIR)$(bindir)/sotto"
 	for t in $(TOOLS); do \
 	  rm -f "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" "$(DESTDIR)$(libexecdir)/sotto/$$t"; done

@@ -4,7 +4,7 @@ import PackageDescription
 // The floors of the house, bottom to top; a target depends only on lower floors,
 // and Tests/ArchitectureTests reads every import to hold it to that.
 //
-//   0  CSodium CSQLite CQREncode CZBar CPNG CJPEG     one module map each
+//   0  CSodium CSQLite CPostgres CQREncode CZBar CPNG CJPEG     one module map each
 //      CSottoImage                            what C alone can do with libjpeg and zbar
 //   1  Sotto                                  the core: values in, values out
 //   2  SottoTool SottoWire SottoQR SottoState
@@ -108,6 +108,8 @@ let package = Package(
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        // Shared, also in a release: libpq has no archive of what it needs. Only `relay` links it.
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CZBar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CPNG", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", providers: [.apt(["libjpeg-dev"])]),
@@ -147,7 +149,7 @@ let package = Package(
         .target(
             name: "SottoServer",
             dependencies: [
-                "Sotto", "SottoWire", "SottoState", "SottoTransport",
+                "Sotto", "SottoWire", "SottoState", "SottoTransport", "CPostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -1,3 +1,4 @@
+import NIOCore
 import Sotto
 import Synchronization
 
@@ -24,6 +25,15 @@ final class Hub: Sendable {
         consumers.withLock { consumers in
             if consumers[mailbox] === connection { consumers[mailbox] = nil }
         }
+    }
+
+    /// The mailboxes that are consumed.
+    var mailboxes: [SessionID] { consumers.withLock { Array($0.keys) } }
+
+    /// Wakes the consumers of mailboxes that got something elsewhere.
+    func wake(_ mailboxes: Set<SessionID>) {
+        let present = consumers.withLock { consumers in mailboxes.compactMap { consumers[$0] } }
+        for consumer in present { consumer.loop.execute { consumer.wake() } }
     }
 
     /// The consumers of mailboxes that got so much mail. Where there is none, somebody may have to be woken.

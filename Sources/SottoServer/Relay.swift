@@ -11,7 +11,7 @@ import Synchronization
 public struct RelayConfiguration: Sendable {
     /// The address to listen on, `host:port`; port 0 takes any.
     public var listen: RelayURL
-    /// The SQLite file.
+    /// The SQLite file, or the URL of a PostgreSQL database, as ``StoreLocation`` reads it.
     public var store: String
     /// The certificate for TLS; without one there is none.
     public var tls: TLSFiles?
@@ -101,11 +101,10 @@ public final class Relay: Sendable {
         _ configuration: RelayConfiguration,
         onFailure: @escaping @Sendable (StateError) -> Void
     ) throws(RelayError) -> Relay {
-        let store: SQLiteStore
+        let store: any Store
         do throws(StateError) {
-            store = try SQLiteStore(
-                path: configuration.store,
-                retention: Retention(
+            store = try StoreLocation(configuration.store).open(
+                Retention(
                     minutes: configuration.ttlDays * 24 * 60,
                     mailboxMessages: configuration.mailboxMessages,
                     mailboxBytes: configuration.mailboxBytes))
@@ -184,6 +183,7 @@ public final class Relay: Sendable {
                 line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause),
             onFailure: fail)
         let services = services
+        store.watch({ hub.mailboxes }, onArrival: { hub.wake($0) })
         shared.withLock { $0 = services }
         self.group = group
         self.registry = registry

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// What it writes is a ``StoreTransaction``; what it lets go of is in `Ageing.swift`, and how it keeps within
 /// its disk in ``StoreRoom``.
-final class SQLiteStore: Store {
+final class SQLiteStore: CopyableStore {
     let writer: DurableDatabase
     let reader: DurableDatabase
     let retention: Retention

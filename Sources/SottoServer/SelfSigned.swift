@@ -56,13 +56,11 @@ extension TLSFiles {
 extension GeneralName {
     /// A name of DNS, or an address (RFC 5280 §4.2.1.6).
     fileprivate static func of(_ text: String) -> GeneralName {
-        var four = in_addr()
-        if inet_pton(AF_INET, text, &four) == 1 {
-            return .ipAddress(.init(contentBytes: withUnsafeBytes(of: four) { ArraySlice($0) }))
-        }
-        var six = in6_addr()
-        if inet_pton(AF_INET6, text, &six) == 1 {
-            return .ipAddress(.init(contentBytes: withUnsafeBytes(of: six) { ArraySlice($0) }))
+        for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+            var address = [UInt8](repeating: 0, count: count)
+            if inet_pton(family, text, &address) == 1 {
+                return .ipAddress(.init(contentBytes: address[...]))
+            }
         }
         return .dnsName(text)
     }

@@ -23,8 +23,22 @@ protocol Store: Sendable {
     /// Lets go of some of what is too old; says whether there may be more.
     func sweep(at minute: Int64) throws(StateError) -> Bool
 
+    /// Where others write to the store too: `onArrival` is called, from any thread, with mailboxes that may have
+    /// got something from them. `mailboxes` gives those that matter, to look at now and then.
+    func watch(
+        _ mailboxes: @escaping @Sendable () -> [SessionID],
+        onArrival: @escaping @Sendable (Set<SessionID>) -> Void)
+
     /// Leaves the store in order, for a clean end.
     func close() throws(StateError)
+}
+
+extension Store {
+    /// Nobody else writes to the store.
+    func watch(
+        _ mailboxes: @escaping @Sendable () -> [SessionID],
+        onArrival: @escaping @Sendable (Set<SessionID>) -> Void
+    ) {}
 }
 
 /// One thing to do in a store.

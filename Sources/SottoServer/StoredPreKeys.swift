@@ -11,6 +11,15 @@ extension PreKeyPublication {
     }
 }
 
+extension PreKeyBundle {
+    /// The line of a bundle, from its head in the store.
+    static func line(head: [UInt8], _ oneTime: PreKey?) -> [UInt8] {
+        guard let oneTime else { return head + Array("null}".utf8) }
+        let key = Base64.standard.encode(oneTime.key)
+        return head + Array("{\"id\":\(oneTime.id),\"key\":\"\(key)\"}}".utf8)
+    }
+}
+
 /// Prekeys in the store. Owners of prekeys need no mailbox, and owners of mailboxes no prekeys.
 extension StoreTransaction {
     /// An owner's row, without the one-time prekeys.
@@ -86,7 +95,7 @@ extension StoreTransaction {
         guard let row = try find(owner) else { return .noBundle }
         guard let oneTime = try takeOneTimePreKey(of: row) else {
             // There is nothing to give to one alone, and so nothing to remember.
-            return .bundle(Self.bundle(try head(row.signed), nil))
+            return .bundle(PreKeyBundle.line(head: try head(row.signed), nil))
         }
         let insert = try connection.statement(
             """
@@ -100,7 +109,7 @@ extension StoreTransaction {
         insert.bind(5, oneTime.key)
         insert.bind(6, minute)
         try insert.run()
-        return .bundle(Self.bundle(try head(row.signed), oneTime))
+        return .bundle(PreKeyBundle.line(head: try head(row.signed), oneTime))
     }
 
     private func head(_ signed: Int64) throws(StateError) -> [UInt8] {
@@ -129,14 +138,7 @@ extension StoreTransaction {
             ? nil
             : PreKeyBundle.PreKey(
                 id: UInt32(truncatingIfNeeded: select.integer(2)), key: select.bytes(3))
-        return .bundle(Self.bundle(select.bytes(1), oneTime))
-    }
-
-    /// The line of a bundle.
-    private static func bundle(_ head: [UInt8], _ oneTime: PreKeyBundle.PreKey?) -> [UInt8] {
-        guard let oneTime else { return head + Array("null}".utf8) }
-        let key = Base64.standard.encode(oneTime.key)
-        return head + Array("{\"id\":\(oneTime.id),\"key\":\"\(key)\"}}".utf8)
+        return .bundle(PreKeyBundle.line(head: select.bytes(1), oneTime))
     }
 
     // MARK: Rows

@@ -25,6 +25,16 @@ public enum StateError: Error, Sendable, Equatable {
     case unsealable(path: String)
     /// SQLite refused a statement of ours on `path`.
     case unexpected(path: String, code: Int32)
+    /// The URL of a PostgreSQL database is not one. It may have a password, and is not repeated.
+    case badServerURL
+    /// A PostgreSQL server could not be reached for as long as it is waited for.
+    case serverAway(server: String, reason: String)
+    /// A PostgreSQL server refused; `state` is its SQLSTATE, or empty.
+    case serverRefused(server: String, state: String, reason: String)
+    /// A PostgreSQL server does not keep what it has committed, as long as `setting` is `value`.
+    case serverUnsafe(server: String, setting: String, value: String, needed: String)
+    /// There is something in `path`, which must be empty for what was to be done.
+    case notEmpty(path: String)
 }
 
 extension StateError: ReportableError {
@@ -42,6 +52,14 @@ extension StateError: ReportableError {
         case .damaged(let path): "\(path) is damaged, or not a database"
         case .unsealable(let path): "a record in \(path) does not open under this identity"
         case .unexpected(let path, let code): "unexpected SQLite error \(code) on \(path)"
+        case .badServerURL: "the URL of the database is not one that libpq reads"
+        case .serverAway(let server, let reason): "cannot reach \(server): \(reason)"
+        case .serverRefused(let server, "", let reason): "cannot use \(server): \(reason)"
+        case .serverRefused(let server, let state, let reason):
+            "cannot use \(server): \(reason) (SQLSTATE \(state))"
+        case .serverUnsafe(let server, let setting, let value, _):
+            "\(server) does not keep what it commits: \(setting) is \(value)"
+        case .notEmpty(let path): "\(path) is not empty"
         }
     }
 
@@ -61,7 +79,13 @@ extension StateError: ReportableError {
         case .full: "free some space, then run the same command again"
         case .damaged, .unsealable:
             "restore it from a backup, or move it away: a new one is made, without sessions, contacts and what was opened"
-        case .cannotOpen, .notDurable, .inputOutput, .unexpected: nil
+        case .badServerURL: "for example postgresql://user@host/database"
+        case .serverAway: "see that the server runs and can be reached"
+        case .serverUnsafe(_, "server_version", _, let needed): "use PostgreSQL \(needed)"
+        case .serverUnsafe(_, let setting, _, let needed):
+            "set \(setting) = \(needed) in postgresql.conf, and for the role and the database"
+        case .notEmpty: "name a store that is new"
+        case .cannotOpen, .notDurable, .inputOutput, .unexpected, .serverRefused: nil
         }
     }
 
@@ -69,7 +93,11 @@ extension StateError: ReportableError {
     public var status: Int32 {
         switch self {
         case .locked: 75
-        case .noHome, .newerVersion, .notDurable: 78
+        case .noHome, .newerVersion, .notDurable, .serverUnsafe: 78
+        case .badServerURL: 64
+        case .serverAway: 75
+        case .serverRefused(_, let state, _): state.hasPrefix("28") ? 77 : 78
+        case .notEmpty: 73
         case .notPrivate: 77
         case .cannotOpen(_, let code): code == EACCES || code == EPERM ? 77 : 73
         case .full, .inputOutput, .damaged, .unsealable: 74

@@ -11,6 +11,7 @@ struct RelayProgram: Program {
             relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
             relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
             relay backup --store FILE -o FILE
+            relay migrate FROM TO
             """,
         discussion: """
             A message that the relay calls stored is on disk, and is delivered at least once. The relay knows \
@@ -25,7 +26,9 @@ struct RelayProgram: Program {
             Options of the first form: relay run --help
             """,
         version: sottoVersion,
-        subcommands: [RelayTool.self, CheckCommand.self, BackupCommand.self],
+        subcommands: [
+            RelayTool.self, CheckCommand.self, BackupCommand.self, MigrateCommand.self,
+        ],
         defaultSubcommand: RelayTool.self)
 
     func execute() {}

@@ -27,7 +27,10 @@ struct RelayTool: Program {
             "Listen on this address; port 0 takes any free port.", valueName: "host:port"))
     var listen = "127.0.0.1:7667"
 
-    @Option(help: ArgumentHelp("Keep everything in this SQLite file.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Keep everything in this SQLite file, or in the database of a postgresql: URL.",
+            valueName: "file"))
     var store: String
 
     @Option(
@@ -93,7 +96,7 @@ struct RelayTool: Program {
         }
         let reload = tls.watch(relay, say: say)
         operations.began(relay, say)
-        say("ready on \(relay.address), store \(store)")
+        say("ready on \(relay.address), store \(StoreLocation(store).name)")
         try announce(relay.address)
         ended.wait()
         ServiceManager.tell("STOPPING=1")

@@ -7,19 +7,15 @@ import Testing
 @testable import SottoServer
 
 @Suite struct StoreTests {
-    let scratch = Scratch()
+    let place = StorePlace()
     let bob = Sample.identity().id
 
-    func open(_ retention: Retention = Retention()) throws -> SQLiteStore {
-        try SQLiteStore(path: scratch.file("relay.db"), retention: retention)
-    }
-
-    func ids(_ store: SQLiteStore, dead: Bool = false, at minute: Int64 = 1) throws -> [String] {
+    func ids(_ store: any Store, dead: Bool = false, at minute: Int64 = 1) throws -> [String] {
         try store.messages(in: bob, after: 0, limit: 100, dead: dead, at: minute).messages.map(\.id)
     }
 
-    @Test func anEnvelopeIsKeptAsItCame() throws {
-        let store = try open()
+    @Test(arguments: StoreKind.available) func anEnvelopeIsKeptAsItCame(_ kind: StoreKind) throws {
+        let store = try place.open(kind)
         let envelope = Sample.envelope(to: bob)
         #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
         let page = try store.messages(in: bob, after: 0, limit: 10, dead: false, at: 1)
@@ -27,8 +23,8 @@ import Testing
         #expect(page.messages.map(\.id) == [envelope.id])
     }
 
-    @Test func idsAreKnownAgainByMailbox() throws {
-        let store = try open()
+    @Test(arguments: StoreKind.available) func idsAreKnownAgainByMailbox(_ kind: StoreKind) throws {
+        let store = try place.open(kind)
         let id = Envelope.newID()
         let one = Sample.envelope(id, to: bob)
         let other = Sample.envelope(id, to: bob, text: "AQ==")
@@ -41,10 +37,10 @@ import Testing
         #expect(try store.commit([.store(one), .store(other)], at: 1) == [.duplicate, .conflict])
     }
 
-    @Test func orderSurvivesAReopening() throws {
+    @Test(arguments: StoreKind.available) func orderSurvivesAReopening(_ kind: StoreKind) throws {
         var expected: [String] = []
         for _ in 0..<3 {
-            let store = try open()
+            let store = try place.open(kind)
             let batch = (0..<10).map { _ in Sample.envelope(to: bob) }
             expected += batch.map(\.id)
             _ = try store.commit(batch.map { .store($0) }, at: 1)
@@ -53,14 +49,16 @@ import Testing
             _ = try store.commit([.acknowledge(bob, ids: [last], .delivered)], at: 1)
             try store.close()
         }
-        let store = try open()
+        let store = try place.open(kind)
         #expect(try ids(store) == expected)
         let page = try store.messages(in: bob, after: 0, limit: 4, dead: false, at: 1)
         #expect(page.hasMore && page.messages.count == 4)
     }
 
-    @Test func theFifthFailureMakesADeadLetter() throws {
-        let store = try open()
+    @Test(arguments: StoreKind.available) func theFifthFailureMakesADeadLetter(_ kind: StoreKind)
+        throws
+    {
+        let store = try place.open(kind)
         let envelope = Sample.envelope(to: bob)
         _ = try store.commit([.store(envelope)], at: 1)
         for _ in 0..<4 {
@@ -72,8 +70,10 @@ import Testing
         #expect(try ids(store, dead: true) == [envelope.id])
     }
 
-    @Test func aFullMailboxTakesNoMoreAndLosesNothing() throws {
-        let store = try open(Retention(mailboxMessages: 2))
+    @Test(arguments: StoreKind.available) func aFullMailboxTakesNoMoreAndLosesNothing(
+        _ kind: StoreKind
+    ) throws {
+        let store = try place.open(kind, Retention(mailboxMessages: 2))
         let all = (0..<3).map { _ in Sample.envelope(to: bob) }
         #expect(
             try store.commit(all.map { .store($0) }, at: 1) == [.stored, .stored, .mailboxFull])
@@ -83,16 +83,16 @@ import Testing
         #expect(try ids(store) == [all[1].id, all[2].id])
     }
 
-    @Test func bytesAreCountedToo() throws {
+    @Test(arguments: StoreKind.available) func bytesAreCountedToo(_ kind: StoreKind) throws {
         let envelope = Sample.envelope(to: bob)
-        let store = try open(Retention(mailboxBytes: Int64(envelope.bytes.count)))
+        let store = try place.open(kind, Retention(mailboxBytes: Int64(envelope.bytes.count)))
         #expect(
             try store.commit([.store(envelope), .store(Sample.envelope(to: bob))], at: 1)
                 == [.stored, .mailboxFull])
     }
 
-    @Test func timeToLive() throws {
-        let store = try open(Retention(minutes: 10, mailboxMessages: 1))
+    @Test(arguments: StoreKind.available) func timeToLive(_ kind: StoreKind) throws {
+        let store = try place.open(kind, Retention(minutes: 10, mailboxMessages: 1))
         let envelope = Sample.envelope(to: bob)
         _ = try store.commit([.store(envelope)], at: 1)
         #expect(try ids(store, at: 10) == [envelope.id])
@@ -108,29 +108,31 @@ import Testing
     }
 
     @Test func oneRelayAtATime() throws {
-        let first = try open()
-        #expect(throws: StateError.self) { try open() }
+        let first = try place.open(.sqlite)
+        #expect(throws: StateError.self) { try place.open(.sqlite) }
         try first.close()
-        _ = try open()
+        _ = try place.open(.sqlite)
     }
 
     @Test func aNewerFileIsNotTouched() throws {
-        let path = scratch.file("relay.db")
-        try open().close()
+        let path = place.scratch.file("relay.db")
+        try place.open(.sqlite).close()
         let database = try DurableDatabase(
             path: path, migrations: Array(repeating: "", count: 40), lockTimeout: 1)
         try database.close()
         let before = Scratch.contents(path)
-        #expect(throws: StateError.newerVersion(path: path)) { try open() }
+        #expect(throws: StateError.newerVersion(path: path)) { try place.open(.sqlite) }
         #expect(Scratch.contents(path) == before)
     }
 
-    func fail(_ store: SQLiteStore, _ id: String) throws {
+    func fail(_ store: any Store, _ id: String) throws {
         for _ in 0..<5 { _ = try store.commit([.acknowledge(bob, ids: [id], .failed)], at: 1) }
     }
 
-    @Test func deadLettersLeaveTheRoomToTheLiving() throws {
-        let store = try open(Retention(mailboxMessages: 2, deadMessages: 3))
+    @Test(arguments: StoreKind.available) func deadLettersLeaveTheRoomToTheLiving(_ kind: StoreKind)
+        throws
+    {
+        let store = try place.open(kind, Retention(mailboxMessages: 2, deadMessages: 3))
         let all = (0..<5).map { _ in Sample.envelope(to: bob) }
         for envelope in all {
             #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
@@ -158,10 +160,12 @@ import Testing
         #expect(try ids(store, dead: true) == [all[2].id, all[4].id])
     }
 
-    @Test func deadLettersHaveAQuarterOfTheBytes() throws {
+    @Test(arguments: StoreKind.available) func deadLettersHaveAQuarterOfTheBytes(_ kind: StoreKind)
+        throws
+    {
         let envelopes = (0..<4).map { _ in Sample.envelope(to: bob) }
         let size = Int64(envelopes[0].bytes.count)
-        let store = try open(Retention(mailboxBytes: 8 * size))
+        let store = try place.open(kind, Retention(mailboxBytes: 8 * size))
         for envelope in envelopes {
             _ = try store.commit([.store(envelope)], at: 1)
             try fail(store, envelope.id)
@@ -173,8 +177,8 @@ import Testing
                 == [Outcome](repeating: .stored, count: 8) + [.mailboxFull])
     }
 
-    @Test func deadLettersAgeApart() throws {
-        let store = try open(Retention(minutes: 10, mailboxMessages: 1))
+    @Test(arguments: StoreKind.available) func deadLettersAgeApart(_ kind: StoreKind) throws {
+        let store = try place.open(kind, Retention(minutes: 10, mailboxMessages: 1))
         let dead = Sample.envelope(to: bob)
         _ = try store.commit([.store(dead)], at: 1)
         try fail(store, dead.id)
@@ -187,7 +191,7 @@ import Testing
     }
 
     @Test func aStoreOfTheFirstVersionIsCountedAnew() throws {
-        let path = scratch.file("relay.db")
+        let path = place.scratch.file("relay.db")
         let database = try DurableDatabase(
             path: path, migrations: [SQLiteStore.migrations[0]], lockTimeout: 1)
         let live = Sample.envelope(to: bob)
@@ -208,7 +212,7 @@ import Testing
             }
         }
         try database.close()
-        let store = try open(Retention(mailboxMessages: 2))
+        let store = try place.open(.sqlite, Retention(mailboxMessages: 2))
         #expect(try ids(store) == [live.id])
         #expect(try ids(store, dead: true) == [dead.id])
         let more = (0..<2).map { _ in Change.store(Sample.envelope(to: bob)) }

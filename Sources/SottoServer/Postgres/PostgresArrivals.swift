@@ -1,0 +1,183 @@
+import Dispatch
+import Glibc
+import Sotto
+import SottoState
+import Synchronization
+
+/// Tells other relays on the same database which mailboxes got something, and hears it from them.
+///
+/// One connection of its own, never in the transaction that stores: `NOTIFY` there would make commits wait for
+/// each other. What arrives within some milliseconds is told at once. A notification may be lost, with the
+/// connection for instance, so every few seconds the mailboxes that somebody consumes here are looked at too.
+final class PostgresArrivals: Sendable {
+    private struct State {
+        var pending: Set<SessionID> = []
+        var isRunning = false
+        var isStopped = false
+    }
+
+    private typealias Handler = @Sendable (Set<SessionID>) -> Void
+
+    private static let channel = "sotto_arrival"
+    /// Milliseconds for which arrivals are collected.
+    private static let delay = 3.0
+    /// Seconds between two looks.
+    private static let interval = 3.0
+    /// A notification has room for 8,000 bytes, and 66 characters an id.
+    private static let idsInOne = 100
+
+    private let location: PostgresLocation
+    private let state = Mutex(State())
+    private let handler = Mutex<Handler?>(nil)
+    private let ended = DispatchSemaphore(value: 0)
+    /// A pipe: a byte in it wakes the thread.
+    private let wake: (read: Int32, write: Int32)
+
+    init(_ location: PostgresLocation) {
+        self.location = location
+        var ends: [Int32] = [-1, -1]
+        _ = pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        wake = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(wake.read)
+        close(wake.write)
+    }
+
+    private func wakeUp() { _ = write(wake.write, [0], 1) }
+
+    /// Begins: `mailboxes` are those that are consumed here, and `onArrival` is told of any that got
+    /// something.
+    func start(
+        _ mailboxes: @escaping @Sendable () -> [SessionID],
+        _ onArrival: @escaping @Sendable (Set<SessionID>) -> Void
+    ) {
+        let isFirst = state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning && !state.isStopped
+        }
+        guard isFirst else { return }
+        handler.withLock { $0 = onArrival }
+        DispatchQueue(label: "relay.arrivals").async { [self] in
+            run(mailboxes, onArrival)
+            ended.signal()
+        }
+    }
+
+    /// Tells of mailboxes that got something.
+    func announce(_ mailboxes: Set<SessionID>, alsoHere: Bool) {
+        guard !mailboxes.isEmpty else { return }
+        let isNew = state.withLock { state in
+            guard state.isRunning else { return false }
+            defer { state.pending.formUnion(mailboxes) }
+            return state.pending.isEmpty
+        }
+        if isNew { wakeUp() }
+        if alsoHere { handler.withLock { $0 }?(mailboxes) }
+    }
+
+    /// Ends, after what is pending was told if there is a connection.
+    func stop() {
+        let wasRunning = state.withLock { state in
+            defer { state.isStopped = true }
+            return state.isRunning && !state.isStopped
+        }
+        guard wasRunning else { return }
+        wakeUp()
+        ended.wait()
+    }
+
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    private func run(
+        _ mailboxes: @Sendable () -> [SessionID], _ onArrival: (Set<SessionID>) -> Void
+    ) {
+        var pause = 0.1
+        while !isStopped {
+            do throws(PostgresFailure) {
+                let connection = try PostgresConnection(location)
+                try connection.script("LISTEN \(Self.channel)")
+                pause = 0.1
+                try serve(connection, mailboxes, onArrival)
+            } catch {
+                // Commits go on without this, or the writer says why not.
+                wait(nil, pause)
+                pause = min(pause * 2, 5)
+            }
+        }
+    }
+
+    private func serve(
+        _ connection: PostgresConnection, _ mailboxes: () -> [SessionID],
+        _ onArrival: (Set<SessionID>) -> Void
+    ) throws(PostgresFailure) {
+        var heads: [SessionID: Int64] = [:]
+        var nextLook = 0.0
+        while true {
+            let heard = Self.ids(try connection.notifications())
+            if !heard.isEmpty { onArrival(heard) }
+            if Monotonic.seconds() >= nextLook {
+                let now = try look(connection, mailboxes())
+                let changed = now.filter { heads[$0.key] != $0.value }
+                heads = now
+                if !changed.isEmpty { onArrival(Set(changed.keys)) }
+                nextLook = Monotonic.seconds() + Self.interval
+            }
+            try tell(connection)
+            if isStopped { return }
+            wait(connection.socket, nextLook - Monotonic.seconds())
+            if state.withLock({ !$0.pending.isEmpty && !$0.isStopped }) {
+                usleep(UInt32(Self.delay * 1000))
+            }
+        }
+    }
+
+    /// The numbers that mailboxes give next.
+    private func look(_ connection: PostgresConnection, _ mailboxes: [SessionID])
+        throws(PostgresFailure) -> [SessionID: Int64]
+    {
+        guard !mailboxes.isEmpty else { return [:] }
+        var query = PostgresQuery("SELECT * FROM sotto.heads($1)")
+        query.add(mailboxes.map(\.publicKey))
+        let rows = try connection.rows(query)
+        let byKey = Dictionary(mailboxes.map { ($0.publicKey, $0) }) { first, _ in first }
+        var heads: [SessionID: Int64] = [:]
+        for row in 0..<rows.count {
+            guard let mailbox = byKey[rows.bytes(row, 0)] else { continue }
+            heads[mailbox] = rows.integer(row, 1)
+        }
+        return heads
+    }
+
+    private func tell(_ connection: PostgresConnection) throws(PostgresFailure) {
+        let pending = state.withLock { state in
+            defer { state.pending = [] }
+            return Array(state.pending)
+        }
+        for start in stride(from: 0, to: pending.count, by: Self.idsInOne) {
+            let some = pending[start..<min(pending.count, start + Self.idsInOne)]
+            var query = PostgresQuery("SELECT pg_notify($1, $2)")
+            query.add(Self.channel)
+            query.add(some.map(\.description).joined(separator: " "))
+            _ = try connection.rows(query)
+        }
+    }
+
+    private static func ids(_ texts: [String]) -> Set<SessionID> {
+        Set(texts.flatMap { $0.split(separator: " ") }.compactMap { SessionID(String($0)) })
+    }
+
+    /// Waits for news, a wake-up, or the time.
+    private func wait(_ socket: Int32?, _ seconds: Double) {
+        var all = [pollfd(fd: wake.read, events: Int16(POLLIN), revents: 0)]
+        if let socket { all.append(pollfd(fd: socket, events: Int16(POLLIN), revents: 0)) }
+        poll(&all, nfds_t(all.count), Int32(max(0, min(seconds, 60) * 1000)))
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while read(wake.read, &bytes, bytes.count) > 0 {}
+    }
+}

@@ -1,0 +1,192 @@
+import Sotto
+import SottoState
+import SottoWire
+
+/// The changes of a commit as calls of functions, few however many changes there are.
+///
+/// Order matters only within a mailbox, or within an owner's prekeys. So each change goes into the first
+/// round in which its kind comes after whatever else there is of that mailbox; most commits have one round.
+struct PostgresBatch {
+    private enum Kind: Int, CaseIterable { case store, fail, acknowledge, publish, claim }
+
+    /// What a statement's rows are.
+    private enum Answer { case none, stored, acknowledged, published(Int), claimed }
+
+    private let changes: [Change]
+    private let minute: Int64
+    private let retention: Retention
+    private var answers: [Answer] = []
+    private(set) var queries: [PostgresQuery] = []
+
+    /// The calls that make `changes`.
+    init(_ changes: [Change], at minute: Int64, _ retention: Retention) {
+        (self.changes, self.minute, self.retention) = (changes, minute, retention)
+        var rounds: [[[Int]]] = []
+        var last: [SessionID: (round: Int, kind: Kind)] = [:]
+        for (place, change) in changes.enumerated() {
+            let (kind, key) = Self.kind(of: change)
+            var round = 0
+            if let last = last[key] {
+                round = last.kind.rawValue <= kind.rawValue ? last.round : last.round + 1
+            }
+            last[key] = (round, kind)
+            while rounds.count <= round {
+                rounds.append(Kind.allCases.map { _ in [] })
+            }
+            rounds[round][kind.rawValue].append(place)
+        }
+        for round in rounds {
+            for kind in Kind.allCases where !round[kind.rawValue].isEmpty {
+                add(kind, round[kind.rawValue])
+            }
+        }
+        let mailboxes = Set(changes.compactMap(\.mailbox))
+        if queries.count > 1, !mailboxes.isEmpty {
+            var lock = PostgresQuery("SELECT sotto.lock($1)")
+            lock.add(mailboxes.map(\.publicKey))
+            queries.insert(lock, at: 0)
+            answers.insert(.none, at: 0)
+        }
+    }
+
+    private static func kind(of change: Change) -> (Kind, SessionID) {
+        switch change {
+        case .store(let envelope): (.store, envelope.to)
+        case .acknowledge(let mailbox, _, .delivered): (.acknowledge, mailbox)
+        case .acknowledge(let mailbox, _, .failed): (.fail, mailbox)
+        case .publish(let publication, _): (.publish, publication.owner)
+        case .claim(let owner, _): (.claim, owner)
+        }
+    }
+
+    private mutating func add(_ kind: Kind, _ places: [Int]) {
+        switch kind {
+        case .store: addStore(places)
+        case .fail, .acknowledge: addAcknowledgement(kind, places)
+        case .publish: for place in places { addPublication(place) }
+        case .claim: addClaims(places)
+        }
+    }
+
+    private mutating func add(_ query: PostgresQuery, _ answer: Answer) {
+        queries.append(query)
+        answers.append(answer)
+    }
+
+    private mutating func addStore(_ places: [Int]) {
+        let envelopes = places.compactMap { place in
+            if case .store(let envelope) = changes[place] { envelope } else { nil }
+        }
+        var query = PostgresQuery("SELECT * FROM sotto.store($1, $2, $3, $4, $5, $6, $7, $8)")
+        query.add(minute)
+        query.add(retention.mailboxMessages)
+        query.add(retention.mailboxBytes)
+        query.add(places.map(Int64.init))
+        query.add(envelopes.map(\.to.publicKey))
+        query.add(envelopes.map { EnvelopeID.bytes($0.id) })
+        query.add(envelopes.map { Array(sha256($0.bytes)[..<16]) })
+        query.add(envelopes.map(\.bytes))
+        add(query, .stored)
+    }
+
+    private mutating func addAcknowledgement(_ kind: Kind, _ places: [Int]) {
+        var rows: [(place: Int64, mailbox: [UInt8], id: [UInt8])] = []
+        for place in places {
+            guard case .acknowledge(let mailbox, let ids, _) = changes[place] else { continue }
+            for id in ids { rows.append((Int64(place), mailbox.publicKey, EnvelopeID.bytes(id))) }
+        }
+        guard !rows.isEmpty else { return }
+        if kind == .fail {
+            var query = PostgresQuery("SELECT sotto.fail($1, $2, $3, $4)")
+            query.add(retention.deadMessages)
+            query.add(retention.deadBytes)
+            query.add(rows.map(\.mailbox))
+            query.add(rows.map(\.id))
+            add(query, .none)
+        } else {
+            var query = PostgresQuery("SELECT * FROM sotto.ack($1, $2, $3)")
+            query.add(rows.map(\.place))
+            query.add(rows.map(\.mailbox))
+            query.add(rows.map(\.id))
+            add(query, .acknowledged)
+        }
+    }
+
+    private mutating func addPublication(_ place: Int) {
+        guard case .publish(let publication, let head) = changes[place] else { return }
+        var query = PostgresQuery("SELECT sotto.publish($1, $2, $3, $4, $5, $6, $7, $8)")
+        query.add(minute)
+        query.add(publication.owner.publicKey)
+        query.add(Int64(publication.signedPreKey.id))
+        query.add(head)
+        query.add(Int64(publication.oneTimeFrom))
+        query.add(Int64(WireLimits.oneTimePreKeys))
+        query.add(publication.oneTimePreKeys.map { Int64($0.id) })
+        query.add(publication.oneTimePreKeys.map(\.key))
+        add(query, .published(place))
+    }
+
+    private mutating func addClaims(_ places: [Int]) {
+        var owners: [[UInt8]] = []
+        var ids: [[UInt8]] = []
+        for place in places {
+            guard case .claim(let owner, let id) = changes[place] else { continue }
+            owners.append(owner.publicKey)
+            ids.append(EnvelopeID.bytes(id))
+        }
+        var query = PostgresQuery("SELECT * FROM sotto.claim($1, $2, $3, $4)")
+        query.add(minute)
+        query.add(places.map(Int64.init))
+        query.add(owners)
+        query.add(ids)
+        add(query, .claimed)
+    }
+
+    /// What came of each change, from the rows of ``queries``; `nil` where an answer is missing.
+    func outcomes(_ rows: [PostgresRows]) -> [Outcome]? {
+        var outcomes: [Outcome?] = changes.map { change in
+            if case .acknowledge = change { .acknowledged(removed: 0) } else { nil }
+        }
+        for (answer, rows) in zip(answers, rows) {
+            if case .published(let place) = answer { outcomes[place] = .published }
+            for row in 0..<rows.count {
+                switch answer {
+                case .none, .published: break
+                case .stored:
+                    outcomes[Int(rows.integer(row, 0))] = Self.stored(rows.integer(row, 1))
+                case .acknowledged:
+                    outcomes[Int(rows.integer(row, 0))] = .acknowledged(
+                        removed: Int(rows.integer(row, 1)))
+                case .claimed: outcomes[Int(rows.integer(row, 0))] = Self.claimed(rows, row)
+                }
+            }
+        }
+        let known = outcomes.compactMap { $0 }
+        return known.count == changes.count ? known : nil
+    }
+
+    private static func stored(_ code: Int64) -> Outcome? {
+        switch code {
+        case 1: .stored
+        case 2: .duplicate
+        case 3: .conflict
+        case 4: .mailboxFull
+        default: nil
+        }
+    }
+
+    private static func claimed(_ rows: PostgresRows, _ row: Int) -> Outcome? {
+        switch rows.integer(row, 1) {
+        case 1:
+            let oneTime =
+                rows.isNull(row, 3)
+                ? nil
+                : PreKeyBundle.PreKey(
+                    id: UInt32(truncatingIfNeeded: rows.integer(row, 3)), key: rows.bytes(row, 4))
+            return .bundle(PreKeyBundle.line(head: rows.bytes(row, 2), oneTime))
+        case 2: return .noBundle
+        case 3: return .claimReused
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import CPostgres
+import Glibc
+
+/// What went wrong on a connection.
+enum PostgresFailure: Error {
+    /// The connection is lost, or the server says to try again: what was not answered may have been done.
+    case lost(String)
+    /// The server refused a statement; `state` is its SQLSTATE. Nothing of the transaction was done.
+    case refused(state: String, message: String)
+    /// The server does not keep what it commits.
+    case unsafe(setting: String, value: String, needed: String)
+
+}
+
+/// One connection to a server, used by one thread at a time.
+final class PostgresConnection {
+    private let handle: OpaquePointer
+    private let location: PostgresLocation
+    private let warned = UnsafeMutablePointer<Bool>.allocate(capacity: 1)
+
+    /// Connects.
+    init(_ location: PostgresLocation) throws(PostgresFailure) {
+        self.location = location
+        warned.initialize(to: false)
+        guard let handle = location.connect() else { throw .lost("no memory") }
+        self.handle = handle
+        guard PQstatus(handle) == CONNECTION_OK else {
+            let message = String(cString: PQerrorMessage(handle))
+            // A server that starts or ends says so in words alone.
+            let isRefusal =
+                message.contains("FATAL") && !message.contains("starting up")
+                && !message.contains("shutting down") && !message.contains("recovery mode")
+                && !message.contains("too many clients") && !message.contains("connection slots")
+            if isRefusal { throw .refused(state: "28000", message: location.safe(message)) }
+            throw .lost(location.safe(message))
+        }
+        PQsetNoticeReceiver(
+            handle,
+            { warned, result in
+                guard let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))) else {
+                    return
+                }
+                if strcmp(severity, "WARNING") == 0 {
+                    warned?.assumingMemoryBound(to: Bool.self).pointee = true
+                }
+            }, warned)
+        // A server that lost its client lets go of what the transaction holds.
+        try script(
+            """
+            SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
+            SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = 0;
+            SET client_min_messages = warning; SET bytea_output = hex
+            """)
+        try check(
+            """
+            SELECT name, setting FROM pg_settings
+            WHERE name IN ('server_version_num', 'fsync', 'full_page_writes', 'synchronous_commit')
+            """)
+    }
+
+    /// Makes sure that settings, in rows of a name and a value, are such that what is committed is kept.
+    /// It is looked at in every connection: after a failover the server is another.
+    func check(_ sql: String) throws(PostgresFailure) {
+        let rows = try rows(PostgresQuery(sql))
+        for row in 0..<rows.count {
+            let (name, value) = (rows.text(row, 0), rows.text(row, 1))
+            switch name {
+            case "server_version_num" where (Int(value) ?? 0) < 130_000:
+                throw .unsafe(setting: "server_version", value: value, needed: "13 or newer")
+            case "synchronous_commit" where ["off", "local"].contains(value),
+                "fsync" where value != "on", "full_page_writes" where value != "on":
+                throw .unsafe(setting: name, value: value, needed: "on")
+            default: break
+            }
+        }
+    }
+
+    deinit {
+        PQfinish(handle)
+        warned.deallocate()
+    }
+
+    /// The socket, to wait for notifications.
+    var socket: Int32 { PQsocket(handle) }
+
+    /// Runs statements without parameters, and ignores their rows.
+    func script(_ sql: String) throws(PostgresFailure) {
+        let result = PQexec(handle, sql)
+        defer { PQclear(result) }
+        let status = PQresultStatus(result)
+        guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else { throw failure(result) }
+    }
+
+    /// Runs a statement.
+    func rows(_ query: PostgresQuery) throws(PostgresFailure) -> PostgresRows {
+        try run([query])[0]
+    }
+
+    /// Runs statements in one transaction, all on their way before the first answer is read. What this
+    /// returns is committed, and where the server has synchronous standbys, there too.
+    func transaction(_ queries: [PostgresQuery]) throws(PostgresFailure) -> [PostgresRows] {
+        warned.pointee = false
+        let begin = PostgresQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        let rows: [PostgresRows]
+        do throws(PostgresFailure) {
+            rows = try run([begin] + queries + [PostgresQuery("COMMIT")])
+        } catch {
+            if case .refused = error { try script("ROLLBACK") }
+            throw error
+        }
+        // A commit that stopped waiting for its standby is a warning, not an error.
+        guard !warned.pointee else { throw .lost("the server warned at the commit") }
+        return Array(rows.dropFirst().dropLast())
+    }
+
+    private func run(_ queries: [PostgresQuery]) throws(PostgresFailure) -> [PostgresRows] {
+        guard PQenterPipelineMode(handle) == 1 else { throw failure(nil) }
+        for query in queries {
+            guard send(query) else { throw failure(nil) }
+        }
+        guard PQpipelineSync(handle) == 1 else { throw failure(nil) }
+        var all: [PostgresRows] = []
+        var first: PostgresFailure?
+        while true {
+            guard let result = PQgetResult(handle) else {
+                if PQstatus(handle) != CONNECTION_OK { throw first ?? failure(nil) }
+                continue
+            }
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: all.append(PostgresRows(result))
+            case PGRES_PIPELINE_SYNC:
+                PQclear(result)
+                guard PQexitPipelineMode(handle) == 1 else { throw failure(nil) }
+                if let first { throw first }
+                guard all.count == queries.count else { throw .lost("an answer is missing") }
+                return all
+            case PGRES_PIPELINE_ABORTED: PQclear(result)
+            default:
+                first = first ?? failure(result)
+                PQclear(result)
+                if PQstatus(handle) != CONNECTION_OK { throw first ?? failure(nil) }
+            }
+        }
+    }
+
+    private func send(_ query: PostgresQuery) -> Bool {
+        query.bytes.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                // Never nil: that would be a null.
+                let values = query.starts.map { start in
+                    bytes.baseAddress.map { $0 + start } ?? UnsafePointer(bitPattern: 1)
+                }
+                return PQsendQueryParams(
+                    handle, query.sql, Int32(query.types.count), query.types, values,
+                    query.lengths, query.types.map { _ in 1 }, 1) == 1
+            }
+        }
+    }
+
+    private func failure(_ result: OpaquePointer?) -> PostgresFailure {
+        let message = location.safe(
+            String(cString: result.map { PQresultErrorMessage($0) } ?? PQerrorMessage(handle)))
+        guard PQstatus(handle) == CONNECTION_OK, let result,
+            let field = PQresultErrorField(result, Int32(UInt8(ascii: "C")))
+        else { return .lost(message) }
+        let state = String(cString: field)
+        // Connections, a server that ends or is a standby by now, deadlocks, and want of connections.
+        let passing = ["08", "57P", "40", "25006", "53300"]
+        if passing.contains(where: { state.hasPrefix($0) }) { return .lost(message) }
+        return .refused(state: state, message: message)
+    }
+
+    // MARK: Notifications
+
+    /// What was notified meanwhile by other connections. Throws when the connection is lost.
+    func notifications() throws(PostgresFailure) -> [String] {
+        guard PQconsumeInput(handle) == 1 else { throw failure(nil) }
+        var texts: [String] = []
+        while let note = PQnotifies(handle) {
+            if note.pointee.be_pid != PQbackendPID(handle), let text = note.pointee.extra {
+                texts.append(String(cString: text))
+            }
+            PQfreemem(note)
+        }
+        return texts
+    }
+}

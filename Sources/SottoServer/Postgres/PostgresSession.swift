@@ -1,0 +1,85 @@
+import Glibc
+import SottoState
+import Synchronization
+
+/// A connection that is made again when it is lost, for one thread at a time.
+///
+/// What was under way is then run again. That is safe for all of ``PostgresStore``: envelopes and claims are
+/// known again, and what a lost answer would have said is said by the next.
+final class PostgresSession: @unchecked Sendable {
+    // Sendable: `connection` is touched only under `lock`.
+    private let location: PostgresLocation
+    private var connection: PostgresConnection?
+    private let lock = Mutex(false)
+
+    /// Seconds until a server that is away is given up.
+    static let patience = 30.0
+
+    /// Connects when it is first used.
+    init(_ location: PostgresLocation) { self.location = location }
+
+    /// Runs statements in one transaction, again and again while the connection is lost; says whether
+    /// that was necessary. Want of room is thrown as ``StateError/full(path:)``.
+    func transaction(_ queries: [PostgresQuery]) throws(StateError) -> (
+        rows: [PostgresRows], isRepeated: Bool
+    ) {
+        var tries = 0
+        let rows = try use { connection throws(PostgresFailure) in
+            tries += 1
+            return try connection.transaction(queries)
+        }
+        return (rows, tries > 1)
+    }
+
+    /// Runs a statement that only reads.
+    func rows(_ query: PostgresQuery) throws(StateError) -> PostgresRows {
+        try use { connection throws(PostgresFailure) in try connection.rows(query) }
+    }
+
+    /// Lends the connection, a new one whenever it is lost, for as long as ``patience`` lasts.
+    func use<T>(
+        patience: Double = PostgresSession.patience,
+        _ body: (PostgresConnection) throws(PostgresFailure) -> T
+    ) throws(StateError) -> T {
+        try lock.withLock { _ throws(StateError) in
+            var end: Double?
+            var pause: UInt32 = 10_000
+            while true {
+                do throws(PostgresFailure) {
+                    return try body(try current())
+                } catch {
+                    let deadline = end ?? (Monotonic.seconds() + patience)
+                    end = deadline
+                    guard case .lost = error, Monotonic.seconds() < deadline else {
+                        throw stateError(error)
+                    }
+                    connection = nil
+                    usleep(pause)
+                    pause = min(pause * 2, 500_000)
+                }
+            }
+        }
+    }
+
+    private func current() throws(PostgresFailure) -> PostgresConnection {
+        if let connection { return connection }
+        let new = try PostgresConnection(location)
+        connection = new
+        return new
+    }
+
+    /// What a failure means to who uses a store.
+    func stateError(_ failure: PostgresFailure) -> StateError {
+        switch failure {
+        case .lost(let reason): .serverAway(server: location.name, reason: reason)
+        case .unsafe(let setting, let value, let needed):
+            .serverUnsafe(server: location.name, setting: setting, value: value, needed: needed)
+        case .refused("53100", _): .full(path: location.name)
+        case .refused(let state, let message):
+            .serverRefused(server: location.name, state: state, reason: message)
+        }
+    }
+
+    /// Ends the connection.
+    func close() { lock.withLock { _ in connection = nil } }
+}

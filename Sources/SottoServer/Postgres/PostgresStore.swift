@@ -1,0 +1,136 @@
+import Sotto
+import SottoState
+import SottoWire
+
+/// The store in a PostgreSQL database, which any number of relays may use at the same time: nothing is
+/// remembered between commits.
+///
+/// What is in the database is in ``PostgresSchema``.
+final class PostgresStore: CopyableStore {
+    let location: PostgresLocation
+    let retention: Retention
+    let writer: PostgresSession
+    private let reader: PostgresSession
+    private let arrivals: PostgresArrivals
+
+    /// The most rows that one sweep deletes from a table.
+    private static let sweepRows: Int64 = 1_000
+
+    /// Connects, refuses a server that does not keep its promises, and brings the schema up to date.
+    init(url: String, retention: Retention) throws(StateError) {
+        let location = try PostgresLocation(url: url)
+        self.location = location
+        self.retention = retention
+        writer = PostgresSession(location)
+        reader = PostgresSession(location)
+        arrivals = PostgresArrivals(location)
+        try PostgresCheck(session: writer, location: location).run()
+    }
+
+    // MARK: Writing
+
+    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+        do throws(StateError) {
+            return try write(changes, at: minute)
+        } catch .full {
+            // What takes room is put off; the rest is tried.
+            var outcomes = [Outcome](repeating: .diskFull, count: changes.count)
+            let places = changes.indices.filter { changes[$0].growth == 0 }
+            guard !places.isEmpty else { return outcomes }
+            do throws(StateError) {
+                let some = try write(places.map { changes[$0] }, at: minute)
+                for (place, outcome) in zip(places, some) { outcomes[place] = outcome }
+            } catch .full {}
+            return outcomes
+        }
+    }
+
+    private func write(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+        let batch = PostgresBatch(changes, at: minute, retention)
+        guard !batch.queries.isEmpty else {
+            return changes.map { _ in .acknowledged(removed: 0) }
+        }
+        let (rows, isRepeated) = try writer.transaction(batch.queries)
+        guard let outcomes = batch.outcomes(rows) else {
+            throw .serverRefused(
+                server: location.name, state: "", reason: "the schema answers otherwise")
+        }
+        var stored: Set<SessionID> = []
+        for (change, outcome) in zip(changes, outcomes) {
+            // What was repeated may have been stored by the try whose answer was lost.
+            guard outcome == .stored || isRepeated && outcome == .duplicate,
+                let mailbox = change.mailbox
+            else { continue }
+            stored.insert(mailbox)
+        }
+        arrivals.announce(stored, alsoHere: isRepeated)
+        return outcomes
+    }
+
+    func sweep(at minute: Int64) throws(StateError) -> Bool {
+        var query = PostgresQuery("SELECT sotto.sweep($1, $2, $3, $4)")
+        query.add(minute - retention.minutes)
+        query.add(minute - retention.minutes - Retention.tombstoneMinutes)
+        query.add(minute - Retention.claimMinutes)
+        query.add(Self.sweepRows)
+        let rows = try writer.transaction([query]).rows[0]
+        return (0..<rows.count).contains { rows.integer($0, 0) != 0 }
+    }
+
+    // MARK: Reading
+
+    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+        throws(StateError) -> Page
+    {
+        var query = PostgresQuery("SELECT * FROM sotto.fetch($1, $2, $3, $4, $5, $6)")
+        query.add(mailbox.publicKey)
+        query.add(after)
+        query.add(minute - retention.minutes)
+        query.add(Int64(limit))
+        query.add(Int64(WireLimits.fetchBytes))
+        query.add(dead)
+        let rows = try reader.rows(query)
+        var page = Page()
+        var bytes = 0
+        for row in 0..<rows.count {
+            let body = rows.bytes(row, 2)
+            bytes += body.count
+            if page.messages.count == limit || bytes > WireLimits.fetchBytes && bytes > body.count {
+                page.hasMore = true
+                break
+            }
+            page.messages.append(
+                (
+                    EnvelopeID.text(rows.bytes(row, 1)),
+                    Delivered(sequence: rows.integer(row, 0), envelope: body)
+                ))
+        }
+        return page
+    }
+
+    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus? {
+        var query = PostgresQuery("SELECT * FROM sotto.prekeys($1)")
+        query.add(owner.publicKey)
+        let rows = try reader.rows(query)
+        guard rows.count > 0 else { return nil }
+        return PreKeyStatus(
+            oneTime: Int(rows.integer(0, 0)),
+            signedID: UInt32(truncatingIfNeeded: rows.integer(0, 1)),
+            oneTimeMark: UInt32(truncatingIfNeeded: max(0, rows.integer(0, 2))))
+    }
+
+    // MARK: Arrivals
+
+    func watch(
+        _ mailboxes: @escaping @Sendable () -> [SessionID],
+        onArrival: @escaping @Sendable (Set<SessionID>) -> Void
+    ) {
+        arrivals.start(mailboxes, onArrival)
+    }
+
+    func close() throws(StateError) {
+        arrivals.stop()
+        reader.close()
+        writer.close()
+    }
+}

@@ -1,0 +1,30 @@
+import SottoState
+
+/// Where `--store` says that a relay keeps its mailboxes: a file, or a PostgreSQL database.
+public enum StoreLocation: Sendable {
+    /// An SQLite file.
+    case file(String)
+    /// A database, by its URL. It may have a password; ``name`` has none.
+    case postgres(url: String)
+
+    /// Reads the value of `--store`: `postgresql://…` and `postgres://…` are URLs, all else is a path.
+    public init(_ text: String) {
+        self = PostgresLocation.isURL(text) ? .postgres(url: text) : .file(text)
+    }
+
+    /// What it is called in messages, without user and password.
+    public var name: String {
+        switch self {
+        case .file(let path): path
+        case .postgres(let url): (try? PostgresLocation(url: url))?.name ?? "postgresql://"
+        }
+    }
+
+    /// Opens it, or makes what is missing.
+    func open(_ retention: Retention) throws(StateError) -> any CopyableStore {
+        switch self {
+        case .file(let path): try SQLiteStore(path: path, retention: retention)
+        case .postgres(let url): try PostgresStore(url: url, retention: retention)
+        }
+    }
+}

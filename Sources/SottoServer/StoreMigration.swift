@@ -1,0 +1,126 @@
+import Sotto
+public import SottoState
+
+/// Copies all that one store has into another.
+public enum StoreMigration {
+    /// How much was copied.
+    public struct Summary: Sendable, Equatable {
+        /// Mailboxes, also empty ones.
+        public var mailboxes = 0
+        /// Envelopes, dead letters among them.
+        public var envelopes = 0
+        /// Owners of prekeys.
+        public var owners = 0
+    }
+
+    /// Copies everything from one store into another that is new: envelopes in their order with their
+    /// failures and minutes, the ids that are known again, prekeys, and what claims got.
+    ///
+    /// It is one transaction of the target, so all is there or nothing. No relay may use either. Throws
+    /// ``StateError/notEmpty(path:)`` for a target with anything in it.
+    public static func run(from source: StoreLocation, to target: StoreLocation)
+        throws(StateError) -> Summary
+    {
+        let source = try source.open(Retention())
+        let summary: Summary
+        do throws(StateError) {
+            let target = try target.open(Retention())
+            summary = try run(from: source, to: target)
+            try target.close()
+        } catch {
+            try? source.close()
+            throw error
+        }
+        try source.close()
+        return summary
+    }
+
+    static func run(from source: any CopyableStore, to target: any CopyableStore) throws(StateError)
+        -> Summary
+    {
+        var summary = Summary()
+        try target.load { add throws(StateError) in
+            summary = Summary()
+            try source.export { table, rows throws(StateError) in
+                switch table {
+                case .mailbox: summary.mailboxes += rows.count
+                case .envelope: summary.envelopes += rows.count
+                case .preKeyOwner: summary.owners += rows.count
+                default: break
+                }
+                try add(table, rows)
+            }
+        }
+        return summary
+    }
+}
+
+/// A store that can be copied into another one.
+protocol CopyableStore: Store {
+    /// Hands over every row of every table, a view of one moment.
+    func export(_ sink: StoreTable.Sink) throws(StateError)
+
+    /// Takes all rows that `copy` gives to its sink, in one transaction of an empty store.
+    func load(_ copy: (StoreTable.Sink) throws(StateError) -> Void) throws(StateError)
+}
+
+/// A value of a store's table.
+enum StoreValue: Sendable {
+    case null
+    case integer(Int64)
+    case bytes([UInt8])
+}
+
+/// The tables that every store has, in whatever way. In an export `seq` is one order of all envelopes, and 0
+/// for an id whose envelope is gone.
+enum StoreTable: String, CaseIterable {
+    case mailbox
+    case envelope
+    case seen
+    case preKeyOwner = "prekey_owner"
+    case preKeySigned = "prekey_signed"
+    case preKeyOneTime = "prekey_one_time"
+    case preKeyClaim = "prekey_claim"
+
+    /// The columns; those of bytes are `true`.
+    var columns: [(name: String, isBytes: Bool)] {
+        switch self {
+        case .mailbox:
+            [
+                ("number", false), ("key", true), ("messages", false), ("bytes", false),
+                ("dead", false), ("dead_bytes", false),
+            ]
+        case .envelope:
+            [
+                ("seq", false), ("mailbox", false), ("minute", false), ("failures", false),
+                ("id", true), ("body", true),
+            ]
+        case .seen:
+            [
+                ("mailbox", false), ("id", true), ("digest", true), ("seq", false),
+                ("minute", false),
+            ]
+        case .preKeyOwner:
+            [
+                ("number", false), ("key", true), ("signed", false), ("signed_id", false),
+                ("one_time_mark", false),
+            ]
+        case .preKeySigned: [("number", false), ("head", true), ("superseded", false)]
+        case .preKeyOneTime: [("owner", false), ("id", false), ("key", true)]
+        case .preKeyClaim:
+            [
+                ("id", true), ("owner", false), ("signed", false), ("one_time", false),
+                ("key", true), ("minute", false),
+            ]
+        }
+    }
+
+    /// The names of the columns, between commas.
+    var list: String { columns.map(\.name).joined(separator: ", ") }
+
+    /// Rows of a table that are handed over together, at most.
+    static let rows = 256
+
+    /// Takes some rows of a table.
+    typealias Sink = (StoreTable, [[StoreValue]]) throws(StateError) -> Void
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import SottoServer
+import SottoTool
+
+/// `relay migrate`: copies a store into another one.
+struct MigrateCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Copy all mailboxes and prekeys into another store.",
+        usage: "relay migrate FROM TO",
+        discussion: """
+            FROM and TO are files or postgresql:// URLs, as with --store. TO must be new or empty: either all is \
+            copied, or nothing. No relay may use either of them meanwhile.
+
+            EXAMPLES
+              relay migrate relay.db postgresql://relay@db.example.org/sotto
+            """)
+
+    @Argument(help: ArgumentHelp("The store to copy.", valueName: "from"))
+    var source: String
+
+    @Argument(help: ArgumentHelp("The store to copy into.", valueName: "to"))
+    var target: String
+
+    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    var quiet = false
+
+    mutating func execute() throws {
+        let summary = try StoreMigration.run(from: StoreLocation(source), to: StoreLocation(target))
+        guard !quiet else { return }
+        Terminal.say(
+            """
+            relay: copied \(summary.mailboxes) mailboxes with \(summary.envelopes) envelopes, and the prekeys of \
+            \(summary.owners) owners
+            """)
+    }
+}

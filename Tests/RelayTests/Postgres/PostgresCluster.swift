@@ -1,0 +1,176 @@
+import Glibc
+import Synchronization
+import Testing
+
+/// A PostgreSQL server of the tests' own, on a socket in a temporary directory. It ends with the process of
+/// the tests, however that ends.
+final class PostgresCluster: Sendable {
+    /// The directory of the data and of the socket.
+    let path: String
+    private let lifeline: Int32
+
+    /// Where the server's programs are; `nil` where they are not installed.
+    static let programs: String? = {
+        var found = glob_t()
+        defer { globfree(&found) }
+        guard glob("/usr/lib/postgresql/*/bin/initdb", 0, nil, &found) == 0 else { return nil }
+        let last = String(cString: found.gl_pathv[Int(found.gl_pathc) - 1]!)
+        return String(last.dropLast("/initdb".count))
+    }()
+
+    /// Whether tests of PostgreSQL run: where it is installed, or required.
+    static let isExpected: Bool = {
+        if programs != nil || getenv("SOTTO_PEERS") != nil { return true }
+        print("PostgreSQL is not installed: its tests are skipped")
+        return false
+    }()
+
+    /// Whether the tests of PL/Proxy run.
+    static let expectsProxy: Bool = {
+        guard isExpected else { return false }
+        if getenv("SOTTO_PEERS") != nil { return true }
+        var found = glob_t()
+        defer { globfree(&found) }
+        if glob("/usr/share/postgresql/*/extension/plproxy.control", 0, nil, &found) == 0 {
+            return true
+        }
+        print("PL/Proxy is not installed: its test is skipped")
+        return false
+    }()
+
+    /// The one that most tests share.
+    static let shared: PostgresCluster? = PostgresCluster()
+
+    /// Makes and starts a server; `from` makes it a standby of another.
+    init?(settings: [String] = [], from primary: PostgresCluster? = nil) {
+        guard Self.programs != nil else { return nil }
+        var template = Array("/tmp/sotto-relay-tests.XXXXXX".utf8CString)
+        mkdtemp(&template)
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        // The server refuses to run as root.
+        if geteuid() == 0, let user = getpwnam("postgres") {
+            chown(path, user.pointee.pw_uid, user.pointee.pw_gid)
+        }
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        lifeline = ends[1]
+        _ = Command(
+            "/bin/sh",
+            [
+                "-c",
+                "read line <&3; \(Self.command("pg_ctl", [])) -D \(path)/data -m immediate stop; rm -rf \(path)",
+            ], descriptor: ends[0])
+        close(ends[0])
+        if let primary {
+            guard
+                run(
+                    "pg_basebackup",
+                    [
+                        "-D", path + "/data", "-R", "-X", "stream", "-c", "fast", "-d",
+                        "host=\(primary.path) user=postgres application_name=standby",
+                    ]) == 0
+            else { return nil }
+        } else {
+            let options = ["-D", path + "/data", "-U", "postgres", "--auth=trust", "-N"]
+            guard run("initdb", options + ["--encoding=UTF8", "--locale=C"]) == 0 else {
+                return nil
+            }
+        }
+        guard start(settings) else { return nil }
+    }
+
+    deinit { close(lifeline) }
+
+    /// Starts the server, and waits until it takes connections.
+    func start(_ settings: [String] = []) -> Bool {
+        let own = ["listen_addresses=", "unix_socket_directories=\(path)", "max_connections=200"]
+        let options = (own + settings).map { "-c \($0)" }.joined(separator: " ")
+        return run(
+            "pg_ctl",
+            ["-D", path + "/data", "-l", path + "/log", "-w", "-t", "60", "-o", options, "start"])
+            == 0
+    }
+
+    /// The server's process.
+    var process: pid_t {
+        let text = String(decoding: Scratch.contents(path + "/data/postmaster.pid"), as: UTF8.self)
+        return pid_t(text.split(separator: "\n").first ?? "") ?? 0
+    }
+
+    /// Runs one of PostgreSQL's programs as the user that it needs.
+    @discardableResult
+    func run(_ program: String, _ arguments: [String]) -> Int32 {
+        Command.run(
+            "/bin/sh", ["-c", "exec " + Self.command(program, arguments)],
+            errors: path + "/errors")
+    }
+
+    private static func command(_ program: String, _ arguments: [String]) -> String {
+        let user = geteuid() == 0 ? "setpriv --reuid=postgres --regid=postgres --init-groups " : ""
+        return user
+            + ([(programs ?? "") + "/" + program] + arguments)
+            .map {
+                "'"
+                    + $0.split(separator: "'", omittingEmptySubsequences: false)
+                    .joined(separator: "'\\''") + "'"
+            }
+            .joined(separator: " ")
+    }
+
+    /// What statements answer, as `psql` writes it without decoration.
+    @discardableResult
+    func sql(_ text: String, in database: String = "postgres") -> [String] {
+        let scratch = Scratch()
+        let file = scratch.write("statements", Array(text.utf8))
+        let words =
+            "exec " + (Self.programs ?? "") + "/psql -X -q -A -t -v ON_ERROR_STOP=1 -h \(path) "
+            + "-U postgres -d \(database) -f \(file)"
+        let status = Command.run(
+            "/bin/sh", ["-c", words], output: scratch.file("answer"), errors: scratch.file("errors")
+        )
+        if status != 0 {
+            Issue.record(
+                "\(String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self))")
+        }
+        return scratch.lines("answer")
+    }
+
+    private static let databases = Atomic(0)
+
+    /// A new database.
+    func database() -> String {
+        let number = Self.databases.wrappingAdd(1, ordering: .relaxed).newValue
+        sql("CREATE DATABASE test\(number)")
+        return "test\(number)"
+    }
+
+    /// A file of `share/postgresql`.
+    static func shared(_ name: String) -> String {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4)
+        let path = root.joined(separator: "/") + "/share/postgresql/" + name
+        return String(decoding: Scratch.contents(path), as: UTF8.self)
+    }
+
+    /// A database of PL/Proxy in front of two others, set up as relay(8) says.
+    func partitions() -> (proxy: String, parts: [String]) {
+        let parts = [database(), database()]
+        for part in parts { sql(Self.shared("sotto.sql"), in: part) }
+        let proxy = database()
+        let options = parts.enumerated().map { "p\($0) 'host=\(path) dbname=\($1)'" }
+        sql(
+            """
+            CREATE EXTENSION plproxy;
+            CREATE SERVER sotto FOREIGN DATA WRAPPER plproxy OPTIONS (
+                \(options.joined(separator: ", ")));
+            CREATE USER MAPPING FOR PUBLIC SERVER sotto OPTIONS (user 'postgres');
+            """, in: proxy)
+        sql(Self.shared("plproxy.sql"), in: proxy)
+        return (proxy, parts)
+    }
+
+    /// The URL of a database.
+    func url(_ database: String) -> String {
+        "postgresql:///\(database)?host=\(path)&user=postgres"
+    }
+}

@@ -1,0 +1,110 @@
+-- The functions of the relay's store for a PL/Proxy database, which spreads mailboxes over the partitions of a
+-- cluster `sotto`. relay(8) is given the URL of this database. Each partition has the schema of sotto.sql;
+-- the number of partitions is a power of two, and stays as it is. The cluster is declared first:
+--
+--     CREATE EXTENSION plproxy;
+--     CREATE SERVER sotto FOREIGN DATA WRAPPER plproxy OPTIONS (
+--         p0 'host=a.example.org dbname=sotto', p1 'host=b.example.org dbname=sotto');
+--     CREATE USER MAPPING FOR PUBLIC SERVER sotto OPTIONS (user 'sotto');
+--
+-- What a relay commits at once is one transaction on each partition.
+CREATE SCHEMA IF NOT EXISTS sotto;
+
+
+-- The same on every version and machine, unlike PostgreSQL's own hashes.
+CREATE OR REPLACE FUNCTION sotto.partition(mailbox bytea) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT get_byte(digest, 0) << 16 | get_byte(digest, 1) << 8 | get_byte(digest, 2)
+    FROM sha256(mailbox) AS digest
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.version()
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.settings(OUT name text, OUT value text)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.lock(mailboxes bytea[])
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(mailboxes);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.store(
+    at_minute bigint, most_messages bigint, most_bytes bigint, places bigint[],
+    mailboxes bytea[], ids bytea[], digests bytea[], bodies bytea[],
+    OUT place bigint, OUT outcome bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(mailboxes);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.ack(
+    places bigint[], mailboxes bytea[], ids bytea[], OUT place bigint, OUT removed bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(mailboxes);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.fail(
+    most_dead bigint, most_dead_bytes bigint, mailboxes bytea[], ids bytea[])
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(mailboxes);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.fetch(
+    of_mailbox bytea, after_seq bigint, after_minute bigint, most bigint, most_bytes bigint,
+    want_dead boolean, OUT seq bigint, OUT id bytea, OUT body bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_mailbox);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.heads(mailboxes bytea[], OUT mailbox bytea, OUT head bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(mailboxes);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.prekeys(
+    of_owner bytea, OUT one_time bigint, OUT signed_id bigint, OUT one_time_mark bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_owner);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.publish(
+    at_minute bigint, of_owner bytea, new_signed_id bigint, new_head bytea,
+    one_time_from bigint, most bigint, ids bigint[], keys bytea[])
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_owner);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.claim(
+    at_minute bigint, places bigint[], owners bytea[], ids bytea[], OUT place bigint,
+    OUT status bigint, OUT head bytea, OUT one_time bigint, OUT one_time_key bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(owners);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.sweep(
+    expired bigint, forgotten bigint, claims bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
