@@ -8,6 +8,8 @@ public enum Account: Sendable {
     case whisper2(Whisper2Contact)
     /// What is in a QR code of Kecalek.
     case kecalek(KecalekQR)
+    /// An id and an RSA key of Mercurio, signed or not.
+    case mercurio(MercurioKeyBundle)
 
     /// Reads what a file, a pipe or an argument holds; `nil` for what is neither, such as a card.
     ///
@@ -19,6 +21,13 @@ public enum Account: Sendable {
         }
         var text = bytes.drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }
+        if text.first == UInt8(ascii: "{") {
+            guard let record = try? JSON.object(parsing: Array(text)),
+                record["mercurio_id"] != nil
+            else { return nil }
+            self = .mercurio(try MercurioKeyBundle(pinning: record))
+            return
+        }
         guard let url = String(validating: text, as: UTF8.self), Addressee.isWhisper2(url) else {
             return nil
         }
@@ -30,6 +39,7 @@ public enum Account: Sendable {
         switch self {
         case .whisper2(let contact): contact.signingKey.map { SessionID(publicKey: $0) }
         case .kecalek(let code): SessionID(publicKey: code.identityKey)
+        case .mercurio(let bundle): bundle.id
         }
     }
 
@@ -38,13 +48,14 @@ public enum Account: Sendable {
         switch self {
         case .whisper2(let contact): Profiles(whisper2: contact)
         case .kecalek(let code): Profiles(kecalek: code.userID)
+        case .mercurio(let bundle): Profiles(mercurio: bundle)
         }
     }
 
     /// What to call them where nobody says; empty where the account has no name that people use.
     public var name: String {
         switch self {
-        case .whisper2: ""
+        case .whisper2, .mercurio: ""
         case .kecalek(let code): code.userID
         }
     }
@@ -56,6 +67,9 @@ public enum Account: Sendable {
             guard let kept = contact.profiles.whisper2 else { return true }
             return account.agrees(with: kept)
         case .kecalek: return contact.id == id
+        case .mercurio(let bundle):
+            guard let kept = contact.profiles.mercurio else { return true }
+            return kept.key == bundle.key
         }
     }
 }
@@ -93,6 +107,10 @@ extension StateTransaction {
                 known.learned.whisper2 = contact
             case .kecalek(let code) where profiles.kecalek == nil:
                 known.learned.kecalek = code.userID
+            case .mercurio(let bundle)
+            where profiles.mercurio?.signature == nil && bundle.signature != nil
+                || profiles.mercurio == nil:
+                known.learned.mercurio = bundle
             default: break
             }
             guard known.learned != learned else { return .known(known) }
@@ -125,6 +143,7 @@ extension StateTransaction {
         switch account {
         case .whisper2(let contact): try contacts(whisperID: contact.id)
         case .kecalek(let code): try contacts(kecalekUserID: code.userID)
+        case .mercurio(let bundle): try contacts(mercurioID: bundle.id)
         }
     }
 

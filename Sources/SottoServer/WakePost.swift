@@ -1,6 +1,8 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import Sotto
 import Synchronization
 
@@ -18,8 +20,6 @@ public struct WakeAddress: Sendable, Equatable {
     public enum Invalid: Error, Sendable {
         /// Not `http://host[:port]/path` or `ntfy://host[:port]/prefix`.
         case form
-        /// It needs TLS, which ``WakePost`` does not speak yet.
-        case tls
     }
 
     /// The host, without brackets.
@@ -71,7 +71,6 @@ public struct WakeAddress: Sendable, Equatable {
         guard !name.isEmpty, isHost, form == .json || path.count > 1 else { throw .form }
         host = String(name)
         port = number
-        guard !isSecure || WakePost.speaksTLS else { throw .tls }
     }
 
     /// The host as a request names it.
@@ -87,8 +86,15 @@ final class WakePost: WakeTarget {
     private let timeout: TimeAmount
     private let loop: any EventLoop
 
-    /// Whether it speaks TLS: ``addTLS(to:host:)`` does something.
-    static let speaksTLS = false
+    /// What TLS begins with: the system's certificates are trusted, and `$SOTTO_CA` in their place.
+    private static let tls = Result { () throws -> NIOSSLContext in
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        if let path = getenv("SOTTO_CA") {
+            configuration.trustRoots = .file(String(cString: path))
+        }
+        return try NIOSSLContext(configuration: configuration)
+    }
 
     /// Posts to an address.
     init(_ address: WakeAddress, timeout: TimeAmount, loop: any EventLoop) {
@@ -129,10 +135,11 @@ final class WakePost: WakeTarget {
 
     func stop() {}
 
-    /// The hook for TLS: puts it before everything else in a channel to `host`, whose certificate must be
-    /// that host's. With it, ``speaksTLS`` is true.
+    /// Puts TLS before everything else in a channel to `host`, whose certificate must be that host's.
     private static func addTLS(to channel: any Channel, host: String) throws {
-        preconditionFailure("an address that needs TLS was let in")
+        let isAddress = host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
+        try channel.pipeline.syncOperations.addHandler(
+            NIOSSLClientHandler(context: tls.get(), serverHostname: isAddress ? nil : host))
     }
 
     private func request(_ wakeUp: WakeUp) -> (HTTPRequestHead, String) {

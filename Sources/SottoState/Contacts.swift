@@ -111,6 +111,11 @@ extension StateTransaction {
         try contacts(whisperID: whisperID).first
     }
 
+    /// The contacts that have this id in Mercurio. All are looked through.
+    public func contacts(mercurioID: SessionID) throws(StateError) -> [Contact] {
+        try store.contacts(connection).filter { $0.profiles.mercurio?.id == mercurioID }
+    }
+
     /// The contacts that have this user's id in Kecalek, compared as bytes. All are looked through.
     public func contacts(kecalekUserID: String) throws(StateError) -> [Contact] {
         try store.contacts(connection).filter {

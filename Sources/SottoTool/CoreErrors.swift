@@ -21,6 +21,7 @@ extension Failure {
         case let error as ECP1Error: self.init(error)
         case let error as RSAKeyError: self.init(error)
         case let error as MercurioKeyError: self.init(error)
+        case let error as MercurioKeyBundleError: self.init(error)
         case let error as Whisper2ChallengeError: self.init(error)
         case let error as Whisper2AddURLError: self.init(error)
         case let error as Whisper2RecordError: self.init(error)

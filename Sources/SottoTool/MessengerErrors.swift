@@ -52,6 +52,16 @@ extension Failure {
         }
     }
 
+    init(_ error: MercurioKeyBundleError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not a key of Mercurio: \"\(name)\" is missing or malformed")
+        case .key(let error): self.init(error)
+        case .signature:
+            self.init(.authentication, "the key of Mercurio is not signed by its Session ID")
+        }
+    }
+
     init(_ error: Whisper2ChallengeError) {
         switch error {
         case .message:

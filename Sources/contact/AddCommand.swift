@@ -50,6 +50,9 @@ struct AddCommand: Program {
             guard account.id != nil else { throw Failure.noSigningKey }
             _ = try ContactName.checked(name ?? account.name)
         }
+        if case .mercurio(let bundle) = account, bundle.signature == nil {
+            options.note("nobody signed this RSA key: it may be its directory's; ask its owner")
+        }
         if case .whisper2(let contact) = account, !contact.id.isChecksumValid, !options.quiet {
             Terminal.say(
                 "\(ContactTool.toolName): warning: the checksum of \(contact.id) is wrong: it may be mistyped"

@@ -109,6 +109,12 @@ struct VerifyCommand: Program {
         }
         // The number is of ids alone.
         try checkThatTheIDVouches(for: contact)
+        if contact.card == nil, let bundle = contact.learned.mercurio, bundle.signature == nil {
+            throw Failure(
+                .untrusted,
+                "the number is right, but nobody signed the RSA key of \(contact.name)",
+                hint: "add the signed one: keygen public --profile mercurio --bundle makes it")
+        }
         if contact.card == nil, contact.learned.whisper2 != nil {
             throw Failure(
                 .untrusted,
@@ -140,6 +146,12 @@ struct VerifyCommand: Program {
             guard contact.id == account.id, contact.profiles.kecalek == code.userID else {
                 throw mismatch
             }
+            try checkThatTheIDVouches(for: contact)
+        case .mercurio(let bundle):
+            // The id alone is no proof of the RSA key, and an app's code has nothing else.
+            guard let kept = contact.profiles.mercurio, bundle.signature != nil,
+                bundle.id == kept.id, bundle.key == kept.key
+            else { throw mismatch }
             try checkThatTheIDVouches(for: contact)
         case .whisper2(let scanned):
             guard let kept = contact.profiles.whisper2, scanned.agrees(with: kept),

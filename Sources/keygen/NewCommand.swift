@@ -93,3 +93,5 @@ struct New: Program {
         try saving.save(identity, to: output)
     }
 }
+
+extension MercurioPublicKey.Form: ExpressibleByArgument {}

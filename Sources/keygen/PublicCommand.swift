@@ -10,7 +10,7 @@ struct Public: Program {
             keygen public [--relay URL] [--include PROFILE ...] [--user-id ID] [FILE]
             keygen public --uri [--relay URL] [FILE]
             keygen public --profile whisper2 [--whisper-id ID] [FILE]
-            keygen public --profile mercurio [--bundle] [FILE]
+            keygen public --profile mercurio [--bundle | --form CLIENT] [FILE]
             keygen public --profile kecalek --user-id ID [FILE]
             """,
         discussion: """
@@ -55,6 +55,12 @@ struct Public: Program {
     @Flag(help: "With --profile mercurio: print the RSA key, signed by the Session ID.")
     var bundle = false
 
+    @Option(
+        help: ArgumentHelp(
+            "With --profile mercurio: print the RSA key as this client has it, ios, web or flutter.",
+            valueName: "client"))
+    var form: MercurioPublicKey.Form?
+
     @OptionGroup var identity: IdentityOptions
 
     @Argument(help: "Identity file. Default: as -i.")
@@ -67,8 +73,8 @@ struct Public: Program {
         guard profile == nil || !uri && include.isEmpty && relay == nil else {
             throw ValidationError("--profile goes without --uri, --include and --relay")
         }
-        guard !bundle || profile == .mercurio else {
-            throw ValidationError("--bundle goes with --profile mercurio")
+        guard !bundle && form == nil || profile == .mercurio, !bundle || form == nil else {
+            throw ValidationError("--bundle or --form goes with --profile mercurio")
         }
         let asked = Set(include + (profile.map { [$0] } ?? []))
         guard asked.contains(.kecalek) == (userID != nil) else {
@@ -107,6 +113,8 @@ struct Public: Program {
         let output = try Output(path: "-", content: .text)
         switch profile {
         case .whisper2: try output.writeText(Whisper2AddURL.text(whisper2(identity)) + "\n")
+        case .mercurio where form != nil:
+            if let form { try output.writeLine(try mercurio(identity).record(form)) }
         case .mercurio where bundle: try output.writeLine(try mercurio(identity).record)
         default: try output.writeText(identity.mercurioIdentity().id.description + "\n")
         }

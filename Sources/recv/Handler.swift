@@ -11,12 +11,13 @@ struct Handler {
     func run(_ envelope: [UInt8]) throws(Failure) -> Bool {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw Failure(errno: errno, "run", "the command") }
-        // No other command runs at the same time, but this one must not hold its own stdin open.
+        // No other command runs at the same time, but this one must not hold its own stdin open, nor the connection.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+        for descriptor: Int32 in 3..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         // A closed pipe ends what the command runs, as it would in a shell.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -21,7 +21,7 @@ struct OperationsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Post to this address for mail that nobody is there to take: http://host/path or ntfy+http://host/prefix.",
+            "Post to this address for mail that nobody is there to take: https://host/path, ntfy://host/prefix, or either with http.",
             valueName: "url"))
     var wakeURL: String?
 
@@ -54,16 +54,9 @@ struct OperationsOptions: ParsableArguments {
 
     private static func address(_ text: String) throws(Failure) -> WakeAddress {
         do throws(WakeAddress.Invalid) { return try WakeAddress(text) } catch {
-            switch error {
-            case .form:
-                throw Failure(
-                    .usage, "--wake-url is not an address to post to",
-                    hint: "for example http://127.0.0.1:8080/wake")
-            case .tls:
-                throw Failure(
-                    .configuration, "--wake-url needs TLS, which this relay does not post with yet",
-                    hint: "post to a program on this machine, or use --wake")
-            }
+            throw Failure(
+                .usage, "--wake-url is not an address to post to",
+                hint: "for example https://example.org/wake or ntfy://ntfy.sh/prefix")
         }
     }
 

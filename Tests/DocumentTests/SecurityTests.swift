@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The tables of flaws in SECURITY.md, against the tests that they name.
@@ -33,6 +34,20 @@ struct SecurityTests {
             }
         }
         return names
+    }
+
+    /// What `encrypt --help` says of each suite, the other documents say in the same lines.
+    @Test(
+        "agrees with the help on what each suite protects",
+        arguments: ["README.md", "man/encrypt.1", "man/sotto-formats.5"])
+    func suites(_ document: String) throws {
+        let help = try runInRepository(Programs.path("encrypt"), ["--help"]).text.components(
+            separatedBy: "\n")
+        let first = try #require(help.firstIndex { $0.hasPrefix("suite ") })
+        let table = help[first...].prefix { !$0.isEmpty }
+        #expect(table.count == 7)
+        let text = try Repository.text(document).components(separatedBy: "\n")
+        for line in table { #expect(text.contains(line), "\(line)") }
     }
 
     @Test("has a row for every flaw, in order")

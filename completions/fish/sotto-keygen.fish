@@ -41,6 +41,7 @@ complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l in
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l user-id -x -d 'Your user\'s id in Kecalek'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l whisper-id -x -d 'Your WhisperID. Default: the one in the identity'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l bundle -d 'With --profile mercurio: print the RSA key, signed by the Session ID'
+complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l form -x -a 'ios web flutter' -d 'With --profile mercurio: print the RSA key as this client has it, ios, web or flutter'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -s i -l identity -r -F -d 'Identity file. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-keygen -c keygen -n '__fish_seen_subcommand_from public' -l version -d 'Show the version'

@@ -93,7 +93,9 @@ public struct Profiles: Sendable, Hashable {
             return verifySignature(proof, of: message(profile, of: id), by: key)
         }
         return (whisper2 == nil || isProven(.whisper2, by: whisper2?.signingKey))
-            && (mercurio == nil || isProven(.mercurio, by: mercurio?.id.publicKey))
+            && (mercurio == nil
+                || mercurio?.signature != nil
+                    && isProven(.mercurio, by: mercurio?.id.publicKey))
     }
 
     /// Whether there is an account for each that `other` has.
@@ -125,7 +127,7 @@ public struct Profiles: Sendable, Hashable {
             proofs[.whisper2] = value.object.flatMap(Self.proof)
         }
         if let value = object["mercurio"] {
-            guard let record = value.object, let bundle = try? MercurioKeyBundle(record: record)
+            guard let record = value.object, let bundle = try? MercurioKeyBundle(pinning: record)
             else { return nil }
             mercurio = bundle
             proofs[.mercurio] = Self.proof(record)

@@ -13,7 +13,7 @@ public struct Message: Sendable, Hashable {
     /// The members that this version gives a meaning; all others are passed through.
     private static let ownMembers = [
         "v", "type", "id", "from", "to", "name", "time", "suite", "authenticated", "trust", "seen",
-        "details", "body",
+        "details", "legacy", "body",
     ]
 
     /// The envelope's id.
@@ -47,7 +47,9 @@ public struct Message: Sendable, Hashable {
             ("from", from.map { .string($0.description) }), ("name", name.map { .string($0) }),
             ("to", to.map { .string($0.description) }),
             ("time", time.map { .string($0.description) }), ("suite", .string(suite.rawValue)),
-            ("authenticated", .bool(authenticated)), ("trust", .string(trust.rawValue)),
+            ("authenticated", .bool(authenticated)),
+            ("legacy", suite.traits.legacyReason.map { .string($0) }),
+            ("trust", .string(trust.rawValue)),
             ("details", details.map { .object($0) }), ("body", .object(body)),
         ])
         for (name, value) in extra { record[name] = value }

@@ -101,6 +101,41 @@ struct SuiteMessageTests {
             try accounts.record(accounts.read([line])).at("body", "text") == .string("a secret"))
     }
 
+    @Test(arguments: ["ios", "web", "flutter"])
+    func anRSAKeyOfTheAppsServesAndIsVerifiedOnlyOnceItIsSigned(_ client: String) throws {
+        let home = accounts.home
+        try home.files.write(
+            "bob.\(client)",
+            home.output("keygen", ["public", "--profile", "mercurio", "--form", client, "bob.key"]))
+        let stranger = Party(name: "stranger", identity: accounts.alice.identity, home: home)
+        try home.files.write("stranger.key", home.files.read("alice.key"))
+        let added = try stranger.run("contact", ["add", "--name", "rob", "bob.\(client)"])
+        #expect(added.status == 0 && added.stderr.contains("nobody signed"), "\(added.stderr)")
+        let made = try stranger.run(
+            "encrypt", ["--suite", "mercurio", "--to", "rob", "--form", "app", "-q"],
+            stdin: Array("hi".utf8))
+        let read = try accounts.bob.run("decrypt", ["--suite", "mercurio"], stdin: made.stdout)
+        #expect(try accounts.record(read).at("body", "text") == .string("hi"), "\(made.stderr)")
+        #expect(try accounts.record(read)["legacy"] != nil)
+        let shown = try stranger.run("contact", ["show", "rob", "--json"])
+        let number = try #require(accounts.record(shown)["safety_number"]?.string)
+        #expect(try stranger.run("contact", ["verify", "rob", number]).status == 12)
+        try home.files.write(
+            "bob.bundle",
+            home.output("keygen", ["public", "--profile", "mercurio", "--bundle", "bob.key"]))
+        #expect(try stranger.run("contact", ["add", "bob.bundle"]).status == 0)
+        #expect(try stranger.run("contact", ["verify", "rob", number]).status == 0)
+        // Another key under that id.
+        let other = try MercurioPrivateKey(bits: 2048).publicKey.text(.web)
+        let id = try JSON.object(parsing: home.files.read("bob.bundle"))["mercurio_id"]
+        let forged = JSONObject([
+            ("mercurio_id", id), ("modulus", .string(other.modulus)),
+            ("exponent", .string(other.exponent)),
+        ])
+        let changed = try stranger.run("contact", ["add"], stdin: forged.serialized())
+        #expect(changed.status == 12, "\(changed.stderr)")
+    }
+
     @Test func aChatNeedsNoIdentity() throws {
         let nobody = try Home()
         try nobody.files.write(

@@ -17,8 +17,8 @@ public struct MercurioKeyBundle: Sendable, Hashable {
     public let id: SessionID
     /// The key.
     public let key: MercurioPublicKey
-    /// The signature, 64 bytes.
-    public let signature: [UInt8]
+    /// The signature, 64 bytes; `nil` for a key that was learned from the app, where nothing binds it to the id: pin it.
+    public let signature: [UInt8]?
 
     private static let label = Array("hybrid/key/v1\0".utf8)
 
@@ -27,6 +27,48 @@ public struct MercurioKeyBundle: Sendable, Hashable {
         id = identity.id
         self.key = key
         signature = identity.signing.sign(Self.label + key.der)
+    }
+
+    /// A key as the app's directory has it, which nobody signed: `{"mercurio_id"}` with `modulus` and `exponent` in one
+    /// of the apps' forms, or with `rsa_spki_pem`. A `sig` that is there is verified.
+    public init(pinning record: JSONObject) throws(MercurioKeyBundleError) {
+        if record["sig"] != nil {
+            try self.init(record: record)
+            return
+        }
+        guard let id = record["mercurio_id"]?.string.flatMap({ SessionID($0) }) else {
+            throw .member("mercurio_id")
+        }
+        do throws(MercurioKeyError) {
+            let key: MercurioPublicKey
+            if let pem = record["rsa_spki_pem"]?.string {
+                key = try MercurioPublicKey(pem: pem)
+            } else if let modulus = record["modulus"]?.string,
+                let exponent = record["exponent"]?.string
+            {
+                key = try MercurioPublicKey(modulus: modulus, exponent: exponent)
+            } else {
+                throw MercurioKeyError.encoding
+            }
+            self.init(id: id, key: key, signature: nil)
+        } catch {
+            throw .key(error)
+        }
+    }
+
+    private init(id: SessionID, key: MercurioPublicKey, signature: [UInt8]?) {
+        self.id = id
+        self.key = key
+        self.signature = signature
+    }
+
+    /// The key in one of the apps' forms: `{"mercurio_id","modulus","exponent"}`.
+    public func record(_ form: MercurioPublicKey.Form) -> JSONObject {
+        let text = key.text(form)
+        return [
+            "mercurio_id": .string(id.description), "modulus": .string(text.modulus),
+            "exponent": .string(text.exponent),
+        ]
     }
 
     /// Reads a bundle and verifies it.
@@ -54,9 +96,9 @@ public struct MercurioKeyBundle: Sendable, Hashable {
 
     /// The record.
     public var record: JSONObject {
-        [
-            "mercurio_id": .string(id.description), "rsa_spki_pem": .string(key.pem),
-            "sig": .string(Base64.standard.encode(signature)),
-        ]
+        JSONObject([
+            ("mercurio_id", .string(id.description)), ("rsa_spki_pem", .string(key.pem)),
+            ("sig", signature.map { .string(Base64.standard.encode($0)) }),
+        ])
     }
 }

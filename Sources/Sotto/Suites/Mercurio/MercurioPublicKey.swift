@@ -31,7 +31,7 @@ public struct MercurioPublicKey: Sendable, Hashable {
     private static let exponent: [UInt8] = [1, 0, 1]
 
     /// How the apps write a key's modulus and exponent.
-    public enum Form: Sendable, CaseIterable {
+    public enum Form: String, Sendable, CaseIterable {
         /// Base64 of the bytes of a DER INTEGER, with a zero before them.
         case ios
         /// Unpadded base64url, as a JSON Web Key has it.

@@ -51,7 +51,7 @@ struct MercurioPeerTests {
         let bundle = MercurioKeyBundle(key: key, by: pair.bob)
         let answer = try Peers.ask([
             "op": "mercurio_bundle", "pem": key.pem, "id": bundle.id.description,
-            "sig": Peers.text(bundle.signature),
+            "sig": Peers.text(try #require(bundle.signature)),
         ])
         #expect(answer["modulus"] == key.text(.flutter).modulus)
         #expect(answer["exponent"] == "65537")
