@@ -88,6 +88,13 @@ struct Recipients {
             Terminal.say(
                 "encrypt: note: a sotto: URI has no post-quantum key; the whole card has one")
         }
+        if suites.contains(.whisper2) || suites.contains(.mercurio), tool.other.form == .envelope {
+            for person in people where person.card == nil {
+                Terminal.say(
+                    "encrypt: note: \(person.name) has no mailbox that is known; --form app prints what the messenger takes"
+                )
+            }
+        }
         for suite in Suite.allCases where suites.contains(suite) {
             guard let reason = suite.traits.legacyReason else { continue }
             Terminal.say(

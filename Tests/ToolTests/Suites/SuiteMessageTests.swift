@@ -117,6 +117,11 @@ struct SuiteMessageTests {
         let read = try accounts.bob.run("decrypt", ["--suite", "mercurio"], stdin: made.stdout)
         #expect(try accounts.record(read).at("body", "text") == .string("hi"), "\(made.stderr)")
         #expect(try accounts.record(read)["legacy"] != nil)
+        let wrapped = try stranger.run(
+            "encrypt", ["--suite", "mercurio", "--to", "rob"], stdin: Array("again".utf8))
+        #expect(wrapped.status == 0 && wrapped.stderr.contains("no mailbox that is known"))
+        let opened = try accounts.bob.run("decrypt", [], stdin: wrapped.stdout)
+        #expect(try accounts.record(opened).at("body", "text") == .string("again"))
         let shown = try stranger.run("contact", ["show", "rob", "--json"])
         let number = try #require(accounts.record(shown)["safety_number"]?.string)
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 12)

@@ -55,7 +55,9 @@ public enum Whisper2Suite: MessageSuite {
     }
 
     private static func opened(_ envelope: Envelope, _ keys: SuiteKeys) throws -> Message {
-        guard envelope.to == nil || envelope.to == keys.ownID else { throw SuiteError.refused }
+        // Who knows the account alone writes to its key.
+        let ids = [keys.ownID, SessionID(publicKey: try keys.whisper2Keys().signingKey)]
+        guard envelope.to == nil || ids.contains(envelope.to) else { throw SuiteError.refused }
         let message = try Whisper2Message(record: tolerant(envelope.payload))
         guard Timestamp.range.contains(message.frame.time / 1000) else { throw SuiteError.refused }
         guard let sender = try keys.whisper2Account(message.frame.from) else {
