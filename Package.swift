@@ -141,6 +141,7 @@ let package = Package(
             dependencies: [
                 "Sotto", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ], swiftSettings: strict),
         .target(
             name: "SottoClient",

@@ -58,18 +58,15 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     func flush(context: ChannelHandlerContext) { ask(context) }
 
     private func take(_ line: [UInt8], _ context: ChannelHandlerContext) {
-        // Only these two mean something here; both are short.
-        if line.count < 64 << 10, let frame = try? Frame(parsing: line) {
-            if frame.type == "subscribe" {
-                isSubscribed = true
-                tell(Response.subscribed.line(requestID: frame.requestID), context)
-                poll(context)
-                return
-            }
-            if frame.type == "ack" {
-                unacknowledged -= frame.payload["ids"]?.array?.count ?? 0
-                poll(context)
-            }
+        if Frame.begins(line, type: "subscribe") {
+            isSubscribed = true
+            let id = (try? Frame(parsing: line))?.requestID
+            tell(Response.subscribed.line(requestID: id), context)
+            return poll(context)
+        }
+        if Frame.begins(line, type: "ack"), let frame = try? Frame(parsing: line) {
+            unacknowledged -= frame.payload["ids"]?.array?.count ?? 0
+            poll(context)
         }
         queue.append(line)
     }

@@ -22,14 +22,10 @@ struct LinkPlan: Sendable {
             tls = nil
             return
         }
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        if relay.scheme != .tls { configuration.applicationProtocols = ["http/1.1"] }
-        // A pin is checked in place of the chain.
-        if relay.pin != nil { configuration.certificateVerification = .noHostnameVerification }
-        if let file = relay.authorities { configuration.trustRoots = .file(file) }
         do {
-            tls = try NIOSSLContext(configuration: configuration)
+            tls = try ClientTLS.context(
+                authorities: relay.authorities,
+                protocols: relay.scheme == .tls ? [] : ["http/1.1"], isPinned: relay.pin != nil)
         } catch {
             throw .certificates(relay.authorities ?? "the system's certificates")
         }
@@ -85,10 +81,7 @@ struct LinkPlan: Sendable {
     }
 
     private func secure(_ context: NIOSSLContext) throws -> NIOSSLClientHandler {
-        // An address is no name that TLS could ask for (RFC 6066 §3).
-        let isAddress =
-            relay.host.contains(":") || relay.host.allSatisfy { $0.isNumber || $0 == "." }
-        let name = isAddress ? nil : relay.host
+        let name = ClientTLS.serverName(of: relay.host)
         guard let pin = relay.pin else {
             return try NIOSSLClientHandler(context: context, serverHostname: name)
         }

@@ -252,6 +252,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .fetch(let max, let after, let dead):
             fetch(try owned(), requestID, max: max, after: after, dead: dead)
         case .subscribe:
+            // What it pushes would have no request to answer.
+            guard !isOfRequests else { throw .unknownType }
             let mailbox = try owned()
             if let older = services.hub.subscribe(self, to: mailbox), older !== self {
                 older.loop.execute { older.replace() }

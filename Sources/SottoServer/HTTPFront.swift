@@ -120,8 +120,10 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     private static func status(of line: [UInt8]) -> HTTPResponseStatus {
+        // Only refusals are parsed: a page of mail is long.
+        guard ["error", "rejected", "deferred"].contains(where: { Frame.begins(line, type: $0) })
+        else { return .ok }
         guard let frame = try? Frame(parsing: line) else { return .internalServerError }
-        guard ["error", "rejected", "deferred"].contains(frame.type) else { return .ok }
         let code = frame.payload["code"]?.integer.flatMap { Int(exactly: $0) } ?? 400
         return HTTPResponseStatus(statusCode: (400...599).contains(code) ? code : 400)
     }
@@ -178,7 +180,8 @@ enum HTTPRoute {
         case (.POST, "/api/messages"): return line("send", ["envelope": .object(try object(body))])
         case (.GET, "/api/messages/poll"): return line("fetch", try poll(query))
         case (.POST, "/api/messages/ack"): return line("ack", try ack(try object(body)))
-        case (.POST, "/api/frames"): return frame(body)
+        case (.POST, "/api/frames"):
+            return body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
         case (_, "/api/messages"), (_, "/api/messages/poll"), (_, "/api/messages/ack"),
             (_, "/api/frames"):
             throw HTTPRefusal(.methodNotAllowed, .unknownType)
@@ -195,15 +198,6 @@ enum HTTPRoute {
             throw HTTPRefusal(.badRequest, .badJSON)
         }
         return object
-    }
-
-    /// A frame as it came; what a subscription would push has no request to answer.
-    private static func frame(_ body: [UInt8]) -> [UInt8] {
-        if let frame = try? Frame(parsing: body), frame.type == "subscribe" {
-            return Array(
-                Frame(type: "subscribe-over-http", requestID: frame.requestID).line.dropLast())
-        }
-        return body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
     }
 
     private static func poll(_ query: String) throws(HTTPRefusal) -> JSONObject {

@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Sotto
+import SottoTransport
 import Synchronization
 
 /// Where wake-ups are posted.
@@ -87,13 +88,8 @@ final class WakePost: WakeTarget {
     private let loop: any EventLoop
 
     /// What TLS begins with: the system's certificates are trusted, and `$SOTTO_CA` in their place.
-    private static let tls = Result { () throws -> NIOSSLContext in
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        if let path = getenv("SOTTO_CA") {
-            configuration.trustRoots = .file(String(cString: path))
-        }
-        return try NIOSSLContext(configuration: configuration)
+    private static let tls = Result {
+        try ClientTLS.context(authorities: getenv("SOTTO_CA").map { String(cString: $0) })
     }
 
     /// Posts to an address.
@@ -137,9 +133,9 @@ final class WakePost: WakeTarget {
 
     /// Puts TLS before everything else in a channel to `host`, whose certificate must be that host's.
     private static func addTLS(to channel: any Channel, host: String) throws {
-        let isAddress = host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
         try channel.pipeline.syncOperations.addHandler(
-            NIOSSLClientHandler(context: tls.get(), serverHostname: isAddress ? nil : host))
+            NIOSSLClientHandler(
+                context: tls.get(), serverHostname: ClientTLS.serverName(of: host)))
     }
 
     private func request(_ wakeUp: WakeUp) -> (HTTPRequestHead, String) {

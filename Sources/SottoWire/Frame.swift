@@ -60,6 +60,11 @@ public struct Frame: Sendable, Equatable {
         return out
     }
 
+    /// Whether a line, as ``line`` writes it, is a frame of this type.
+    public static func begins(_ line: some Collection<UInt8>, type: String) -> Bool {
+        line.starts(with: "{\"type\":\"\(type)\"".utf8)
+    }
+
     /// The payload with one member, whose value is a record on one line.
     static func payload(member: String, record: [UInt8]) -> [UInt8] {
         var out = Array("{\"\(member)\":".utf8)

@@ -32,7 +32,7 @@ struct SuiteArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "whisper2: your account. Default: the one in the identity file.", valueName: "wsp-id"))
-    var whisperID: String?
+    var whisperID: WhisperID?
 
     @Flag(
         name: .customLong("oaep-sha1"),
@@ -61,9 +61,6 @@ struct SuiteArguments: ParsableArguments {
     var files: [String] { chat + [attachment].compactMap(\.self) }
 
     func validate() throws {
-        if let whisperID, WhisperID(whisperID) == nil {
-            throw ValidationError("a WhisperID is WSP-XXXX-XXXX-XXXX")
-        }
         guard suite != .sealed else {
             throw ValidationError("--suite sealed has no records of its own")
         }
@@ -79,7 +76,7 @@ struct SuiteArguments: ParsableArguments {
         var options = SuiteOptions()
         options.allowsHiddenHash = allowHiddenHash
         options.maximumSkew = maxSkew.map { Int64($0) * 1000 }
-        options.whisperID = whisperID.flatMap { WhisperID($0) }
+        options.whisperID = whisperID
         options.rsaPadding = oaepSHA1 ? .sha1 : .sha256
         return options
     }

@@ -150,7 +150,7 @@ struct EncryptTool: Program {
         options.isPublic = other.publicChannel
         options.showsSecret = other.showSecret
         options.group = other.group
-        options.whisperID = other.whisperID.flatMap { WhisperID($0) }
+        options.whisperID = other.whisperID
         if suite == .whisper2 { options.attachment = try attachment?.writeWhisper2() }
         return options
     }

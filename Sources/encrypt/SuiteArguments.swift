@@ -35,7 +35,7 @@ struct SuiteArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "whisper2: your account. Default: the one in the identity file.", valueName: "wsp-id"))
-    var whisperID: String?
+    var whisperID: WhisperID?
 
     @Option(help: ArgumentHelp("whisper2: the group that all of --to belong to.", valueName: "id"))
     var group: String?
@@ -71,9 +71,6 @@ struct SuiteArguments: ParsableArguments {
     }
 
     func validate() throws {
-        if let whisperID, WhisperID(whisperID) == nil {
-            throw ValidationError("a WhisperID is WSP-XXXX-XXXX-XXXX")
-        }
         guard (attach == nil) == (blob == nil) else {
             throw ValidationError("--attach and --blob go together")
         }

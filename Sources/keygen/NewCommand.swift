@@ -34,10 +34,7 @@ struct MessengerOptions: ParsableArguments {
     }
 }
 
-extension WhisperID: ExpressibleByArgument {
-    /// Reads the text of an option.
-    public init?(argument: String) { self.init(argument) }
-
+extension WhisperID {
     /// Says on stderr when its checksum is wrong. The apps do not look at it.
     func warnIfMistyped() {
         guard !isChecksumValid else { return }

@@ -28,8 +28,20 @@ enum AddressChecks {
         return findings + certificates(plan)
     }
 
-    /// The hook for TLS: whether its files can be read, belong together, and are in their time.
-    private static func certificates(_ plan: RelayConfiguration) -> [Finding] { [] }
+    /// Whether the files for TLS can be read, belong together, and are in their time.
+    private static func certificates(_ plan: RelayConfiguration) -> [Finding] {
+        guard let files = plan.tls else { return [] }
+        do throws(RelayError) {
+            let days = Int(try files.secondsLeft() / 86_400)
+            switch days {
+            case ..<0: return [Finding(.error, "certificate", "its time is over")]
+            case ..<14: return [Finding(.warning, "certificate", "its time ends in \(days) days")]
+            default: return [Finding(.ok, "certificate", "it and its key serve for \(days) days")]
+            }
+        } catch {
+            return [Finding(.error, "certificate", error.message)]
+        }
+    }
 
     private static func listening(_ address: RelayURL, _ topic: String) -> [Finding] {
         guard let addresses = resolve(address), !addresses.isEmpty else {

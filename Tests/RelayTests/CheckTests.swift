@@ -77,6 +77,39 @@ import Testing
         #expect(after.status == 0 && levels(after.found, "lock") == [])
     }
 
+    @Test func theTimeOfACertificateAndTheKeyThatIsNotIts() throws {
+        let openssl = "/usr/bin/openssl"
+        func run(_ arguments: [String]) throws {
+            try #require(Command.run(openssl, arguments, errors: "/dev/null") == 0)
+        }
+        for key in ["key", "other"] {
+            try run(["genpkey", "-algorithm", "ed25519", "-out", scratch.file("\(key).pem")])
+            _ = chmod(scratch.file("\(key).pem"), 0o600)
+        }
+        try run([
+            "req", "-new", "-key", scratch.file("key.pem"), "-subj", "/CN=localhost", "-out",
+            scratch.file("request.pem"),
+        ])
+        func certificate(days: Int) throws -> [Finding] {
+            try run([
+                "x509", "-req", "-in", scratch.file("request.pem"), "-signkey",
+                scratch.file("key.pem"), "-days", "\(days)", "-out", scratch.file("cert.pem"),
+            ])
+            return certificate(key: "key")
+        }
+        func certificate(key: String) -> [Finding] {
+            check([
+                "--listen", "127.0.0.1:0", "--tls-cert", scratch.file("cert.pem"), "--tls-key",
+                scratch.file("\(key).pem"),
+            ]).found.filter { $0.topic == "certificate" }
+        }
+        #expect(try certificate(days: 90).map(\.level) == ["ok"])
+        #expect(certificate(key: "other").map(\.level) == ["error"])
+        #expect(certificate(key: "missing").map(\.level) == ["error"])
+        #expect(try certificate(days: 5).map(\.level) == ["warning"])
+        #expect(try certificate(days: -1).map(\.text) == ["its time is over"])
+    }
+
     @Test func addressesThatAreNotHere() {
         let other = check(["--listen", "192.0.2.1:7667"])
         #expect(other.status == 78 && levels(other.found, "listen") == ["error"])

@@ -1,0 +1,24 @@
+public import NIOSSL
+
+/// What a client's TLS begins with.
+public enum ClientTLS {
+    /// A context that verifies certificates against `authorities`, a PEM file, or those that the system trusts.
+    ///
+    /// With `isPinned` the caller compares the key in place of the chain and the name.
+    public static func context(
+        authorities: String?, protocols: [String] = [], isPinned: Bool = false
+    ) throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = protocols
+        if isPinned { configuration.certificateVerification = .noHostnameVerification }
+        if let authorities { configuration.trustRoots = .file(authorities) }
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// The name to ask a host for, and to find in its certificate; `nil` for an address, which is no name (RFC 6066 §3).
+    public static func serverName(of host: String) -> String? {
+        let isAddress = host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
+        return isAddress ? nil : host
+    }
+}
