@@ -160,7 +160,7 @@ let package = Package(
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("decrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("contact", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("contact", ["SottoState", "SottoContacts", "SottoWire"], link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("pad", [], link: fullyStatic),
         program("qr", ["SottoQR"], link: nearlyStatic),

@@ -13,25 +13,42 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// The id of requests that are our own.
-    private static let ownID = "poll"
+    /// The ids of requests that are our own.
+    private static let pollID = "poll"
+    private static let renewalID = "renewal"
+    /// Seconds after which a token is exchanged for a new one; it serves for 15 minutes.
+    private static let tokenSeconds: Int64 = 300
     /// Seconds between two looks into a mailbox that was empty.
     private static let pollSeconds: Int64 = 2
     /// The most envelopes that are handed on and not acknowledged.
     private static let window = 256
 
+    /// A request that is to be made.
+    private struct Question {
+        let line: [UInt8]
+        /// The mailbox that it is about, or logs in to.
+        var mailbox: SessionID?
+        var isLogin = false
+    }
+
+    /// A mailbox that is polled.
+    private struct Poll {
+        var sequence: Int64 = 0
+        var unacknowledged = 0
+        var isUnderWay = false
+        var hasSaidEmpty = false
+    }
+
     private let relay: RelayURL
     private var context: ChannelHandlerContext?
     private var rest = ByteBuffer()
-    private var queue: [[UInt8]] = []
-    private var isAsking = false
+    private var queue: [Question] = []
+    private var asked: Question?
     private var body = ByteBuffer()
 
-    private var isSubscribed = false
-    private var isPolling = false
-    private var hasSaidEmpty = false
-    private var sequence: Int64 = 0
-    private var unacknowledged = 0
+    private var first: SessionID?
+    private var tokens: [SessionID: (text: String, renewal: NIODeadline)] = [:]
+    private var polls: [SessionID: Poll] = [:]
 
     init(relay: RelayURL) { self.relay = relay }
 
@@ -58,32 +75,48 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     func flush(context: ChannelHandlerContext) { ask(context) }
 
     private func take(_ line: [UInt8], _ context: ChannelHandlerContext) {
-        if Frame.begins(line, type: "subscribe") {
-            isSubscribed = true
-            let id = (try? Frame(parsing: line))?.requestID
-            tell(Response.subscribed.line(requestID: id), context)
-            return poll(context)
+        // What is about a mailbox is short.
+        guard
+            let type = ["login", "subscribe", "ack", "fetch"].first(where: {
+                Frame.begins(line, type: $0)
+            }), let frame = try? Frame(parsing: line)
+        else { return queue.append(Question(line: line)) }
+        let mailbox = frame.payload["id"]?.string.flatMap { SessionID($0) } ?? first
+        switch (type, mailbox) {
+        case ("subscribe", let mailbox?):
+            polls[mailbox] = Poll()
+            tell(Response.subscribed.line(requestID: frame.requestID), context)
+            return poll(mailbox)
+        case ("ack", let mailbox?):
+            polls[mailbox]?.unacknowledged -= frame.payload["ids"]?.array?.count ?? 0
+            poll(mailbox)
+        default: break
         }
-        if Frame.begins(line, type: "ack"), let frame = try? Frame(parsing: line) {
-            unacknowledged -= frame.payload["ids"]?.array?.count ?? 0
-            poll(context)
-        }
-        queue.append(line)
+        queue.append(Question(line: line, mailbox: mailbox, isLogin: type == "login"))
     }
 
     private func ask(_ context: ChannelHandlerContext) {
-        guard !isAsking, !queue.isEmpty, context.channel.isActive else { return }
-        isAsking = true
-        let line = queue.removeFirst()
+        guard asked == nil, !queue.isEmpty, context.channel.isActive else { return }
+        var question = queue.removeFirst()
+        let token = question.isLogin ? nil : question.mailbox.flatMap { tokens[$0] }
+        if let token, token.renewal < .now() {
+            queue.insert(question, at: 0)
+            let renewal = Request.resume(token: token.text).line(requestID: Self.renewalID)
+            question = Question(
+                line: Array(renewal.dropLast()), mailbox: question.mailbox, isLogin: true)
+        }
+        asked = question
         let path = relay.path.hasSuffix("/") ? relay.path : relay.path + "/"
-        let head = HTTPRequestHead(
+        var head = HTTPRequestHead(
             version: .http1_1, method: .POST, uri: path + "api/frames",
             headers: [
                 "host": relay.hostHeader, "content-type": "application/json",
-                "content-length": String(line.count),
+                "content-length": String(question.line.count),
             ])
+        if let token { head.headers.add(name: "authorization", value: "Bearer \(token.text)") }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: line)))), promise: nil)
+        context.write(
+            wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: question.line)))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
@@ -96,44 +129,67 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
             body.writeBuffer(&part)
             if body.readableBytes > WireLimits.responseBytes { context.close(promise: nil) }
         case .end:
-            isAsking = false
-            answer(Array(body.readableBytesView), context)
+            let question = asked
+            asked = nil
+            answer(Array(body.readableBytesView), to: question, context)
             ask(context)
         }
     }
 
-    private func answer(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
+    private func answer(
+        _ bytes: [UInt8], to question: Question?, _ context: ChannelHandlerContext
+    ) {
         let line = bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")]
-        guard isPolling, let frame = try? Frame(parsing: Array(line.dropLast())),
-            frame.requestID == Self.ownID
+        guard let mailbox = question?.mailbox,
+            let frame = try? Frame(parsing: Array(line.dropLast()))
         else { return tell(line, context) }
-        isPolling = false
+        if question?.isLogin == true, case .session(_, let token?) = Response(frame) {
+            first = first ?? mailbox
+            tokens[mailbox] = (token, .now() + .seconds(Self.tokenSeconds))
+        }
+        switch frame.requestID {
+        case Self.renewalID: break
+        case Self.pollID: handOn(frame, of: mailbox, context)
+        default: tell(line, context)
+        }
+    }
+
+    /// Hands on what a poll brought, as if it were pushed, and polls again.
+    private func handOn(
+        _ frame: Frame, of mailbox: SessionID, _ context: ChannelHandlerContext
+    ) {
+        polls[mailbox]?.isUnderWay = false
         guard case .messages(let messages, let hasMore) = Response(frame) else {
             return context.close(promise: nil)
         }
         for message in messages {
-            sequence = max(sequence, message.sequence)
-            unacknowledged += 1
+            polls[mailbox]?.sequence = message.sequence
+            polls[mailbox]?.unacknowledged += 1
             tell(Response.newMessage(message).line(), context)
         }
-        if hasMore { return poll(context) }
-        if !hasSaidEmpty {
-            hasSaidEmpty = true
+        if hasMore { return poll(mailbox) }
+        if polls[mailbox]?.hasSaidEmpty == false {
+            polls[mailbox]?.hasSaidEmpty = true
             tell(Response.empty.line(), context)
         }
         context.eventLoop.scheduleTask(in: .seconds(Self.pollSeconds)) {
             guard let context = self.context else { return }
-            self.poll(context)
+            self.poll(mailbox)
             self.ask(context)
         }
     }
 
-    /// Has the mailbox looked into, unless that is under way, or too much waits to be acknowledged.
-    private func poll(_ context: ChannelHandlerContext) {
-        guard isSubscribed, !isPolling, unacknowledged < Self.window else { return }
-        isPolling = true
-        let request = Request.fetch(max: WireLimits.fetchCount, after: sequence, dead: false)
-        queue.append(Array(request.line(requestID: Self.ownID).dropLast()))
+    /// Has a mailbox looked into, unless that is under way, or too much waits to be acknowledged.
+    private func poll(_ mailbox: SessionID) {
+        guard let poll = polls[mailbox], !poll.isUnderWay, poll.unacknowledged < Self.window else {
+            return
+        }
+        polls[mailbox]?.isUnderWay = true
+        let request = Request.fetch(
+            max: WireLimits.fetchCount, after: poll.sequence, dead: false, of: mailbox)
+        queue.append(
+            Question(
+                line: Array(request.line(requestID: Self.pollID).dropLast()), mailbox: mailbox))
     }
 
     private func tell(_ line: [UInt8], _ context: ChannelHandlerContext) {

@@ -67,6 +67,11 @@ extension Reception {
         var failed: Set<String> = []
         var requests = 0
         var session: MailboxSession?
+        /// The addresses of ours that the session has open.
+        private var addresses: [SendAddress] = []
+        /// The mailboxes of envelopes that came to an address of ours.
+        private var origins: [String: SessionID] = [:]
+        private static let addressSeconds = 15.0
         /// When a connection that lasts is made anew, so that prekeys are renewed.
         var renewal = 0.0
         private static let renewalSeconds = 6 * 3_600.0
@@ -91,6 +96,20 @@ extension Reception {
             plan.maximum.map { $0 - ending.received - ending.failed } ?? .max
         }
 
+        /// Connects, and logs in to all mailboxes that are ours.
+        private mutating func open(_ group: MultiThreadedEventLoopGroup) throws(ClientError)
+            -> MailboxSession
+        {
+            do throws(StateError) {
+                addresses = try plan.store?.addresses() ?? []
+            } catch {
+                throw .state(error)
+            }
+            return try MailboxSession.open(
+                plan.relay, identity: plan.identity, addresses: addresses, group: group,
+                requests: &requests)
+        }
+
         mutating func run() throws -> Ending {
             try handOnLeftovers()
             let group = RelayLink.makeGroup()
@@ -99,8 +118,7 @@ extension Reception {
             while !isFull {
                 let before = ending.received + ending.failed
                 do throws(ClientError) {
-                    var opened = try MailboxSession.open(
-                        plan.relay, identity: plan.identity, group: group, requests: &requests)
+                    var opened = try open(group)
                     try opened.subscribe(&requests)
                     session = opened
                     backoff.reset()
@@ -134,8 +152,7 @@ extension Reception {
         mutating func runDead() throws -> Ending {
             let group = RelayLink.makeGroup()
             do throws(ClientError) {
-                session = try MailboxSession.open(
-                    plan.relay, identity: plan.identity, group: group, requests: &requests)
+                session = try open(group)
             } catch {
                 ending.error = error
             }
@@ -145,6 +162,7 @@ extension Reception {
                     let rows = try store.kept(.dead, after: number, limit: min(left, 256))
                     guard let last = rows.last else { break }
                     number = last.number
+                    for row in rows { noteOrigin(of: row.envelope) }
                     try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: true)
                     // In printing, the relay is told before the envelope is printed; here it is kept anyway.
                     if case .print = handling { acknowledge(rows.map(\.id), .delivered) }
@@ -157,13 +175,17 @@ extension Reception {
 
         /// Dead letters that only the relay has: those of another machine, or of `--stateless`.
         private mutating func takeDeadFromRelay() throws {
+            for mailbox in session?.mailboxes ?? [] { try takeDead(of: mailbox) }
+        }
+
+        private mutating func takeDead(of mailbox: SessionID) throws {
             var after: Int64 = 0
             while !isFull {
                 let answer: Response?
                 do throws(ClientError) {
                     let wanted = min(left, WireLimits.fetchCount)
                     answer = try session?.ask(
-                        .fetch(max: wanted, after: after, dead: true), &requests)
+                        .fetch(max: wanted, after: after, dead: true, of: mailbox), &requests)
                 } catch {
                     ending.error = error
                     return
@@ -223,13 +245,20 @@ extension Reception {
         /// Takes what is pushed, until the mailbox is empty and nothing came for as long as we wait, or
         /// enough came (`nil`), or the connection ends.
         private mutating func drain() throws -> ClientError? {
-            var isEmpty = false
+            var empties = 0
+            var isEmpty: Bool { empties >= session?.mailboxes.count ?? 0 }
             while !isFull {
+                let untilRenewal = max(0, renewal - Monotonic.seconds())
                 let timeout =
                     plan.follow
-                    ? max(0, renewal - Monotonic.seconds()) : isEmpty ? plan.wait : 60
+                    ? min(untilRenewal, Self.addressSeconds) : isEmpty ? plan.wait : 60
                 guard let events = session?.take(timeout: timeout) else { return nil }
                 if events.isEmpty {
+                    if plan.follow, untilRenewal > Self.addressSeconds,
+                        try plan.store?.addresses() ?? [] == addresses
+                    {
+                        continue
+                    }
                     return isEmpty && !plan.follow ? nil : .lost(relay: plan.relay.description)
                 }
                 var batch: [(id: String, envelope: [UInt8])] = []
@@ -241,7 +270,7 @@ extension Reception {
                             return .notARelay(relay: plan.relay.description)
                         }
                         batch.append((envelope.id, envelope.bytes))
-                    case .response(.empty, _): isEmpty = true
+                    case .response(.empty, _): empties += 1
                     case .response(.acked, _), .response(.deferred, _):
                         self.session?.waitingForAcks -= 1
                     case .response(.replaced, _): end = end ?? .replaced
@@ -257,10 +286,20 @@ extension Reception {
         }
 
         /// What the relay delivered, if it is an envelope for us.
-        private func ours(_ delivered: Delivered) -> AddressedEnvelope? {
-            guard let record = try? JSON.object(parsing: delivered.envelope),
-                let envelope = try? AddressedEnvelope(record), envelope.to == plan.identity.id
+        private mutating func ours(_ delivered: Delivered) -> AddressedEnvelope? {
+            guard let envelope = noteOrigin(of: delivered.envelope),
+                session?.mailboxes.contains(envelope.to) == true
             else { return nil }
+            return envelope
+        }
+
+        /// Remembers which of our mailboxes an envelope came to.
+        @discardableResult
+        private mutating func noteOrigin(of line: [UInt8]) -> AddressedEnvelope? {
+            guard let record = try? JSON.object(parsing: line),
+                let envelope = try? AddressedEnvelope(record)
+            else { return nil }
+            if envelope.to != plan.identity.id { origins[envelope.id] = envelope.to }
             return envelope
         }
 
@@ -327,13 +366,18 @@ extension Reception {
         }
 
         private mutating func acknowledge(_ ids: [String], _ handled: Request.Handled) {
-            var rest = ids[...]
-            while !rest.isEmpty, session != nil {
-                requests += 1
-                session?.waitingForAcks += 1
-                let request = Request.ack(ids: Array(rest.prefix(WireLimits.ackCount)), handled)
-                session?.link.write(request.line(requestID: "\(requests)"))
-                rest = rest.dropFirst(WireLimits.ackCount)
+            for (mailbox, ids) in Dictionary(grouping: ids, by: { origins[$0] }) {
+                var rest = ids[...]
+                while !rest.isEmpty, session != nil {
+                    requests += 1
+                    session?.waitingForAcks += 1
+                    let request = Request.ack(
+                        ids: Array(rest.prefix(WireLimits.ackCount)), handled,
+                        of: mailbox ?? plan.identity.id)
+                    session?.link.write(request.line(requestID: "\(requests)"))
+                    rest = rest.dropFirst(WireLimits.ackCount)
+                }
+                for id in ids { origins[id] = nil }
             }
         }
 

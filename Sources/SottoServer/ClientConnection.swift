@@ -46,8 +46,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Where requests come one by one, on any connection: nonces are then known to all of them.
     var isOfRequests = false
     private var nonce: (bytes: [UInt8], until: Double)?
-    private var mailbox: SessionID?
-    private var subscription: Subscription?
+    /// The mailboxes that are open here, in the order in which they were.
+    private var mailboxes = OpenMailboxes()
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
@@ -81,9 +81,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func channelInactive(context: ChannelHandlerContext) {
         isClosing = true
-        if let mailbox, subscription != nil {
-            services.hub.unsubscribe(self, from: mailbox)
-        }
+        for mailbox in mailboxes.subscribed { services.hub.unsubscribe(self, from: mailbox) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -103,7 +101,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         stalledSince = context.channel.isWritable ? nil : Monotonic.seconds()
         if stalledSince == nil {
             process()
-            pump()
+            pumpAll()
             flush()
             readOn()
         }
@@ -243,28 +241,28 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             welcome(login.id, requestID)
         case .resume(let token):
             let now = Monotonic.seconds()
-            guard let owner = services.tokens.mailbox(token, at: now),
-                mailbox == nil || isOfRequests || mailbox == owner
-            else { throw .loginFailed }
-            mailbox = owner
+            guard let owner = services.tokens.mailbox(token, at: now), mailboxes.open(owner) else {
+                throw .loginFailed
+            }
             welcome(owner, requestID)
         case .send(let envelope): submit(.store(envelope), requestID)
-        case .fetch(let max, let after, let dead):
-            fetch(try owned(), requestID, max: max, after: after, dead: dead)
-        case .subscribe:
+        case .fetch(let max, let after, let dead, let mailbox):
+            fetch(try owned(mailbox), requestID, max: max, after: after, dead: dead)
+        case .subscribe(let mailbox):
             // What it pushes would have no request to answer.
             guard !isOfRequests else { throw .unknownType }
-            let mailbox = try owned()
+            let mailbox = try owned(mailbox)
             if let older = services.hub.subscribe(self, to: mailbox), older !== self {
                 older.loop.execute { older.replace() }
             }
-            subscription = Subscription()
+            mailboxes[mailbox] = Subscription()
             write(.subscribed, requestID)
-            pump()
-        case .ack(let ids, let handled):
-            submit(.acknowledge(try owned(), ids: ids, handled), requestID)
-            subscription?.noteAcknowledged(ids)
-            pump()
+            pump(mailbox)
+        case .ack(let ids, let handled, let mailbox):
+            let mailbox = try owned(mailbox)
+            submit(.acknowledge(mailbox, ids: ids, handled), requestID)
+            mailboxes[mailbox]?.noteAcknowledged(ids)
+            pump(mailbox)
         case .publish(let published):
             guard let head = published.publication.bundleHead else { throw .badSignature }
             submit(.publish(published.publication, head: head), requestID)
@@ -276,17 +274,20 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
 
-    private func owned() throws(Reason) -> SessionID {
-        guard let mailbox else { throw .loginRequired }
-        return mailbox
+    /// The mailbox that a request is about, if it is open here.
+    private func owned(_ mailbox: SessionID?) throws(Reason) -> SessionID {
+        guard let found = mailboxes.find(mailbox) else { throw .loginRequired }
+        return found
     }
+
+    /// Over HTTP each request says anew whose it is: a proxy may send those of several people here.
+    func beginRequest() { mailboxes = OpenMailboxes() }
 
     /// Opens the mailbox, or refuses without a word on why.
     private func accept(_ login: Login) throws(Reason) {
-        guard isKnown(login.nonce), mailbox == nil || isOfRequests,
-            names.contains(login.relay.lowercased()), login.isSigned
+        guard isKnown(login.nonce), names.contains(login.relay.lowercased()), login.isSigned,
+            mailboxes.open(login.id)
         else { throw .loginFailed }
-        mailbox = login.id
     }
 
     /// Whether a nonce was given out, here or, over HTTP, anywhere; it is used up with that.
@@ -371,23 +372,29 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// Looks again for something to push.
-    func wake() {
-        subscription?.noteArrival()
-        pump()
+    func wake(_ arrived: [SessionID]) {
+        for mailbox in arrived {
+            mailboxes[mailbox]?.noteArrival()
+            pump(mailbox)
+        }
         flush()
     }
 
-    private func pump() {
-        guard !isClosing, stalledSince == nil, let mailbox,
-            let (after, limit) = subscription?.beginRead()
+    private func pumpAll() { for mailbox in mailboxes.subscribed { pump(mailbox) } }
+
+    private func pump(_ mailbox: SessionID) {
+        guard !isClosing, stalledSince == nil,
+            let (after, limit) = mailboxes[mailbox]?.beginRead()
         else { return }
         read { store, minute throws(StateError) in
             try store.messages(in: mailbox, after: after, limit: limit, dead: false, at: minute)
         } then: { page in
-            guard !self.isClosing, let pushes = self.subscription?.endRead(page) else { return }
+            guard !self.isClosing, let pushes = self.mailboxes[mailbox]?.endRead(page) else {
+                return
+            }
             for push in pushes { self.write(push, nil) }
             self.flush()
-            self.pump()
+            self.pump(mailbox)
         }
     }
 

@@ -86,6 +86,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
                 return context.close(promise: nil)
             }
         }
+        connection.beginRequest()
         context.fireChannelRead(wrapInboundOut(lines))
         context.fireChannelReadComplete()
     }

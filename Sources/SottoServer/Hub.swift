@@ -32,24 +32,35 @@ final class Hub: Sendable {
 
     /// Wakes the consumers of mailboxes that got something elsewhere.
     func wake(_ mailboxes: Set<SessionID>) {
-        let present = consumers.withLock { consumers in mailboxes.compactMap { consumers[$0] } }
-        for consumer in present { consumer.loop.execute { consumer.wake() } }
+        let present = consumers.withLock { consumers in
+            mailboxes.compactMap { mailbox in consumers[mailbox].map { ($0, mailbox) } }
+        }
+        Self.wake(present)
     }
 
-    /// The consumers of mailboxes that got so much mail. Where there is none, somebody may have to be woken.
-    func consumers(of arrived: [SessionID: Int]) -> [ClientConnection] {
+    /// Wakes consumers, each once.
+    private static func wake(_ arrived: [(ClientConnection, SessionID)]) {
+        for group in Dictionary(grouping: arrived, by: { ObjectIdentifier($0.0) }).values {
+            let (consumer, mailboxes) = (group[0].0, group.map(\.1))
+            consumer.loop.execute { consumer.wake(mailboxes) }
+        }
+    }
+
+    /// Wakes the consumers of mailboxes that got so much mail. Where there is none, somebody may have to be woken.
+    func wake(_ arrived: [SessionID: Int]) {
         let wakeUps = wakeUps.withLock { $0 }
         var alone: [SessionID: Int] = [:]
-        let present = consumers.withLock { consumers -> [ClientConnection] in
+        let present = consumers.withLock { consumers -> [(ClientConnection, SessionID)] in
             if consumers.isEmpty {
                 alone = arrived
                 return []
             }
-            guard wakeUps != nil else { return arrived.keys.compactMap { consumers[$0] } }
-            alone = arrived.filter { consumers[$0.key] == nil }
-            return arrived.keys.compactMap { consumers[$0] }
+            if wakeUps != nil { alone = arrived.filter { consumers[$0.key] == nil } }
+            return arrived.keys.compactMap { mailbox in
+                consumers[mailbox].map { ($0, mailbox) }
+            }
         }
+        Self.wake(present)
         wakeUps?.note(alone)
-        return present
     }
 }

@@ -152,8 +152,6 @@ final class Writer: Sendable {
                 for (connection, replies) in group { connection.complete(replies) }
             }
         }
-        for consumer in hub.consumers(of: arrived) {
-            consumer.loop.execute { consumer.wake() }
-        }
+        hub.wake(arrived)
     }
 }

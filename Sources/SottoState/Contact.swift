@@ -16,10 +16,26 @@ public struct Contact: Sendable, Equatable {
     public var suite: Suite?
     /// Accounts in other messengers that were learned from their own codes, and not from a card.
     public var learned = Profiles()
+    /// The address of ours that they alone were given.
+    public var address: SendAddress?
+    /// Those that they were given before, the newest first: what was fetched from there may not have been read yet.
+    public private(set) var formerAddresses: [SendAddress] = []
     /// Another key that came under this name and was not accepted. Nothing is sent while it is here.
     public var changed: Card?
     /// When they were added.
     public let added: Timestamp
+
+    /// The most former addresses that are kept.
+    private static let formerLimit = 16
+
+    /// The address, and the former ones.
+    public var allAddresses: [SendAddress] { [address].compactMap(\.self) + formerAddresses }
+
+    /// Gives them another address, or none.
+    public mutating func replaceAddress(by new: SendAddress?) {
+        formerAddresses = Array(allAddresses.prefix(Self.formerLimit))
+        address = new
+    }
 
     /// The longest name, in bytes.
     public static let nameLimit = 128
@@ -36,8 +52,9 @@ public struct Contact: Sendable, Equatable {
         self.added = added
     }
 
-    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","card",
-    /// "changed"}`. A card that came as a URI is a string in it.
+    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","address",
+    /// "formerAddresses","card","changed"}`. A card that came as a URI is a string in it; an address is the salt of ours,
+    /// which needs the identity.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
@@ -45,6 +62,12 @@ public struct Contact: Sendable, Equatable {
             ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
             ("added", .string(added.description)),
             ("profiles", learned.isEmpty ? nil : .object(learned.object)),
+            ("address", address.map { .string(hex($0.salt)) }),
+            (
+                "formerAddresses",
+                formerAddresses.isEmpty
+                    ? nil : .array(formerAddresses.map { .string(hex($0.salt)) })
+            ),
             ("card", card.map(Self.json)),
             ("changed", changed.map(Self.json)),
         ])
@@ -67,6 +90,17 @@ public struct Contact: Sendable, Equatable {
         if let value = record["profiles"] {
             guard let profiles = value.object.flatMap({ Profiles($0) }) else { return nil }
             learned = profiles
+        }
+        func address(_ value: JSON) -> SendAddress? {
+            value.string.flatMap { bytes(hex: $0) }.flatMap { SendAddress(salt: $0) }
+        }
+        if let value = record["address"] {
+            guard let read = address(value) else { return nil }
+            self.address = read
+        }
+        if let value = record["formerAddresses"] {
+            guard let list = value.array else { return nil }
+            formerAddresses = list.prefix(Self.formerLimit).compactMap(address)
         }
         if let value = record["card"] {
             guard let card = Self.card(value), card.id == id else { return nil }

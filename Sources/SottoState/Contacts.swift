@@ -32,6 +32,11 @@ extension IdentityStore {
         }
     }
 
+    /// The addresses of ours that contacts were given. Mail to that of one who is blocked is not taken.
+    public func addresses() throws(StateError) -> [SendAddress] {
+        try contacts().filter { !$0.isBlocked }.compactMap(\.address)
+    }
+
     /// The contact of an id.
     public func contact(id: SessionID) throws(StateError) -> Contact? {
         try database.use { connection throws(StateError) in

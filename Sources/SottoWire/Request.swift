@@ -14,11 +14,13 @@ public enum Request: Sendable, Equatable {
     case send(AddressedEnvelope)
     /// Looks at the oldest envelopes after a sequence number, or at dead letters, without taking them.
     /// Answered by `messages`.
-    case fetch(max: Int, after: Int64, dead: Bool)
+    ///
+    /// Of several mailboxes that are open here `of` names one, in this and the next ones; `nil` is the first.
+    case fetch(max: Int, after: Int64, dead: Bool, of: SessionID? = nil)
     /// Has all envelopes pushed, those that wait and those that come. Answered by `subscribed`.
-    case subscribe
+    case subscribe(of: SessionID? = nil)
     /// Takes envelopes out of the mailbox, or reports that they could not be handled. Answered by `acked`.
-    case ack(ids: [String], Handled)
+    case ack(ids: [String], Handled, of: SessionID? = nil)
 
     /// Publishes prekeys; needs no login, because the record is signed. Answered by `stored`, also when
     /// nothing in it is new.
@@ -59,8 +61,9 @@ public enum Request: Sendable, Equatable {
                 (1...Int64(WireLimits.fetchCount)).contains(max), after >= 0,
                 let dead = payload["dead"] == nil ? false : payload["dead"]?.bool
             else { throw .badFields }
-            self = .fetch(max: Int(max), after: after, dead: dead)
-        case "subscribe": self = .subscribe
+            self = .fetch(
+                max: Int(max), after: after, dead: dead, of: try Self.mailbox(payload))
+        case "subscribe": self = .subscribe(of: try Self.mailbox(payload))
         case "ack":
             guard let list = payload["ids"]?.array,
                 (1...WireLimits.ackCount).contains(list.count),
@@ -68,7 +71,7 @@ public enum Request: Sendable, Equatable {
             else { throw .badFields }
             let ids = list.compactMap(\.string)
             guard ids.count == list.count, ids.allSatisfy(Envelope.isID) else { throw .badFields }
-            self = .ack(ids: ids, handled)
+            self = .ack(ids: ids, handled, of: try Self.mailbox(payload))
         case "prekeys":
             guard let record = payload["publication"]?.object else { throw .badFields }
             self = .publish(try PublishedPreKeys(record))
@@ -79,6 +82,13 @@ public enum Request: Sendable, Equatable {
             self = .claim(owner: owner, id: id)
         default: throw .unknownType
         }
+    }
+
+    /// The member `id`, which may be absent.
+    private static func mailbox(_ payload: JSONObject) throws(Reason) -> SessionID? {
+        guard let value = payload["id"] else { return nil }
+        guard let id = value.string.flatMap({ SessionID($0) }) else { throw .badFields }
+        return id
     }
 
     private static func integer(_ value: JSON?, default absent: Int64) -> Int64? {
@@ -96,20 +106,31 @@ public enum Request: Sendable, Equatable {
         case .login(let login): return line("login", login.payload)
         case .resume(let token): return line("resume", ["token": .string(token)])
         case .send(let envelope): return Self.sendLine(envelope.bytes, requestID: requestID)
-        case .fetch(let max, let after, let dead):
+        case .fetch(let max, let after, let dead, let mailbox):
             return line(
                 "fetch",
-                ["max": .integer(Int64(max)), "after": .integer(after), "dead": .bool(dead)])
-        case .subscribe: return line("subscribe")
-        case .ack(let ids, let handled):
+                JSONObject([
+                    ("id", Self.json(mailbox)), ("max", .integer(Int64(max))),
+                    ("after", .integer(after)), ("dead", .bool(dead)),
+                ]))
+        case .subscribe(let mailbox):
+            return line("subscribe", JSONObject([("id", Self.json(mailbox))]))
+        case .ack(let ids, let handled, let mailbox):
             return line(
                 "ack",
-                ["ids": .array(ids.map { .string($0) }), "status": .string(handled.rawValue)])
+                JSONObject([
+                    ("id", Self.json(mailbox)), ("ids", .array(ids.map { .string($0) })),
+                    ("status", .string(handled.rawValue)),
+                ]))
         case .publish(let published):
             return Self.publishLine(published.bytes, requestID: requestID)
         case .claim(let owner, let id):
             return line("claim", ["id": .string(owner.description), "claim": .string(id)])
         }
+    }
+
+    private static func json(_ mailbox: SessionID?) -> JSON? {
+        mailbox.map { .string($0.description) }
     }
 
     /// The line that sends an envelope which is on one line already.

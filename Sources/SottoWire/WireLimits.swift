@@ -30,6 +30,8 @@ public enum WireLimits {
     public static let nonceBytes = 32
     /// Seconds in which a nonce may be used.
     public static let nonceSeconds = 60.0
+    /// The most mailboxes that are open on one connection.
+    public static let openMailboxes = 256
     /// The longest name of a relay, in bytes.
     public static let nameBytes = 255
 }

@@ -11,6 +11,7 @@ struct ContactTool: Program {
             contact list | show NAME | rename OLD NEW | remove NAME
             contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
             contact block NAME | unblock NAME | set NAME --suite SUITE
+            contact address [--relay URL] [--new] NAME | address --revoke NAME
             contact accept-key NAME [ID-OR-NUMBER] | keep-key NAME
             contact requests [ID] | requests --drop ID | requests --drop-all
             contact accept ID [--name NAME] [CARD]
@@ -37,7 +38,8 @@ struct ContactTool: Program {
             AddCommand.self, ListCommand.self, ShowCommand.self, RenameCommand.self,
             RemoveCommand.self, VerifyCommand.self, UnverifyCommand.self, BlockCommand.self,
             UnblockCommand.self, SetCommand.self, AcceptKeyCommand.self, KeepKeyCommand.self,
-            RequestsCommand.self, AcceptCommand.self, ExportCommand.self, ImportCommand.self,
+            AddressCommand.self, RequestsCommand.self, AcceptCommand.self, ExportCommand.self,
+            ImportCommand.self,
         ])
 
     func execute() throws {

@@ -33,6 +33,10 @@ struct ShowCommand: Program {
         let output = try Output(path: "-", content: .text)
         if json {
             var record = contact.shownRecord
+            record["address"] = contact.address.map {
+                .string($0.id(of: open.identity).description)
+            }
+            record["formerAddresses"] = nil
             record["fingerprint"] = .string(theirs)
             record["safety_number"] = .string(number)
             record["requests"] = .integer(Int64(waiting))
@@ -81,6 +85,7 @@ struct ShowCommand: Program {
             table.add(["their name", name])
         }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
+        if contact.address != nil { table.add(["address", "one of yours, for them alone"]) }
         for row in Self.rows(contact.profiles) { table.add(row) }
         table.add(["added", contact.added.description])
         if waiting > 0 {

@@ -15,6 +15,12 @@ struct ReadLine {
     /// What Message Flow's server calls it, where it is one of its messages, readable or not.
     var flow: MessageLine.FlowName?
 
+    /// Whether it is an envelope to a mailbox that is not `owner`'s.
+    func isTo(another owner: SessionID?) -> Bool {
+        guard case .success(.envelope(let envelope)) = content else { return false }
+        return envelope.to != nil && envelope.to != owner
+    }
+
     /// Whether a contact may have to be found by its name in another messenger.
     var needsAccounts: Bool {
         guard case .success(let line) = content else { return false }
@@ -50,6 +56,8 @@ final class MessageOpening {
     private let isPreview: Bool
     /// The address book, where a batch needs to find somebody by another messenger's name.
     private var contacts: [Contact] = []
+    /// The addresses of ours, where a batch has an envelope to another mailbox than the identity's.
+    private var addresses: Set<SessionID> = []
 
     init(
         identity: Identity?, chats: [Chat], options: SuiteOptions, judge: SenderJudgement,
@@ -65,8 +73,12 @@ final class MessageOpening {
 
     /// Reads what a batch needs of the address book, which is not read within a transaction.
     func prepare(_ batch: [ReadLine], _ store: IdentityStore?) throws {
-        guard let store, batch.contains(where: \.needsAccounts) else { return }
+        guard let store else { return }
+        let isElsewhere = batch.contains { $0.isTo(another: owner) }
+        guard isElsewhere || batch.contains(where: \.needsAccounts) else { return }
         contacts = try store.contacts()
+        guard isElsewhere, let identity else { return }
+        addresses = Set(contacts.flatMap(\.allAddresses).map { $0.id(of: identity) })
     }
 
     private func account(_ id: WhisperID) -> (id: SessionID?, account: Whisper2Contact)? {
@@ -140,7 +152,11 @@ final class MessageOpening {
     /// The envelope of a line; `nil` for what is no message.
     private func envelope(_ line: MessageLine) throws -> Envelope? {
         switch line {
-        case .envelope(let envelope): return envelope
+        case .envelope(let envelope):
+            guard let identity, let to = envelope.to, addresses.contains(to) else {
+                return envelope
+            }
+            return envelope.arrived(for: identity)
         case .app(let record, let suite):
             guard let messageSuite = suite.messageSuite else { throw SuiteError.noForm }
             return try messageSuite.envelope(ofApp: record, with: keys)

@@ -14,6 +14,8 @@ struct Recipients {
     private let keys: SuiteKeys
     private let store: IdentityStore?
     private let routes: [Route]
+    /// Their cards, which may name another mailbox than the id's; none where the messenger's own form is asked for.
+    private let cards: [Card?]
     /// What each recipient is called in Kecalek and Message Flow.
     private let flowNames: [String?]
 
@@ -58,6 +60,10 @@ struct Recipients {
             routes.append(.suite(type, .chat))
         }
         self.routes = routes
+        cards =
+            people.isEmpty
+            ? routes.map { _ in nil }
+            : people.map { tool.other.form == .envelope ? $0.card : nil }
         flowNames = people.map(\.profiles.kecalek)
         if !tool.quiet { Self.note(suites, people, keys, tool) }
         guard let store else { return }
@@ -131,25 +137,32 @@ struct Recipients {
             let milliseconds = Timestamp.milliseconds()
             let id = Envelope.newID()
             return .success(
-                try routes.map { route in
+                try zip(routes, cards).map { route, card in
                     let draft = Draft(
                         body: message.body, extra: message.extra,
                         id: keys.options.group == nil ? Envelope.newID() : id,
                         milliseconds: milliseconds)
-                    switch route {
-                    case .suite(let suite, let recipient):
-                        return try suite.seal(draft, to: recipient, with: keys)
-                    case .session(let peer):
-                        guard let transaction else { throw SessionError.nothingToSendWith(peer) }
-                        return try transaction.seal(
-                            body: message.body, extra: message.extra, to: peer, time: draft.time)
-                    }
+                    let envelope = try seal(draft, route, transaction)
+                    return card.map { envelope.addressed(to: $0) } ?? envelope
                 })
         } catch let error as StateError {
             throw error
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             return .failure(failure)
+        }
+    }
+
+    private func seal(
+        _ draft: Draft, _ route: Route, _ transaction: StateTransaction?
+    ) throws -> Envelope {
+        switch route {
+        case .suite(let suite, let recipient):
+            return try suite.seal(draft, to: recipient, with: keys)
+        case .session(let peer):
+            guard let transaction else { throw SessionError.nothingToSendWith(peer) }
+            return try transaction.seal(
+                body: draft.body, extra: draft.extra, to: peer, time: draft.time)
         }
     }
 

@@ -34,7 +34,7 @@ import Testing
             Issue.record("no session")
             return
         }
-        #expect(consumer.ask(.subscribe) == .subscribed)
+        #expect(consumer.ask(.subscribe()) == .subscribed)
         let text = try #require(HTTP.get(monitor, "/metrics")).body
         for (name, value) in [
             ("connections_total", "2"), ("stored_total", "1"), ("duplicates_total", "1"),

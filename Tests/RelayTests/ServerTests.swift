@@ -90,14 +90,14 @@ final class RunningRelay: Sendable {
     @Test func theOwnerGetsIn() throws {
         let running = try RunningRelay()
         let client = running.client()
-        #expect(client.ask(.subscribe) == .error(Refusal(.loginRequired)))
+        #expect(client.ask(.subscribe()) == .error(Refusal(.loginRequired)))
         #expect(
             client.ask(.fetch(max: 1, after: 0, dead: false)) == .error(Refusal(.loginRequired)))
         #expect(
             client.ask(.ack(ids: [Envelope.newID()], .delivered))
                 == .error(Refusal(.loginRequired)))
         #expect(client.login(identity)?.isSession == true)
-        #expect(client.ask(.subscribe) == .subscribed)
+        #expect(client.ask(.subscribe()) == .subscribed)
     }
 
     @Test func everyFailureReadsTheSame() throws {
@@ -178,7 +178,7 @@ final class RunningRelay: Sendable {
         }
         let client = running.client()
         #expect(client.login(identity)?.isSession == true)
-        #expect(client.ask(.subscribe) == .subscribed)
+        #expect(client.ask(.subscribe()) == .subscribed)
     }
 
     @Test func aConnectionThatFailsWaitsAndIsClosedAtLast() throws {
@@ -217,7 +217,7 @@ final class RunningRelay: Sendable {
         let ids = fill(running, 5)
         let client = running.client()
         #expect(client.login(bob)?.isSession == true)
-        #expect(client.ask(.subscribe) == .subscribed)
+        #expect(client.ask(.subscribe()) == .subscribed)
         for id in ids { #expect(pushed(client) == id) }
         #expect(client.response() == .empty)
         for _ in 0..<3 {
@@ -233,7 +233,7 @@ final class RunningRelay: Sendable {
         let ids = fill(running, WireLimits.window + 2)
         let client = running.client()
         #expect(client.login(bob)?.isSession == true)
-        #expect(client.ask(.subscribe) == .subscribed)
+        #expect(client.ask(.subscribe()) == .subscribed)
         for id in ids.prefix(WireLimits.window) { #expect(pushed(client) == id) }
         // Nothing more comes: the next line is the answer to a question.
         #expect(client.ask(.ping) == .pong)
@@ -250,7 +250,7 @@ final class RunningRelay: Sendable {
         for round in 0..<3 {
             let client = running.client()
             #expect(client.login(bob)?.isSession == true)
-            #expect(client.ask(.subscribe) == .subscribed)
+            #expect(client.ask(.subscribe()) == .subscribed)
             for id in ids.dropFirst(round) { #expect(pushed(client) == id) }
             #expect(client.response() == .empty)
             #expect(client.ask(.ack(ids: [ids[round]], .delivered)) == .acked)
@@ -261,11 +261,11 @@ final class RunningRelay: Sendable {
         let running = try RunningRelay()
         let first = running.client()
         #expect(first.login(bob)?.isSession == true)
-        #expect(first.ask(.subscribe) == .subscribed)
+        #expect(first.ask(.subscribe()) == .subscribed)
         #expect(first.response() == .empty)
         let second = running.client()
         #expect(second.login(bob)?.isSession == true)
-        #expect(second.ask(.subscribe) == .subscribed)
+        #expect(second.ask(.subscribe()) == .subscribed)
         #expect(second.response() == .empty)
         #expect(first.response() == .replaced)
         #expect(first.line() == nil)

@@ -72,7 +72,7 @@ import Testing
             Issue.record("no session")
             return
         }
-        #expect(consumer.ask(.subscribe) == .subscribed)
+        #expect(consumer.ask(.subscribe()) == .subscribed)
         let client = RawClient(relay.address)
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
         // The next one is woken, and so whatever was to come for the first has come.
@@ -94,7 +94,7 @@ import Testing
                 Issue.record("no session")
                 return
             }
-            #expect(consumer.ask(.subscribe) == .subscribed)
+            #expect(consumer.ask(.subscribe()) == .subscribed)
         }
         until { figure("consumers", monitor) == 0 }
         for _ in 0..<4 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }

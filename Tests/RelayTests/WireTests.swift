@@ -39,7 +39,7 @@ import Testing
         let login = Login(
             key: identity.signingKey, nonce: randomBytes(32), relay: "relay.example:7667")
         let requests: [Request] = [
-            .ping, .challenge, .login(login), .send(envelope), .subscribe,
+            .ping, .challenge, .login(login), .send(envelope), .subscribe(),
             .fetch(max: 100, after: 0, dead: false), .ack(ids: [envelope.id], .delivered),
             .publish(PublishedPreKeys(Sample.preKeys(of: identity, oneTime: 1..<4))),
             .claim(owner: identity.id, id: envelope.id),

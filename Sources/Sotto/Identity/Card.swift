@@ -25,12 +25,16 @@ public struct Card: Sendable, Hashable {
     public let hybrid: AgeHybridRecipient?
     /// Where the owner fetches mail, such as `tcp://relay.example.org:7667`.
     public let relay: String?
+    /// Where mail goes that is written by whoever has this card, in place of the id: see ``SendAddress``.
+    public let address: SessionID?
     /// The owner's accounts in other messengers.
     public let profiles: Profiles
     /// The signed record, with members that this version does not know; `nil` for a card from a URI.
     public let record: JSONObject?
 
-    static func signed(by identity: Identity, relay: String?, profiles: Profiles) -> Card {
+    static func signed(
+        by identity: Identity, relay: String?, profiles: Profiles, address: SessionID? = nil
+    ) -> Card {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("contact")),
             ("name", identity.name.isEmpty ? nil : .string(identity.name)),
@@ -38,23 +42,26 @@ public struct Card: Sendable, Hashable {
             ("age", .string(identity.ageKey.recipient.text)),
             ("pq", .string(identity.hybridKey.recipient.text)),
             ("relay", relay.map { .string($0) }),
+            ("address", address.map { .string($0.description) }),
             ("profiles", profiles.isEmpty ? nil : .object(profiles.object)),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         return Card(
             id: identity.id, name: identity.name, age: identity.ageKey.recipient,
-            hybrid: identity.hybridKey.recipient, relay: relay, profiles: profiles, record: record)
+            hybrid: identity.hybridKey.recipient, relay: relay, address: address,
+            profiles: profiles, record: record)
     }
 
     private init(
         id: SessionID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, profiles: Profiles, record: JSONObject?
+        relay: String?, address: SessionID?, profiles: Profiles, record: JSONObject?
     ) {
         self.id = id
         self.name = name
         self.age = age
         self.hybrid = hybrid
         self.relay = relay
+        self.address = address
         self.profiles = profiles
         self.record = record
     }
@@ -74,6 +81,8 @@ public struct Card: Sendable, Hashable {
         for name in ["name", "relay"] {
             guard record[name] == nil || record[name]?.string != nil else { throw .member(name) }
         }
+        let address = record["address"]?.string.flatMap { SessionID($0) }
+        guard record["address"] == nil || address != nil else { throw .member("address") }
         var profiles = Profiles()
         if let value = record["profiles"] {
             guard let read = value.object.flatMap({ Profiles($0) }) else {
@@ -84,14 +93,14 @@ public struct Card: Sendable, Hashable {
         }
         self.init(
             id: id, name: record["name"]?.string ?? "", age: age, hybrid: hybrid,
-            relay: record["relay"]?.string, profiles: profiles, record: record)
+            relay: record["relay"]?.string, address: address, profiles: profiles, record: record)
     }
 
     /// The card that a scanned URI describes.
     public init(uri: ContactURI) {
         self.init(
             id: uri.id, name: uri.name ?? "", age: AgeX25519Recipient(publicKey: uri.x25519),
-            hybrid: nil, relay: uri.relay, profiles: Profiles(), record: nil)
+            hybrid: nil, relay: uri.relay, address: nil, profiles: Profiles(), record: nil)
     }
 
     /// The short form.

@@ -181,9 +181,10 @@ public final class Identity: Sendable {
             && other.hybridKey.recipient == hybridKey.recipient
     }
 
-    /// The public card, signed.
-    public func card(relay: String? = nil) -> Card {
-        Card.signed(by: self, relay: relay, profiles: Profiles())
+    /// The public card, signed; with an address for whoever gets this one.
+    public func card(relay: String? = nil, address: SendAddress? = nil) -> Card {
+        Card.signed(
+            by: self, relay: relay, profiles: Profiles(), address: address?.id(of: self))
     }
 
     /// The public card, signed, with accounts in other messengers that are ours: each proves it with its own key.

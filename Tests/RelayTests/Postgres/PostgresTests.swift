@@ -251,7 +251,7 @@ import Testing
         guard case .session = client.login(bob) else {
             throw StateError.noHome
         }
-        #expect(client.ask(.subscribe) == .subscribed)
+        #expect(client.ask(.subscribe()) == .subscribed)
         #expect(client.response() == .empty)
         return client
     }
