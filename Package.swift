@@ -169,8 +169,11 @@ let package = Package(
         program("relay", ["SottoServer", "SottoState", "SottoWire"]),
         // A load generator for `make bench`; not installed.
         .executableTarget(
-            name: "relay-load", dependencies: ["Sotto", "SottoWire", "SottoState"] + nio,
-            path: "Bench/relay-load", swiftSettings: strict),
+            name: "relay-load",
+            dependencies: [
+                "Sotto", "SottoWire", "SottoState", "SottoTransport",
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ] + nio, path: "Bench/relay-load", swiftSettings: strict),
         // Rates of the ratchet for `make bench`; not installed.
         .executableTarget(
             name: "ratchet-bench", dependencies: ["Sotto", "SottoState"], path: "Bench/ratchet",

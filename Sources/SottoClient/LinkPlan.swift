@@ -36,7 +36,9 @@ struct LinkPlan: Sendable {
         _ channel: any Channel, ready: EventLoopPromise<Void>, _ makeHandler: () -> LinkHandler
     ) throws {
         let pipeline = channel.pipeline.syncOperations
-        if let tls { try pipeline.addHandler(try secure(tls)) }
+        if let tls {
+            try pipeline.addHandler(ClientTLS.handler(tls, host: relay.host, pin: relay.pin))
+        }
         let gate = LinkGate(relay: relay.description, ready: ready, waitsForTLS: tls != nil)
         let timeout = channel.eventLoop.scheduleTask(in: .seconds(Self.handshakeSeconds)) {
             ready.fail(
@@ -78,20 +80,6 @@ struct LinkPlan: Sendable {
                 leftOverBytesStrategy: .forwardBytes, withClientUpgrade: upgrade)
             try pipeline.addHandler(asking)
         }
-    }
-
-    private func secure(_ context: NIOSSLContext) throws -> NIOSSLClientHandler {
-        let name = ClientTLS.serverName(of: relay.host)
-        guard let pin = relay.pin else {
-            return try NIOSSLClientHandler(context: context, serverHostname: name)
-        }
-        return try NIOSSLClientHandler(
-            context: context, serverHostname: name,
-            customVerificationCallback: { chain, promise in
-                let key = try? chain.first?.extractPublicKey().toSPKIBytes()
-                let isKnown = key.map { constantTimeEqual(sha256($0), pin) } ?? false
-                promise.succeed(isKnown ? .certificateVerified : .failed)
-            })
     }
 }
 

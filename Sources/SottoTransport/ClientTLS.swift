@@ -1,4 +1,6 @@
+import NIOCore
 public import NIOSSL
+import Sotto
 
 /// What a client's TLS begins with.
 public enum ClientTLS {
@@ -14,6 +16,24 @@ public enum ClientTLS {
         if isPinned { configuration.certificateVerification = .noHostnameVerification }
         if let authorities { configuration.trustRoots = .file(authorities) }
         return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// A connection's TLS with a host. The key that it shows must be the pinned one, where there is a pin: the SHA-256 of
+    /// its SubjectPublicKeyInfo.
+    public static func handler(
+        _ context: NIOSSLContext, host: String, pin: [UInt8]?
+    ) throws -> NIOSSLClientHandler {
+        let name = serverName(of: host)
+        guard let pin else {
+            return try NIOSSLClientHandler(context: context, serverHostname: name)
+        }
+        return try NIOSSLClientHandler(
+            context: context, serverHostname: name,
+            customVerificationCallback: { chain, promise in
+                let key = try? chain.first?.extractPublicKey().toSPKIBytes()
+                let isKnown = key.map { constantTimeEqual(sha256($0), pin) } ?? false
+                promise.succeed(isKnown ? .certificateVerified : .failed)
+            })
     }
 
     /// The name to ask a host for, and to find in its certificate; `nil` for an address, which is no name (RFC 6066 §3).

@@ -1,0 +1,35 @@
+import NIOCore
+import NIOSSL
+import SottoTransport
+import SottoWire
+
+/// What load is put on.
+struct Target {
+    let host: String
+    let port: Int
+    private let relay: RelayURL?
+    private let tls: NIOSSLContext?
+
+    /// Reads a relay's URL, or `mqtt://HOST:PORT`.
+    init(_ text: String) throws {
+        let prefix = "mqtt://"
+        let isMQTT = text.hasPrefix(prefix)
+        let address =
+            isMQTT ? try RelayURL(name: text.dropFirst(prefix.count)) : try RelayURL(text)
+        host = address.host
+        port = Int(address.port)
+        relay = isMQTT ? nil : address
+        tls =
+            address.scheme.isSecure
+            ? try ClientTLS.context(authorities: nil, isPinned: address.pin != nil) : nil
+    }
+
+    /// A connection's dialect.
+    func dialect() -> any Dialect { relay.map { RelayDialect($0) } ?? MQTTDialect() }
+
+    /// What stands between the socket and the dialect.
+    func security() throws -> [any ChannelHandler] {
+        guard let tls else { return [] }
+        return [try ClientTLS.handler(tls, host: host, pin: relay?.pin)]
+    }
+}
