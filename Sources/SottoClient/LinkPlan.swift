@@ -3,7 +3,6 @@ import NIOHTTP1
 import NIOSSL
 import NIOTLS
 import NIOWebSocket
-import Sotto
 import SottoTransport
 import SottoWire
 
