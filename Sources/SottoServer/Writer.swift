@@ -19,6 +19,7 @@ final class Writer: Sendable {
         var queue: [Entry] = []
         var isScheduled = false
         var hasFailed = false
+        var isEnding = false
     }
 
     private static let batchCount = 1_000
@@ -57,15 +58,16 @@ final class Writer: Sendable {
     /// How many changes wait for the next commit.
     var queueLength: Int { state.withLock { $0.queue.count } }
 
-    /// Waits until everything that was submitted is on disk and its replies are on their way.
+    /// Waits until everything that was submitted is on disk and its replies are on their way, and sweeps no more.
     func finish() {
-        while state.withLock({ $0.isScheduled && !$0.hasFailed }) { queue.sync {} }
+        state.withLock { $0.isEnding = true }
+        repeat { queue.sync {} } while state.withLock { $0.isScheduled && !$0.hasFailed }
     }
 
     /// Lets go of what is too old, some at a time so that commits get between.
     func sweep() {
         queue.async {
-            guard !self.state.withLock({ $0.hasFailed }) else { return }
+            guard !self.state.withLock({ $0.hasFailed || $0.isEnding }) else { return }
             do throws(StateError) {
                 if try self.store.sweep(at: self.clock.minute) { self.sweep() }
             } catch .full {

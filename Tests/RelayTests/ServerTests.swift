@@ -341,7 +341,7 @@ final class RunningRelay: Sendable {
 }
 
 /// A store whose disk fails.
-private final class FailingStore: Store {
+final class FailingStore: Store {
     func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
         throw .inputOutput(path: "relay.db", code: 1034)
     }
@@ -358,6 +358,11 @@ private final class FailingStore: Store {
 }
 
 @Suite struct FailureTests {
+    /// What a relay does by itself, now and then, does not meet a store that is closed.
+    @Test func aRelayEndsInOrderAsSoonAsItHasBegun() throws {
+        for _ in 0..<100 { _ = try RunningRelay() }
+    }
+
     @Test func afterAFailedSynchronisationNothingIsAcknowledged() throws {
         let failed = EventBox()
         let relay = try Relay(
@@ -373,7 +378,7 @@ private final class FailingStore: Store {
 }
 
 /// One error, from another thread.
-private final class EventBox: @unchecked Sendable {
+final class EventBox: @unchecked Sendable {
     private let arrived = DispatchSemaphore(value: 0)
     private var error: StateError?
 
