@@ -2,6 +2,7 @@ import Dispatch
 import NIOCore
 import Sotto
 import SottoState
+import SottoTransport
 import SottoWire
 
 /// One client: lines to requests, outcomes to lines.
@@ -109,7 +110,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // A reset connection, most likely; whose it was is nobody's business.
-        context.close(promise: nil)
+        guard error is WebSocketViolation else { return context.close(promise: nil) }
+        close()
     }
 
     private var canWork: Bool {
@@ -190,8 +192,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         channel.close(promise: nil)
     }
 
-    /// A line has begun that is not seen here yet: HTTP hands it over whole.
-    func noteBegun() { lineSince = lineSince ?? Monotonic.seconds() }
+    /// A line has begun that is not seen here yet: HTTP and WebSocket hand it over whole.
+    func noteBegun() {
+        if pending == 0 { lineSince = lineSince ?? Monotonic.seconds() }
+    }
 
     /// Says that another connection consumes the mailbox now, and closes.
     private func replace() {

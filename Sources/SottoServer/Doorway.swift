@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import NIOWebSocket
+import Sotto
 import SottoTransport
 import SottoWire
 
@@ -81,12 +82,15 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
         let connection = connection
         let front = HTTPFront(to: connection)
         let upgrader = NIOWebSocketServerUpgrader(
-            maxFrameSize: WireLimits.requestBytes,
-            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
+            maxFrameSize: WireLimits.requestBytes, automaticErrorHandling: false,
+            shouldUpgrade: { channel, head in
+                channel.eventLoop.makeSucceededFuture(Self.isHandshake(head) ? [:] : nil)
+            },
             upgradePipelineHandler: { channel, _ in
                 connection.isOfRequests = false
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
+                        WebSocketRules(),
                         NIOWebSocketFrameAggregator(
                             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 256,
                             maxAccumulatedFrameSize: WireLimits.requestBytes),
@@ -103,6 +107,20 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
         try pipeline.configureHTTPServerPipeline(
             position: .after(self), withPipeliningAssistance: true, withServerUpgrade: upgrade,
             withErrorHandling: true)
+        let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+        let decoded = HTTPPartCount()
+        try pipeline.addHandler(decoded, position: .after(decoder))
+        try pipeline.addHandler(HTTPGuard(of: connection, decoded), position: .after(self))
         try pipeline.addHandler(front)
+    }
+
+    /// Whether a request that asks for WebSocket may (RFC 6455 §4.2.1): a `GET` of HTTP/1.1 with a key of 16 bytes. The
+    /// upgrader looks at the rest.
+    private static func isHandshake(_ head: HTTPRequestHead) -> Bool {
+        let key = head.headers.first(name: "sec-websocket-key")
+        let connection = head.headers[canonicalForm: "connection"]
+        return head.method == .GET && head.version == .http1_1
+            && connection.contains { $0.lowercased() == "upgrade" }
+            && key.flatMap { Base64.standard.decode($0) }?.count == 16
     }
 }

@@ -25,6 +25,8 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         case body(HTTPRequestHead, ByteBuffer)
         /// So many answers of the connection are to come; the last one is the response.
         case waiting(keepsAlive: Bool, answers: Int)
+        /// The refusal of a request, which leaves when the client has taken what it was answered before.
+        case stalled(HTTPRequestHead, HTTPRefusal)
         case over
     }
 
@@ -43,7 +45,13 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
-            connection.noteBegun()
+            guard Self.announcedBytes(head) <= WireLimits.requestBytes else {
+                return refuse(.tooLarge, context)
+            }
+            if Self.awaitsContinue(head) {
+                let head = HTTPResponseHead(version: .http1_1, status: .continue)
+                context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+            }
             state = .body(head, ByteBuffer())
         case (.body(var part), .body(let head, var body)):
             guard body.readableBytes + part.readableBytes <= WireLimits.requestBytes else {
@@ -58,8 +66,23 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if case .waiting = state {} else { context.read() }
+        readOn(context)
         if isConnected { context.fireChannelReadComplete() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        answerRefused(context)
+        readOn(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Asks for more, unless an answer is to come first, or the client does not take what it was answered.
+    private func readOn(_ context: ChannelHandlerContext) {
+        switch state {
+        case .waiting, .stalled: return
+        case .idle, .body, .over: break
+        }
+        if context.channel.isWritable { context.read() }
     }
 
     private func take(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
@@ -67,7 +90,8 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         do throws(HTTPRefusal) {
             frame = try HTTPRoute.frame(head, body)
         } catch {
-            return respond(error.status, error.frame, keepsAlive: head.isKeepAlive, context)
+            state = .stalled(head, error)
+            return answerRefused(context)
         }
         var lines = ByteBuffer()
         var answers = 1
@@ -91,11 +115,41 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         context.fireChannelReadComplete()
     }
 
+    /// Answers a request that became no frame.
+    private func answerRefused(_ context: ChannelHandlerContext) {
+        guard case .stalled(let head, let refusal) = state, context.channel.isWritable else {
+            return
+        }
+        respond(
+            refusal.status, refusal.frame, keepsAlive: head.isKeepAlive,
+            hasBody: head.method != .HEAD, context)
+        // What had begun is done with, though no line came of it.
+        if isConnected { context.fireChannelRead(wrapInboundOut(ByteBuffer())) }
+    }
+
+    /// The length of the body, in bytes, where the request says it.
+    private static func announcedBytes(_ head: HTTPRequestHead) -> Int {
+        head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+    }
+
+    /// Whether the client sends its body when it is told to (RFC 9110 §10.1.1).
+    private static func awaitsContinue(_ head: HTTPRequestHead) -> Bool {
+        head.version.minor > 0
+            && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+    }
+
     private static func token(_ head: HTTPRequestHead) -> String? {
         guard let value = head.headers.first(name: "authorization") else { return nil }
         let words = value.split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
         return String(words[1])
+    }
+
+    /// What is no HTTP has been answered with 400 already.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError else { return context.fireErrorCaught(error) }
+        state = .over
+        end(context)
     }
 
     // MARK: Responses
@@ -136,7 +190,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     private func respond(
-        _ status: HTTPResponseStatus, _ line: [UInt8], keepsAlive: Bool,
+        _ status: HTTPResponseStatus, _ line: [UInt8], keepsAlive: Bool, hasBody: Bool = true,
         _ context: ChannelHandlerContext
     ) {
         state = keepsAlive ? .idle : .over
@@ -148,15 +202,16 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         if !keepsAlive { headers.add(name: "connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: line)))), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        if keepsAlive {
-            context.read()
-        } else if isConnected {
-            connection.close()
-        } else {
-            context.close(mode: .output, promise: nil)
+        if hasBody {
+            let body = ByteBuffer(bytes: line)
+            context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
         }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        if keepsAlive { readOn(context) } else { end(context) }
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        if isConnected { connection.close() } else { context.close(mode: .output, promise: nil) }
     }
 }
 
@@ -178,11 +233,12 @@ enum HTTPRoute {
         let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = parts.count > 1 ? String(parts[1]) : ""
         switch (head.method, String(parts[0])) {
-        case (.POST, "/api/messages"): return line("send", ["envelope": .object(try object(body))])
+        case (.POST, "/api/messages"):
+            return object(body).map { line("send", ["envelope": .object($0)]) } ?? line(body)
         case (.GET, "/api/messages/poll"): return line("fetch", try poll(query))
-        case (.POST, "/api/messages/ack"): return line("ack", try ack(try object(body)))
-        case (.POST, "/api/frames"):
-            return body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
+        case (.POST, "/api/messages/ack"):
+            return object(body).map { line("ack", ack($0)) } ?? line(body)
+        case (.POST, "/api/frames"): return line(body)
         case (_, "/api/messages"), (_, "/api/messages/poll"), (_, "/api/messages/ack"),
             (_, "/api/frames"):
             throw HTTPRefusal(.methodNotAllowed, .unknownType)
@@ -194,11 +250,14 @@ enum HTTPRoute {
         Array(Frame(type: type, requestID: "http", payload: payload).line.dropLast())
     }
 
-    private static func object(_ body: [UInt8]) throws(HTTPRefusal) -> JSONObject {
-        guard let object = try? JSON.object(parsing: body) else {
-            throw HTTPRefusal(.badRequest, .badJSON)
-        }
-        return object
+    /// A body as it came. A line feed is white space or wrong, and a carriage return in its place is the same.
+    private static func line(_ body: [UInt8]) -> [UInt8] {
+        body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: "\r") : $0 }
+    }
+
+    /// The object in a body. Where there is none the body is no frame either: the connection refuses it, and counts.
+    private static func object(_ body: [UInt8]) -> JSONObject? {
+        try? JSON.object(parsing: body)
     }
 
     private static func poll(_ query: String) throws(HTTPRefusal) -> JSONObject {
@@ -220,7 +279,7 @@ enum HTTPRoute {
     }
 
     /// Also Message Flow's form, of one message.
-    private static func ack(_ body: JSONObject) throws(HTTPRefusal) -> JSONObject {
+    private static func ack(_ body: JSONObject) -> JSONObject {
         var payload: JSONObject = [:]
         payload["ids"] = body["ids"] ?? body["messageId"].map { .array([$0]) }
         payload["status"] = body["status"]

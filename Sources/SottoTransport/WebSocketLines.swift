@@ -5,8 +5,10 @@ import Sotto
 /// Between lines and WebSocket (RFC 6455): each line goes out as one text message, and each message comes in as one
 /// line.
 ///
-/// JSON has line feeds between its tokens only, so that one in a message becomes a space. A message over the limit ends
-/// the connection with 1009. Belongs to its event loop, which is why it may call itself Sendable.
+/// JSON has line feeds between its tokens only. One in a message becomes a carriage return, which is white space as well, and
+/// as little allowed in a string. What a server is sent against the protocol is answered by a close frame; the error, a
+/// ``WebSocketViolation``, goes on, and whoever gets it closes. Belongs to its event loop, which is why it may call
+/// itself Sendable.
 public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
     /// Frames come in.
     public typealias InboundIn = WebSocketFrame
@@ -29,12 +31,13 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
     /// Hands a message on as a line, and answers what is the protocol's own.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
+        guard !isClosing || frame.opcode == .connectionClose else { return }
         switch frame.opcode {
         case .text, .binary, .continuation:
             var line = frame.unmaskedData
             line.withUnsafeMutableReadableBytes { bytes in
                 for place in bytes.indices where bytes[place] == UInt8(ascii: "\n") {
-                    bytes[place] = UInt8(ascii: " ")
+                    bytes[place] = UInt8(ascii: "\r")
                 }
             }
             line.writeInteger(UInt8(ascii: "\n"))
@@ -52,6 +55,22 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
             context.close(promise: nil)
         default: break
         }
+        // Nothing more, but whole: whoever waits for the end of what has begun need not.
+        if frame.opcode == .ping || frame.opcode == .pong {
+            context.fireChannelRead(wrapInboundOut(ByteBuffer()))
+        }
+    }
+
+    /// Says to the other side what it did wrong.
+    public func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isClient, let violation = WebSocketViolation(error) else {
+            return context.fireErrorCaught(error)
+        }
+        guard !isClosing else { return }
+        isClosing = true
+        send(.connectionClose, ByteBuffer(integer: violation.code), context)
+        context.flush()
+        context.fireErrorCaught(violation)
     }
 
     // MARK: Out
@@ -60,6 +79,11 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
     public func write(
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
     ) {
+        // After its close frame an endpoint says nothing (§5.5.1).
+        guard !isClosing else {
+            promise?.succeed()
+            return
+        }
         var lines = unwrapOutboundIn(data)
         rest.writeBuffer(&lines)
         while let feed = rest.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {

@@ -127,14 +127,17 @@ struct RelayProcess {
     let address: String
 
     /// Starts it and waits for its word that it is ready; `nil` when it ends before.
-    init?(_ scratch: Scratch, listen: String = "127.0.0.1:0", _ options: [String] = []) {
+    init?(
+        _ scratch: Scratch, listen: String = "127.0.0.1:0", _ options: [String] = [],
+        environment: [String: String] = [:]
+    ) {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         command = Command(
             "relay",
             ["--listen", listen, "--store", scratch.file("relay.db"), "--ready-fd", "3"] + options,
-            errors: scratch.file("relay.log"), descriptor: ends[1])
+            environment: environment, errors: scratch.file("relay.log"), descriptor: ends[1])
         close(ends[1])
         defer { close(ends[0]) }
         var line: [UInt8] = []

@@ -1,0 +1,400 @@
+import Glibc
+import Sotto
+import SottoState
+import Synchronization
+import Testing
+
+@testable import SottoServer
+@testable import SottoWire
+
+/// What a relay answers to what it should not be sent, by each way in.
+@Suite(.timeLimit(.minutes(5))) struct BadFrameTests {
+    typealias Way = RelayURL.Scheme
+
+    static func relay(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws
+        -> RunningRelay
+    {
+        try RunningRelay {
+            $0.tls = TestCertificate.files
+            change(&$0)
+        }
+    }
+
+    /// A refusal as a way has it.
+    static func refusal(_ reason: Reason, by way: Way, id: String? = nil) -> WayClient.Heard {
+        let line = Response.error(Refusal(reason)).line(requestID: id)
+        let isHTTP = way == .http || way == .https
+        return .frame(
+            String(decoding: line.dropLast(), as: UTF8.self),
+            status: isHTTP ? Int(reason.code) : nil)
+    }
+
+    static func pong(_ way: Way) -> WayClient.Heard {
+        .frame(
+            #"{"type":"pong","payload":{}}"#, status: way == .http || way == .https ? 200 : nil)
+    }
+
+    static let notJSON: [[UInt8]] =
+        [
+            "nonsense", #"{"type":"ping","type":"ping"}"#, "", "[1", "\u{0}",
+            String(repeating: "[", count: 1_000), #"{"type":"\ud800"}"#,
+            #"{"type":"ping","payload":{"a":"# + String(repeating: "[", count: 15)
+                + String(repeating: "]", count: 15) + "}}",
+        ].map { Array($0.utf8) } + [Array(#"{"type":""#.utf8) + [0xFF, 0xFE] + Array("\"}".utf8)]
+
+    @Test(arguments: Way.allCases)
+    func whatIsNotJSONIsAnsweredAndTheTenthInARowCloses(_ way: Way) throws {
+        let running = try Self.relay()
+        let client = WayClient(way, running.relay.address)
+        let refused = Self.refusal(.badJSON, by: way)
+        for frame in Self.notJSON {
+            client.say(frame)
+            #expect(
+                client.hear() == refused, "\(String(decoding: frame.prefix(40), as: UTF8.self))")
+        }
+        // As deep as may be, and neither the last one nor the first of ten.
+        let deep = String(repeating: "[", count: 14) + String(repeating: "]", count: 14)
+        #expect(client.ask(#"{"type":"ping","payload":{"a":\#(deep)}}"#) == Self.pong(way))
+        for _ in 0..<10 { #expect(client.ask("nonsense") == refused) }
+        #expect(client.endsSilently())
+    }
+
+    /// Over HTTP, bodies that are to be envelopes or acknowledgements count as well.
+    @Test(arguments: [Way.http, .https])
+    func bodiesThatAreNotJSONCountToo(_ way: Way) throws {
+        let running = try Self.relay()
+        let client = WayClient(way, running.relay.address)
+        for number in 0..<10 {
+            client.send(
+                WayClient.post(number % 2 == 0 ? "/api/messages" : "/api/messages/ack", 1) + "{")
+            #expect(client.hear() == Self.refusal(.badJSON, by: way))
+        }
+        #expect(client.endsSilently())
+    }
+
+    @Test(arguments: [Way.ws, .wss, .http, .https])
+    func aLineFeedIsWhiteSpaceBetweenTokensAlone(_ way: Way) throws {
+        let running = try Self.relay()
+        let client = WayClient(way, running.relay.address)
+        #expect(client.ask("{\n\"type\"\n:\"ping\"}") == Self.pong(way))
+        #expect(
+            client.ask("{\"type\":\"ping\",\"x\":\"a\nb\"}") == Self.refusal(.badJSON, by: way))
+    }
+
+    @Test(arguments: Way.allCases) func aFrameOverTheLimitIsAnsweredAndCloses(_ way: Way) throws {
+        let running = try Self.relay()
+        let client = WayClient(way, running.relay.address)
+        var longest = Array(#"{"type":"ping"}"#.utf8)
+        longest += [UInt8](repeating: 0x20, count: WireLimits.requestBytes - longest.count)
+        client.say(longest)
+        #expect(client.hear() == Self.pong(way))
+        client.say(longest + [0x20])
+        if !client.isWebSocket { #expect(client.hear() == Self.refusal(.tooLarge, by: way)) }
+        #expect(client.endsSilently(1009))
+    }
+
+    @Test(arguments: Way.allCases)
+    func anEnvelopeOverTheLimitIsRejectedAndTheConnectionStays(_ way: Way) throws {
+        let running = try Self.relay()
+        let client = WayClient(way, running.relay.address)
+        let record = Sample.record(
+            to: Sample.identity().id, text: String(repeating: "A", count: 66_000))
+        client.say(Array(Request.sendLine(record.serialized(), requestID: "1").dropLast()))
+        let rejected = #"{"type":"rejected","request_id":"1","#
+        #expect(
+            client.hear()
+                == .frame(
+                    rejected + #""payload":{"code":413,"reason":"too_large"}}"#,
+                    status: client.isHTTP ? 413 : nil))
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+    }
+
+    @Test(arguments: Way.allCases)
+    func whatIsWrongOrNotAllowedIsAnsweredUnderItsID(_ way: Way) throws {
+        let running = try Self.relay()
+        let client = WayClient(way, running.relay.address)
+        let id = Envelope.newID()
+        for (number, (type, payload, reason)) in [
+            ("nonsense", "{}", Reason.unknownType), ("send", "{}", .badFields),
+            ("send", #"{"envelope":{"v":1}}"#, .badFields),
+            ("claim", #"{"id":"05","claim":"x"}"#, .badFields),
+            ("claim", #"{"id":"\#(Sample.identity().id)","claim":"\#(id)"}"#, .noBundle),
+            ("prekeys", #"{"publication":{"v":1,"type":"prekeys"}}"#, .badFields),
+            ("fetch", #"{"max":101}"#, .badFields), ("fetch", "{}", .loginRequired),
+            ("ack", #"{"ids":["\#(id)"],"status":"gone"}"#, .badFields),
+            ("ack", #"{"ids":["\#(id)"],"status":"delivered"}"#, .loginRequired),
+        ].enumerated() {
+            let frame = #"{"type":"\#(type)","request_id":"r.\#(number)","payload":\#(payload)}"#
+            #expect(
+                client.ask(frame) == Self.refusal(reason, by: way, id: "r.\(number)"), "\(frame)")
+        }
+        // Over HTTP nothing could be pushed.
+        let subscribe = client.ask(#"{"type":"subscribe","request_id":"s"}"#)
+        let reason = client.isHTTP ? Reason.unknownType : .loginRequired
+        #expect(subscribe == Self.refusal(reason, by: way, id: "s"))
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+    }
+
+    @Test(arguments: Way.allCases) func everyFailureOfLoginIsTheSameBytes(_ way: Way) throws {
+        let running = try Self.relay { $0.failedLoginPause = 0.001 }
+        let name = running.relay.address
+        let owner = Sample.identity()
+        let stranger = Sample.identity()
+        /// What a login is answered that is made of a nonce.
+        func attempt(_ make: ([UInt8]) -> Login) throws -> WayClient.Heard {
+            let client = WayClient(way, name)
+            guard case .frame(let text, _) = client.ask(.challenge),
+                case .challenge(let nonce, _)? = Response(try Frame(parsing: Array(text.utf8)))
+            else { return .end }
+            return client.ask(.login(make(nonce)), id: "login")
+        }
+        func login(
+            _ id: SessionID, signed: Login, relay: String, nonce: [UInt8]
+        ) -> Login { Login(id: id, nonce: nonce, relay: relay, signature: signed.signature) }
+
+        let causes: [([UInt8]) -> Login] = [
+            { _ in Login(key: owner.signingKey, nonce: randomBytes(32), relay: name) },
+            { Login(key: owner.signingKey, nonce: $0, relay: "other.example:1") },
+            { nonce in
+                let other = Login(key: owner.signingKey, nonce: nonce, relay: "other.example:1")
+                return login(owner.id, signed: other, relay: name, nonce: nonce)
+            },
+            { nonce in
+                let other = Login(key: stranger.signingKey, nonce: nonce, relay: name)
+                return login(owner.id, signed: other, relay: name, nonce: nonce)
+            },
+            { nonce in
+                Login(id: owner.id, nonce: nonce, relay: name, signature: randomBytes(64))
+            },
+        ]
+        var answers = Set(try causes.map(attempt))
+        // Without a challenge, without a form, and with a token that is none.
+        for frame in [
+            String(
+                decoding: Request.login(
+                    Login(key: owner.signingKey, nonce: randomBytes(32), relay: name)
+                ).line(requestID: "login").dropLast(), as: UTF8.self),
+            #"{"type":"login","request_id":"login","payload":{}}"#,
+            #"{"type":"login","request_id":"login","payload":{"id":"x","nonce":7}}"#,
+            #"{"type":"resume","request_id":"login","payload":{"token":"x"}}"#,
+            #"{"type":"resume","request_id":"login","payload":{}}"#,
+        ] { answers.insert(WayClient(way, name).ask(frame)) }
+        #expect(answers == [Self.refusal(.loginFailed, by: way, id: "login")])
+        guard
+            case .frame(let text, _) = try attempt({ nonce in
+                Login(key: owner.signingKey, nonce: nonce, relay: name)
+            })
+        else {
+            Issue.record("no session")
+            return
+        }
+        #expect(text.hasPrefix(#"{"type":"session","request_id":"login""#))
+    }
+
+    @Test(arguments: Way.allCases) func whoSaysNothingOrTooSlowlyIsDropped(_ way: Way) throws {
+        let running = try Self.relay { $0.lineTimeout = 0.5 }
+        let address = running.relay.address
+        let silent = WayClient(way, address)
+        // A part of a frame at first, and one after a frame.
+        let part: [UInt8] =
+            silent.isHTTP
+            ? Array("POST /api/fra".utf8)
+            : silent.isWebSocket ? [0x81, 0x8F, 1, 2] : Array(#"{"type"#.utf8)
+        let begun = WayClient(way, address)
+        begun.send(part)
+        let later = WayClient(way, address)
+        #expect(later.ask(#"{"type":"ping"}"#) == Self.pong(way))
+        later.send(part)
+        for client in [silent, begun, later] { #expect(client.endsSilently()) }
+        if silent.isHTTP {
+            let bodiless = WayClient(way, address)
+            bodiless.send(WayClient.post("/api/frames", 15) + "{")
+            #expect(bodiless.endsSilently())
+        }
+    }
+
+    /// Who has said a frame, and what else is whole, may be silent for longer.
+    @Test(arguments: [Way.ws, .http]) func whatIsWholeIsNotWaitedFor(_ way: Way) throws {
+        let running = try Self.relay { $0.lineTimeout = 0.2 }
+        let client = WayClient(way, running.relay.address)
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+        if client.isWebSocket {
+            client.send(WebSocketBytes.frame(.ping, "hello"))
+            #expect(client.hear() == .pong(Array("hello".utf8)))
+        } else {
+            client.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
+            guard case .frame(_, status: 404) = client.hear() else {
+                Issue.record("not 404")
+                return
+            }
+        }
+        // Another one is dropped for its silence, which takes as long as it would for this one.
+        #expect(WayClient(.tcp, running.relay.address).endsSilently())
+        #expect(WayClient(.tcp, running.relay.address).endsSilently())
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+    }
+
+    @Test(arguments: [Way.tcp, .tls]) func whatIsNoneOfTheWaysIsClosedSilently(_ way: Way) throws {
+        let running = try Self.relay()
+        let strange: [[UInt8]] = [[0], [0xFF, 0xFE], [0x80, 1], Array("\u{7F}ELF".utf8)]
+        // TLS that is none, or within TLS.
+        for bytes in strange + [[0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5], [0x16, 3, 1, 0xFF, 0xFF]] {
+            let client = WayClient(way, running.relay.address)
+            client.send(bytes + [0x0A])
+            // OpenSSL's library says why in an alert, which is TLS's own word.
+            while let line = client.line() { #expect(!line.contains("{"), "\(line)") }
+        }
+    }
+}
+
+/// A disk that is full, and one that fails, by each way in.
+@Suite struct FaultTests {
+    typealias Way = RelayURL.Scheme
+
+    static func relay(
+        _ store: any Store, onFailure: @escaping @Sendable (StateError) -> Void
+    ) throws -> Relay {
+        var configuration = RelayConfiguration(
+            listen: RelayURL(host: "127.0.0.1", port: 0), store: "")
+        configuration.tls = TestCertificate.files
+        return try Relay(configuration, store: store, onFailure: onFailure)
+    }
+
+    @Test(arguments: Way.allCases) func aFullDiskDefersAndAcknowledgementsWork(_ way: Way) throws {
+        let store = MoodyStore()
+        store.outcome.withLock { $0 = .diskFull }
+        let relay = try Self.relay(store) { Issue.record("\($0)") }
+        let bob = Sample.identity()
+        let client = WayClient(way, relay.address)
+        let envelope = Sample.envelope(to: bob.id)
+        #expect(
+            client.ask(.send(envelope), id: "s")
+                == .frame(
+                    #"{"type":"deferred","request_id":"s","#
+                        + #""payload":{"code":507,"reason":"disk_full"}}"#,
+                    status: client.isHTTP ? 507 : nil))
+        // One login for both ways of acknowledging over HTTP.
+        guard case .frame(let text, _) = client.ask(.challenge),
+            case .challenge(let nonce, let names)? = Response(
+                try Frame(parsing: Array(text.utf8))),
+            case .frame(let session, _) = client.ask(
+                .login(Login(key: bob.signingKey, nonce: nonce, relay: names[0]))),
+            let token = try Frame(parsing: Array(session.utf8)).payload["token"]?.string
+        else {
+            Issue.record("no login")
+            return
+        }
+        store.outcome.withLock { $0 = .acknowledged(removed: 1) }
+        let ack = #"{"ids":["\#(envelope.id)"],"status":"delivered"}"#
+        if client.isHTTP {
+            client.send(
+                "POST /api/messages/ack HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n"
+                    + "Content-Length: \(ack.utf8.count)\r\n\r\n\(ack)")
+            #expect(
+                client.hear()
+                    == .frame(
+                        #"{"type":"acked","request_id":"http","payload":{}}"#, status: 200))
+        } else {
+            #expect(
+                client.ask(#"{"type":"ack","request_id":"a","payload":\#(ack)}"#)
+                    == .frame(#"{"type":"acked","request_id":"a","payload":{}}"#, status: nil))
+        }
+        try relay.stop()
+    }
+
+    @Test(arguments: Way.allCases)
+    func afterAFailedSynchronisationNothingIsAcknowledged(_ way: Way) throws {
+        let failed = EventBox()
+        let relay = try Self.relay(FailingStore()) { failed.put($0) }
+        let client = WayClient(way, relay.address)
+        let bystander = WayClient(way, relay.address)
+        #expect(bystander.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
+        client.say(
+            Array(
+                Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "1")
+                    .dropLast()))
+        #expect(client.endsSilently())
+        #expect(bystander.endsSilently())
+        #expect(failed.wait() == .inputOutput(path: "relay.db", code: 1034))
+        try relay.stop()
+    }
+
+    /// The built program, on a disk whose synchronisation fails from some moment on.
+    @Test(
+        .enabled(if: FailingDisk.library != nil, "there is no C compiler"), arguments: Way.allCases)
+    func theProgramEndsWhenTheDiskFails(_ way: Way) throws {
+        let scratch = Scratch()
+        let disk = FailingDisk(scratch)
+        let relay = try #require(
+            RelayProcess(
+                scratch,
+                [
+                    "--tls-cert", TestCertificate.files.certificate, "--tls-key",
+                    TestCertificate.files.key,
+                ], environment: disk.environment))
+        let bob = Sample.identity()
+        let client = WayClient(way, relay.address)
+        let first = Sample.envelope(to: bob.id)
+        guard case .frame(let stored, _) = client.ask(.send(first)) else {
+            Issue.record("not stored")
+            return
+        }
+        #expect(stored.hasPrefix(#"{"type":"stored""#))
+        disk.fail()
+        client.say(
+            Array(Request.send(Sample.envelope(to: bob.id)).line(requestID: "2").dropLast()))
+        let heard = client.hear()
+        #expect(heard == .end || heard == .goodbye(1000))
+        #expect(relay.command.wait() == 74)
+        // A clean start afterwards, with what was promised.
+        let again = try #require(RelayProcess(scratch))
+        let reader = RawClient(again.address)
+        #expect(reader.login(bob)?.isSession == true)
+        reader.send(#"{"type":"fetch","request_id":"f"}"#)
+        guard case .messages(let found, _) = reader.response() else {
+            Issue.record("no messages")
+            return
+        }
+        #expect(found.first?.envelope == first.bytes)
+        #expect(again.end() == 0)
+    }
+}
+
+/// Makes every synchronisation of a program fail when it is told to.
+struct FailingDisk {
+    private let scratch: Scratch
+
+    private static let home = Scratch()
+
+    private static let source = """
+        #define _GNU_SOURCE
+        #include <errno.h>
+        #include <stdlib.h>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+        static int fails(void) { return access(getenv("FAILS_WHERE"), F_OK) == 0; }
+        int fsync(int file) { return fails() ? (errno = EIO, -1) : syscall(SYS_fsync, file); }
+        int fdatasync(int file) { return fails() ? (errno = EIO, -1) : syscall(SYS_fdatasync, file); }
+        """
+
+    /// What is loaded before the C library; `nil` where it cannot be made.
+    static let library: String? = {
+        let source = home.write("sync.c", Array(Self.source.utf8))
+        let library = home.file("sync.so")
+        let arguments = ["-shared", "-fPIC", "-o", library, source]
+        let compilers = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"]
+        for compiler in compilers where access(compiler, X_OK) == 0 {
+            if Command.run(compiler, arguments) == 0 { return library }
+        }
+        return nil
+    }()
+
+    init(_ scratch: Scratch) { self.scratch = scratch }
+
+    var environment: [String: String] {
+        ["LD_PRELOAD": Self.library ?? "", "FAILS_WHERE": scratch.file("fails")]
+    }
+
+    /// From now on.
+    func fail() { _ = scratch.write("fails", []) }
+}

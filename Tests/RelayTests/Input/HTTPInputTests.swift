@@ -1,0 +1,146 @@
+import Sotto
+import Testing
+
+@testable import SottoServer
+@testable import SottoWire
+
+/// What is right and wrong in HTTP itself, plain and over TLS.
+@Suite(.timeLimit(.minutes(5))) struct HTTPInputTests {
+    typealias Way = RelayURL.Scheme
+
+    static let ways = [Way.http, .https]
+    static let ping = #"{"type":"ping"}"#
+    static let good = WayClient.post("/api/frames", ping.utf8.count) + ping
+
+    static func post(_ headers: String, _ body: String = ping) -> String {
+        "POST /api/frames HTTP/1.1\r\nHost: x\r\n\(headers)\r\n\(body)"
+    }
+
+    /// What is no HTTP, or not ours: refused, and the connection closes.
+    static let wrong: [(name: String, request: String, status: Int)] = [
+        ("a size that is none", post("Transfer-Encoding: chunked\r\n", "zz\r\n"), 400),
+        (
+            "two ways of length",
+            post("Content-Length: 15\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), 400
+        ),
+        ("a negative length", post("Content-Length: -1\r\n"), 400),
+        ("a length in words", post("Content-Length: many\r\n"), 400),
+        ("a length beyond numbers", post("Content-Length: 99999999999999999999999\r\n"), 400),
+        ("two lengths", post("Content-Length: 15\r\nContent-Length: 16\r\n"), 400),
+        // Nothing of the body is waited for.
+        ("a length over the limit", post("Content-Length: 98305\r\n", ""), 413),
+        ("a terabyte", post("Content-Length: 1000000000000\r\n", ""), 413),
+        (
+            "a terabyte, if told to go on",
+            post("Content-Length: 1000000000000\r\nExpect: 100-continue\r\n", ""), 413
+        ),
+        (
+            "chunks over the limit",
+            post(
+                "Transfer-Encoding: chunked\r\n",
+                String(
+                    repeating: "4000\r\n" + String(repeating: " ", count: 16_384) + "\r\n", count: 7
+                )
+                    + "0\r\n\r\n"), 413
+        ),
+        ("a long header", "GET / HTTP/1.1\r\nX: \(String(repeating: "a", count: 200_000))", 400),
+        ("many headers", "GET / HTTP/1.1\r\n" + String(repeating: "X: a\r\n", count: 40_000), 400),
+        ("a long address", "GET /\(String(repeating: "a", count: 200_000)) HTTP/1.1\r\n", 400),
+        ("NUL in a header", "GET / HTTP/1.1\r\nA: \0\r\n\r\n", 400),
+        ("no words", "A\r\n\r\n", 400), ("words that are none", "GARBAGE\r\n\r\n", 400),
+        ("an unknown method", "BREW /api/messages HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        ("HTTP/3.1", "GET / HTTP/3.1\r\n\r\n", 400), ("HTTP/0.9", "GET /\r\n\r\n", 400),
+    ]
+
+    static func status(_ heard: WayClient.Heard) -> Int? {
+        if case .frame(_, let status) = heard { status } else { nil }
+    }
+
+    @Test(arguments: ways) func whatIsNoHTTPIsRefusedAndCloses(_ way: Way) throws {
+        let running = try BadFrameTests.relay()
+        for (name, request, status) in Self.wrong {
+            // As the first request and as a later one.
+            for isFirst in [true, false] {
+                let client = WayClient(way, running.relay.address)
+                if !isFirst { #expect(client.ask(Self.ping) == BadFrameTests.pong(way)) }
+                client.send(request)
+                let heard = client.hear()
+                #expect(Self.status(heard) == status, "\(name), \(isFirst): \(heard)")
+                // What was sent behind the first error is perhaps refused as well; then it is over.
+                var next = client.hear()
+                if next != .end { next = client.hear() }
+                #expect(next == .end, "\(name), \(isFirst): \(next)")
+            }
+        }
+    }
+
+    /// Refused, and the next request on the connection is served.
+    @Test(arguments: ways) func whatIsNotServedLeavesTheConnection(_ way: Way) throws {
+        let running = try BadFrameTests.relay()
+        let client = WayClient(way, running.relay.address)
+        for (line, status) in [
+            ("GET /", 404), ("GET /api", 404), ("GET /api/messages/poll/", 404),
+            ("POST /api/messages%2Fack", 404), ("OPTIONS *", 404), ("GET /api/messages", 405),
+            ("DELETE /api/messages", 405), ("POST /api/messages/poll", 405),
+            ("GET /api/messages/ack", 405), ("PUT /api/frames", 405),
+            ("GET /api/messages/poll?max=101", 400), ("GET /api/messages/poll?max=-1", 400),
+            ("GET /api/messages/poll?max=1&max=1", 400), ("GET /api/messages/poll?id=x", 400),
+            ("GET /api/messages/poll?%zz", 400), ("POST /api/messages", 400),
+            ("POST /api/frames", 400),
+        ] {
+            client.send("\(line) HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            let heard = client.hear()
+            #expect(Self.status(heard) == status, "\(line): \(heard)")
+            #expect(client.ask(Self.ping) == BadFrameTests.pong(way), "\(line)")
+        }
+        // The answer to HEAD has no body, and the next one begins where it would.
+        client.send("HEAD /api/messages/poll HTTP/1.1\r\nHost: x\r\n\r\n" + Self.good)
+        #expect(client.line()?.hasPrefix("HTTP/1.1 405 ") == true)
+        while let line = client.line(), line != "\r" {}
+        #expect(client.hear() == BadFrameTests.pong(way))
+    }
+
+    @Test(arguments: ways) func whatIsRightIsServed(_ way: Way) throws {
+        let running = try BadFrameTests.relay()
+        let client = WayClient(way, running.relay.address)
+        let pong = BadFrameTests.pong(way)
+        // In chunks, with a trailer; byte by byte; many at once.
+        client.send(
+            Self.post(
+                "Transfer-Encoding: chunked\r\n",
+                "6;x=y\r\n\(Self.ping.prefix(6))\r\n9\r\n\(Self.ping.dropFirst(6))\r\n0\r\nA: b\r\n\r\n"
+            ))
+        #expect(client.hear() == pong)
+        for byte in Self.good.utf8 { client.send([byte]) }
+        #expect(client.hear() == pong)
+        client.send(String(repeating: Self.good, count: 300))
+        #expect((0..<300).allSatisfy { _ in client.hear() == pong })
+        // Many more than fit into one read, each of which waits for the disk.
+        let envelopes = (0..<400).map { _ in
+            Sample.record(to: Sample.identity().id, text: String(repeating: "A", count: 400))
+        }
+        let bodies = envelopes.map { String(decoding: $0.serialized(), as: UTF8.self) }
+        client.send(
+            bodies.map { WayClient.post("/api/messages", $0.utf8.count) + $0 }.joined())
+        let stored = WayClient.Heard.frame(
+            #"{"type":"stored","request_id":"http","payload":{}}"#, status: 200)
+        #expect(envelopes.allSatisfy { _ in client.hear() == stored })
+        // A body that comes only when it is asked for.
+        client.send(Self.post("Content-Length: 15\r\nExpect: 100-Continue\r\n", ""))
+        #expect(client.line() == "HTTP/1.1 100 Continue\r")
+        while let line = client.line(), line != "\r" {}
+        client.send(Self.ping)
+        #expect(client.hear() == pong)
+        // HTTP/1.0 ends with the answer, and asks for no more than it says.
+        client.send(
+            "POST /api/frames HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 15\r\n\r\n"
+                + Self.ping)
+        #expect(client.hear() == pong)
+        #expect(client.hear() == .end)
+        let last = WayClient(way, running.relay.address)
+        last.send(Self.post("Connection: close\r\nContent-Length: 15\r\n") + Self.good)
+        #expect(last.hear() == pong)
+        #expect(last.hear() == .end)
+    }
+}

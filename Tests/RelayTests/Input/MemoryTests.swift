@@ -1,0 +1,85 @@
+import Glibc
+import Sotto
+import Testing
+
+@testable import SottoServer
+@testable import SottoWire
+
+/// A line over the limit is refused, and not kept: a relay's memory does not grow by it.
+@Suite(.timeLimit(.minutes(5))) struct MemoryTests {
+    typealias Way = RelayURL.Scheme
+
+    /// The most memory that a process ever had, in bytes.
+    static func peak(_ process: pid_t) -> Int {
+        let status = String(decoding: Scratch.contents("/proc/\(process)/status"), as: UTF8.self)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+    }
+
+    /// 64 MiB as the way has it: one line, one message, one in a thousand parts, one body with its length or in chunks.
+    static func floods(_ way: Way) -> [(head: [UInt8], block: [UInt8])] {
+        let block = [UInt8](repeating: 0x20, count: 64 << 10)
+        switch way {
+        case .tcp, .tls: return [([], block)]
+        case .ws, .wss:
+            return [
+                (WebSocketBytes.frame(.text, [], length: 64 << 20), block),
+                (
+                    WebSocketBytes.frame(.text, "{", isFinal: false),
+                    WebSocketBytes.frame(.continuation, block, isFinal: false)
+                ),
+            ]
+        case .http, .https:
+            let chunks =
+                "POST /api/frames HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+            return [
+                (Array(WayClient.post("/api/frames", 64 << 20).utf8), block),
+                (Array(chunks.utf8), Array("10000\r\n".utf8) + block + Array("\r\n".utf8)),
+                (Array("GET / HTTP/1.1\r\nX: ".utf8), block),
+                (Array(("GET / HTTP/1.1\r\nX: ").utf8), [UInt8](repeating: 0x61, count: 64 << 10)),
+            ]
+        }
+    }
+
+    @Test func whatIsTooLongIsNeverKept() throws {
+        let scratch = Scratch()
+        let files = TestCertificate.files
+        let relay = try #require(
+            RelayProcess(scratch, ["--tls-cert", files.certificate, "--tls-key", files.key]))
+        // What each way needs by itself is there before it is measured.
+        for way in Way.allCases {
+            let client = WayClient(way, relay.address)
+            #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
+        }
+        let before = Self.peak(relay.command.process)
+        #expect(before > 0)
+        for way in Way.allCases {
+            for flood in Self.floods(way) {
+                let client = WayClient(way, relay.address)
+                client.send(flood.head)
+                for _ in 0..<1024 { client.send(flood.block) }
+                var heard = client.hear()
+                #expect(heard != .end, "\(way)")
+                while heard != .end { heard = client.hear() }
+            }
+        }
+        let grown = Self.peak(relay.command.process) - before
+        #expect(grown < 8 << 20, "\(grown) bytes more")
+        #expect(relay.end() == 0)
+    }
+
+    /// Requests of which each is refused at once, from somebody who reads no refusal: what is not sent is not made.
+    @Test(arguments: [Way.http, .https]) func refusalsThatNobodyTakesAreFew(_ way: Way) throws {
+        let scratch = Scratch()
+        let files = TestCertificate.files
+        let relay = try #require(
+            RelayProcess(scratch, ["--tls-cert", files.certificate, "--tls-key", files.key]))
+        let client = WayClient(way, relay.address)
+        #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
+        let before = Self.peak(relay.command.process)
+        client.flood(String(repeating: "GET / HTTP/1.1\r\n\r\n", count: 4_000))
+        let grown = Self.peak(relay.command.process) - before
+        #expect(grown < 24 << 20, "\(grown) bytes more")
+        #expect(relay.end() == 0)
+    }
+}

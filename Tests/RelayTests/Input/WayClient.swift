@@ -1,0 +1,250 @@
+import Glibc
+import Sotto
+import SottoWire
+
+@testable import SottoServer
+
+/// The certificate that relays of these tests show.
+enum TestCertificate {
+    private static let scratch = Scratch()
+
+    static let files: TLSFiles = {
+        let files = TLSFiles(
+            certificate: scratch.file("cert.pem"), key: scratch.file("key.pem"))
+        do { try files.makeSelfSigned(for: ["127.0.0.1"]) } catch {
+            preconditionFailure("\(error)")
+        }
+        return files
+    }()
+}
+
+/// A client that says bytes as they are, over whatever way; TLS is `openssl s_client`'s.
+final class WayClient {
+    /// What a relay says.
+    enum Heard: Equatable, Hashable {
+        /// A frame, and over HTTP its status.
+        case frame(String, status: Int?)
+        /// WebSocket's goodbye, with this code; 0 without one.
+        case goodbye(UInt16)
+        /// WebSocket's answer to a ping.
+        case pong([UInt8])
+        /// The end of the connection.
+        case end
+    }
+
+    let way: RelayURL.Scheme
+    private let descriptor: Int32
+    private let openssl: Command?
+    private var buffer: [UInt8] = []
+
+    /// Connects; over WebSocket the handshake is done unless `raw`.
+    init(_ way: RelayURL.Scheme, _ address: String, raw: Bool = false) {
+        self.way = way
+        if way.isSecure {
+            var ends: [Int32] = [0, 0]
+            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+            openssl = Command(
+                "/bin/sh",
+                ["-c", "exec openssl s_client -quiet -connect \(address) <&3 >&3 3>&-"],
+                descriptor: ends[1])
+            close(ends[1])
+            descriptor = ends[0]
+        } else {
+            openssl = nil
+            descriptor = socket(
+                AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            var name = HTTP.loopback(UInt16(address.split(separator: ":")[1])!)
+            let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafePointer(to: &name) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, size)
+                }
+            }
+            precondition(result == 0, "cannot connect to \(address)")
+        }
+        HTTP.setTimeout(descriptor)
+        guard isWebSocket, !raw else { return }
+        send(Array(Self.handshake.utf8))
+        while let line = line(), line != "\r" {}
+    }
+
+    deinit {
+        close(descriptor)
+        openssl?.kill(SIGKILL)
+        openssl?.wait()
+    }
+
+    static let handshake =
+        "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
+    var isWebSocket: Bool { way == .ws || way == .wss }
+    var isHTTP: Bool { way == .http || way == .https }
+
+    // MARK: Bytes
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count <= 0 { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    /// Sends a text again and again until the relay has taken none for a second, or 64 MiB.
+    func flood(_ text: String) {
+        var timeout = timeval(tv_sec: 1, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        let bytes = Array(text.utf8)
+        for _ in 0..<(64 << 20) / bytes.count {
+            let count = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            if count < bytes.count { return }
+        }
+    }
+
+    private func fill() -> Bool {
+        var block = [UInt8](repeating: 0, count: 1 << 16)
+        let count = recv(descriptor, &block, block.count, 0)
+        guard count > 0 else { return false }
+        buffer += block[..<count]
+        return true
+    }
+
+    /// So many bytes; `nil` where the connection ends before.
+    private func bytes(_ count: Int) -> [UInt8]? {
+        while buffer.count < count { guard fill() else { return nil } }
+        defer { buffer.removeFirst(count) }
+        return Array(buffer[..<count])
+    }
+
+    /// The next line, without its line feed; `nil` at the end.
+    func line() -> String? {
+        while true {
+            if let feed = buffer.firstIndex(of: 0x0A) {
+                defer { buffer.removeFirst(feed + 1) }
+                return String(decoding: buffer[..<feed], as: UTF8.self)
+            }
+            guard fill() else { return nil }
+        }
+    }
+
+    // MARK: Frames
+
+    /// Says one frame as the way has it.
+    func say(_ frame: [UInt8]) {
+        if isHTTP {
+            send(Array(Self.post("/api/frames", frame.count).utf8) + frame)
+        } else if isWebSocket {
+            send(WebSocketBytes.frame(.text, frame))
+        } else {
+            send(frame + [0x0A])
+        }
+    }
+
+    func say(_ frame: String) { say(Array(frame.utf8)) }
+
+    /// The head of a request whose body has so many bytes.
+    static func post(_ path: String, _ count: Int) -> String {
+        "POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: \(count)\r\n\r\n"
+    }
+
+    /// The next thing that the relay says.
+    func hear() -> Heard {
+        if isHTTP { return hearResponse() }
+        if isWebSocket { return hearMessage() }
+        return line().map { .frame($0, status: nil) } ?? .end
+    }
+
+    /// Says a frame, and hears what is said to it.
+    func ask(_ frame: String) -> Heard {
+        say(frame)
+        return hear()
+    }
+
+    func ask(_ request: Request, id: String = "r") -> Heard {
+        say(Array(request.line(requestID: id).dropLast()))
+        return hear()
+    }
+
+    private func hearResponse() -> Heard {
+        guard let first = line() else { return .end }
+        var length = 0
+        while let header = line(), header != "\r" {
+            let parts = header.dropLast().split(separator: ":", maxSplits: 1)
+            if parts.first?.lowercased() == "content-length" {
+                length = Int(parts[1].drop { $0 == " " }) ?? 0
+            }
+        }
+        guard let body = bytes(length) else { return .end }
+        let text = String(decoding: body, as: UTF8.self)
+        return .frame(
+            text.last == "\n" ? String(text.dropLast()) : text,
+            status: Int(first.split(separator: " ")[1]))
+    }
+
+    private func hearMessage() -> Heard {
+        guard let head = bytes(2) else { return .end }
+        var length = Int(head[1] & 0x7F)
+        if length >= 126 {
+            guard let more = bytes(length == 126 ? 2 : 8) else { return .end }
+            length = more.reduce(0) { $0 << 8 | Int($1) }
+        }
+        guard let data = bytes(length) else { return .end }
+        switch head[0] & 0x0F {
+        case 8: return .goodbye(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
+        case 10: return .pong(data)
+        default: return .frame(String(decoding: data, as: UTF8.self), status: nil)
+        }
+    }
+
+    /// Whether the relay ends the connection, with a goodbye of this code over WebSocket, and says nothing else.
+    func endsSilently(_ code: UInt16 = 1000) -> Bool {
+        var heard = hear()
+        if isWebSocket, heard == .goodbye(code) { heard = hear() }
+        return heard == .end
+    }
+}
+
+/// Frames of WebSocket (RFC 6455 §5.2), right and wrong.
+enum WebSocketBytes {
+    enum Opcode: UInt8 {
+        case continuation = 0
+        case text = 1
+        case binary = 2
+        case reserved = 3
+        case goodbye = 8
+        case ping = 9
+        case pong = 10
+        case reservedControl = 11
+    }
+
+    /// A frame; `length` is what its head says where that is not how long it is.
+    static func frame(
+        _ opcode: Opcode, _ data: [UInt8], isFinal: Bool = true, isMasked: Bool = true,
+        reserved: UInt8 = 0, length: Int? = nil
+    ) -> [UInt8] {
+        let count = length ?? data.count
+        let mark: UInt8 = isMasked ? 0x80 : 0
+        var bytes = [(isFinal ? 0x80 : 0) | reserved << 4 | opcode.rawValue]
+        switch count {
+        case ..<126: bytes.append(mark | UInt8(count))
+        case ..<65_536: bytes += [mark | 126, UInt8(count >> 8), UInt8(count & 0xFF)]
+        default:
+            bytes.append(mark | 127)
+            bytes += stride(from: 56, through: 0, by: -8).map { UInt8(count >> $0 & 0xFF) }
+        }
+        guard isMasked else { return bytes + data }
+        let key: [UInt8] = [1, 2, 3, 4]
+        return bytes + key + data.enumerated().map { $1 ^ key[$0 % 4] }
+    }
+
+    static func frame(_ opcode: Opcode, _ text: String, isFinal: Bool = true) -> [UInt8] {
+        frame(opcode, Array(text.utf8), isFinal: isFinal)
+    }
+}

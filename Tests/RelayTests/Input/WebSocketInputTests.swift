@@ -1,0 +1,117 @@
+import Sotto
+import Testing
+
+@testable import SottoServer
+@testable import SottoWire
+
+/// What is right and wrong in WebSocket itself (RFC 6455), plain and over TLS.
+@Suite(.timeLimit(.minutes(5))) struct WebSocketInputTests {
+    typealias Way = RelayURL.Scheme
+
+    static let ways = [Way.ws, .wss]
+    static let ping = #"{"type":"ping"}"#
+    static let parts = [String(ping.prefix(6)), String(ping.dropFirst(6))]
+
+    static func frame(
+        _ opcode: WebSocketBytes.Opcode, _ text: String, isFinal: Bool = true
+    ) -> [UInt8] { WebSocketBytes.frame(opcode, text, isFinal: isFinal) }
+
+    /// What is against the protocol, and the code of the goodbye.
+    static let wrong: [(name: String, bytes: [UInt8], code: UInt16)] = [
+        ("not masked", WebSocketBytes.frame(.text, Array(ping.utf8), isMasked: false), 1002),
+        ("a reserved bit", WebSocketBytes.frame(.text, Array(ping.utf8), reserved: 4), 1002),
+        ("a reserved opcode", frame(.reserved, ping), 1002),
+        ("a reserved control opcode", frame(.reservedControl, ping), 1002),
+        ("a control frame in parts", frame(.ping, "a", isFinal: false), 1002),
+        ("a long control frame", frame(.ping, String(repeating: "a", count: 126)), 1002),
+        ("a long goodbye", frame(.goodbye, "\u{3}z" + String(repeating: "a", count: 200)), 1002),
+        ("a continuation of nothing", frame(.continuation, ping), 1002),
+        (
+            "a message in a message", frame(.text, parts[0], isFinal: false) + frame(.text, ping),
+            1002
+        ),
+        ("half a code", frame(.goodbye, "x"), 1002),
+        ("a code that none may send", WebSocketBytes.frame(.goodbye, [0x03, 0xED]), 1002),
+        ("a code that there is not", WebSocketBytes.frame(.goodbye, [0, 1]), 1002),
+        ("a length of 2^62", WebSocketBytes.frame(.text, [], length: 1 << 62), 1009),
+        ("a length of 2^63", [0x81, 0xFF, 0x80] + [UInt8](repeating: 0, count: 7), 1009),
+        ("much", WebSocketBytes.frame(.text, [UInt8](repeating: 0x20, count: 1 << 20)), 1009),
+        (
+            "much in parts",
+            frame(.text, String(repeating: " ", count: 60_000), isFinal: false)
+                + frame(.continuation, String(repeating: " ", count: 60_000), isFinal: false), 1009
+        ),
+        (
+            "many parts",
+            frame(.text, "{", isFinal: false)
+                + (0..<300).flatMap { _ in frame(.continuation, " ", isFinal: false) }, 1009
+        ),
+    ]
+
+    @Test(arguments: ways) func whatIsAgainstTheProtocolEndsWithItsCode(_ way: Way) throws {
+        let running = try BadFrameTests.relay()
+        for (name, bytes, code) in Self.wrong {
+            let client = WayClient(way, running.relay.address)
+            // What comes behind it is not read.
+            client.send(bytes + Self.frame(.text, Self.ping))
+            #expect(client.hear() == .goodbye(code), "\(name)")
+            #expect(client.hear() == .end, "\(name)")
+        }
+    }
+
+    @Test(arguments: ways) func whatIsRightIsServed(_ way: Way) throws {
+        let running = try BadFrameTests.relay()
+        let client = WayClient(way, running.relay.address)
+        let pong = BadFrameTests.pong(way)
+        // In parts, with a ping between them.
+        client.send(Self.frame(.text, Self.parts[0], isFinal: false))
+        client.send(Self.frame(.ping, "between"))
+        #expect(client.hear() == .pong(Array("between".utf8)))
+        client.send(Self.frame(.continuation, Self.parts[1]))
+        #expect(client.hear() == pong)
+        // A part of nothing, a ping of nothing and of the most there may be.
+        client.send(
+            Self.frame(.text, "", isFinal: false) + Self.frame(.continuation, Self.ping))
+        #expect(client.hear() == pong)
+        for data in ["", String(repeating: "p", count: 125)] {
+            client.send(Self.frame(.ping, data))
+            #expect(client.hear() == .pong(Array(data.utf8)))
+        }
+        // A pong that nobody asked for, and a message that says that it is binary.
+        client.send(Self.frame(.pong, "unasked") + Self.frame(.binary, Self.ping))
+        #expect(client.hear() == pong)
+        // Byte by byte.
+        for byte in Self.frame(.text, Self.ping) { client.send([byte]) }
+        #expect(client.hear() == pong)
+        // Many at once.
+        client.send((0..<50).flatMap { _ in Self.frame(.text, Self.ping) })
+        for _ in 0..<50 { #expect(client.hear() == pong) }
+    }
+
+    @Test(arguments: ways, [[], [0x03, 0xE8], [0x03, 0xE9] + Array("bye".utf8), [0x0F, 0xA0]])
+    func aGoodbyeIsAnswered(_ way: Way, _ data: [UInt8]) throws {
+        let running = try BadFrameTests.relay()
+        let client = WayClient(way, running.relay.address)
+        client.send(WebSocketBytes.frame(.goodbye, data))
+        #expect(client.hear() == .goodbye(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) }))
+        #expect(client.hear() == .end)
+    }
+
+    /// What asks for WebSocket and may not is a request like others.
+    @Test(arguments: [
+        ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ""),
+        ("dGhlIHNhbXBsZSBub25jZQ==", "x"), ("dGhlIHNhbXBsZSBub25jZQ==", "AAAA"),
+        ("Version: 13", "Version: 8"), ("Sec-WebSocket-Version: 13\r\n", ""),
+        ("Upgrade: websocket", "Upgrade: h2c"), ("Connection: Upgrade\r\n", ""),
+        ("GET / ", "POST / "), ("HTTP/1.1", "HTTP/1.0"),
+    ])
+    func aHandshakeThatIsNoneIsARequest(_ part: String, _ other: String) throws {
+        let running = try BadFrameTests.relay()
+        for way in Self.ways {
+            let client = WayClient(way, running.relay.address, raw: true)
+            client.send(WayClient.handshake.replacing(part, with: other))
+            let line = client.line() ?? ""
+            #expect(line.hasPrefix("HTTP/1.1 404 "), "\(line)")
+        }
+    }
+}
