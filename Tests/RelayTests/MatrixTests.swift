@@ -1,0 +1,122 @@
+import Glibc
+import Sotto
+import SottoState
+import SottoWire
+import Testing
+
+/// Each way in, plain and over TLS, before each store: through the built programs, with the relay killed in the middle.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct MatrixTests {
+    /// Alice, who writes, and Bob, who reads, both by one way.
+    final class Conversation: Sendable {
+        let scratch = Scratch()
+        let way: RelayURL.Scheme
+        private let url: String
+
+        /// Both make their identities.
+        init(by way: RelayURL.Scheme, _ url: String) throws {
+            self.way = way
+            self.url = url
+            for who in ["alice", "bob"] {
+                try #require(run(who, "keygen --name \(who) -o \(who).key -q") == 0, "\(errors)")
+            }
+            try #require(run("bob", "keygen public bob.key > bob.card") == 0, "\(errors)")
+        }
+
+        /// Begins a line of shell in the directory of both.
+        func begin(_ who: String, _ line: String) -> Command {
+            Command(
+                "/bin/bash", ["-o", "pipefail", "-c", "cd \"$FILES\" && \(line)"],
+                environment: [
+                    "SOTTO_HOME": scratch.file("state-\(who)"), "SOTTO_RELAY": url,
+                    "SOTTO_IDENTITY": scratch.file("\(who).key"), "FILES": scratch.path,
+                    "PATH": "\(Command.directory):/usr/bin:/bin",
+                ], errors: scratch.file("errors"))
+        }
+
+        func run(_ who: String, _ line: String) -> Int32 { begin(who, line).wait() }
+
+        var errors: String {
+            String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self)
+        }
+
+        /// Writes a file of so many texts, one a line, and returns them.
+        func texts(_ name: String, _ count: Int) -> [String] {
+            let texts = (1...count).map { "\(name) \($0) by \(way.rawValue)" }
+            _ = scratch.write(name, Array(texts.map { $0 + "\n" }.joined().utf8))
+            return texts
+        }
+    }
+
+    @Test(arguments: StoreKind.available)
+    func everyWayBeforeEveryStoreLosesAndRepeatsNothing(_ kind: StoreKind) throws {
+        let place = StorePlace()
+        let options = [
+            "--store", try place.location(kind), "--tls-cert", place.scratch.file("cert.pem"),
+            "--tls-key", place.scratch.file("key.pem"), "--tls-self-signed",
+        ]
+        var relay = try #require(RelayProcess(place.scratch, options))
+        let address = relay.address
+        let line = place.scratch.lines("relay.log").first { $0.contains("#sha256=") }
+        let pin = try #require(line?.split(separator: " ").last)
+        func restart() throws {
+            relay.command.kill(SIGKILL)
+            relay.command.wait()
+            relay = try #require(RelayProcess(place.scratch, listen: address, options))
+        }
+
+        let conversations = try RelayURL.Scheme.allCases.map { way in
+            try Conversation(by: way, "\(way.rawValue)://\(address)" + (way.isSecure ? pin : ""))
+        }
+        // The relay dies while all of them send, once each has had an answer.
+        let first = conversations.map { $0.texts("first", 60) }
+        let senders = conversations.map {
+            $0.begin("alice", "encrypt --to bob.card --jsonl < first | send > sent")
+        }
+        let deadline = Monotonic.seconds() + 120
+        while conversations.contains(where: { $0.scratch.lines("sent").isEmpty }),
+            Monotonic.seconds() < deadline
+        { usleep(2_000) }
+        relay.command.kill(SIGKILL)
+        relay.command.wait()
+        for (conversation, sender) in zip(conversations, senders) {
+            #expect([0, 75].contains(sender.wait()), "\(conversation.way): \(conversation.errors)")
+        }
+        // What is written meanwhile is kept.
+        let second = conversations.map { $0.texts("second", 5) }
+        for conversation in conversations {
+            let status = conversation.run(
+                "alice", "encrypt --to bob.card --jsonl < second | send > queued")
+            #expect(status == 75, "\(conversation.way): \(conversation.errors)")
+        }
+        try restart()
+        for conversation in conversations {
+            #expect(
+                conversation.run("alice", "send > rest") == 0,
+                "\(conversation.way): \(conversation.errors)")
+        }
+        // Bob gets everything, in order, each once.
+        for (index, conversation) in conversations.enumerated() {
+            let status = conversation.run("bob", "recv > received")
+            #expect(status == 0, "\(conversation.way): \(conversation.errors)")
+            #expect(conversation.run("bob", "decrypt --text -q < received > read") == 0)
+            let expected = first[index] + second[index]
+            #expect(conversation.scratch.lines("read") == expected, "\(conversation.way)")
+        }
+        // What was acknowledged does not come again, not even to a machine that knows nothing of it.
+        try restart()
+        for conversation in conversations {
+            let status = conversation.run("bob", "rm -r state-bob && recv > again")
+            #expect(status == 1, "\(conversation.way): \(conversation.errors)")
+            #expect(conversation.scratch.lines("again").isEmpty)
+        }
+        // And the conversation goes on.
+        for conversation in conversations {
+            let third = conversation.texts("third", 1)
+            let line = "encrypt --to bob.card < third | send -q > sent3"
+            #expect(conversation.run("alice", line) == 0, "\(conversation.way)")
+            #expect(conversation.run("bob", "recv | decrypt --text -q > read3") == 0)
+            #expect(conversation.scratch.lines("read3") == third, "\(conversation.way)")
+        }
+        #expect(relay.end() == 0)
+    }
+}
