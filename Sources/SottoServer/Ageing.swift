@@ -31,7 +31,12 @@ extension SQLiteStore {
             let forgotten = try forget(connection, until: end, rows, &memory)
             let until = minute - Retention.claimMinutes
             let claims = try forgetClaims(connection, until: until, rows)
-            return expired || forgotten || claims
+            let accounts = try Self.forgetAccounts(connection, at: minute, rows)
+            let strangers =
+                if let kept = retention.strangerMinutes {
+                    try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 50))
+                } else { false }
+            return expired || forgotten || claims || accounts || strangers
         }
         // Counts changed behind the memory's back.
         memory.mailboxes = [:]

@@ -14,16 +14,18 @@ final class SQLiteStore: CopyableStore {
     let retention: Retention
     let memory = Mutex(StoreMemory())
     let room: StoreRoom
-    private let lock: FileLock
+    /// Held by a relay, which is alone; `nil` for what only changes accounts beside it.
+    private let lock: FileLock?
 
     /// How many mailboxes are remembered before all are forgotten.
     private static let remembered = 100_000
 
-    /// Opens or makes the file at `path`, and keeps other relays from using it.
-    init(path: String, retention: Retention) throws(StateError) {
+    /// Opens or makes the file at `path`, and keeps other relays from using it, unless `isAlone` is false:
+    /// then only accounts and invitations may be changed.
+    init(path: String, retention: Retention, isAlone: Bool = true) throws(StateError) {
         self.retention = retention
-        lock = try FileLock(path: path + "-lock")
-        guard lock.lock(timeout: 2) else { throw .locked(what: "the store \(path)") }
+        lock = isAlone ? try FileLock(path: path + "-lock") : nil
+        if let lock, !lock.lock(timeout: 2) { throw .locked(what: "the store \(path)") }
         writer = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
         reader = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
         room = StoreRoom(path: path)
@@ -181,7 +183,7 @@ final class SQLiteStore: CopyableStore {
             // The log is kept, and with it everything: the next start, or the one after, folds it.
         }
         try writer.close()
-        lock.unlock()
+        lock?.unlock()
     }
 }
 

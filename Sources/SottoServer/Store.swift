@@ -20,6 +20,16 @@ protocol Store: Sendable {
     /// What there is of an owner's prekeys; `nil` where nothing ever was.
     func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus?
 
+    /// What is known of an id beside its mail; `nil` where nothing is.
+    func account(of id: SessionID) throws(StateError) -> Account?
+
+    /// The invitation with a tag of 16 bytes.
+    func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation?
+
+    /// Where no account is known yet, makes one for each mailbox that there is: so that a relay that was open
+    /// to all lets go of nobody's mail when it no longer is. Of several partitions each does so for itself.
+    func adoptMailboxes(at minute: Int64) throws(StateError)
+
     /// Lets go of some of what is too old; says whether there may be more.
     func sweep(at minute: Int64) throws(StateError) -> Bool
 
@@ -52,6 +62,12 @@ enum Change: Sendable {
     case publish(PreKeyPublication, head: [UInt8])
     /// Hand out a bundle of an owner's prekeys, the same one whenever the claim's id comes again.
     case claim(owner: SessionID, id: String)
+    /// Change what is known of an id, or make its account.
+    case update(SessionID, AccountUpdate)
+    /// Keep an invitation.
+    case invite(StoredInvitation)
+    /// Give the invitation with a tag to an owner, unless another one has it.
+    case redeem([UInt8], by: SessionID)
 
     /// About how much it writes.
     var weight: Int {
@@ -60,7 +76,10 @@ enum Change: Sendable {
         case .acknowledge(_, let ids, _): ids.count * 128
         case .publish(let publication, let head):
             head.count + publication.oneTimePreKeys.count * 64 + 128
-        case .claim: 512
+        case .claim, .invite, .redeem: 512
+        case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
+            bytes.count + 256
+        case .update: 256
         }
     }
 
@@ -69,7 +88,7 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope): Int64(envelope.bytes.count) * 5 / 4 + 512
         case .acknowledge: 0
-        case .publish, .claim: Int64(weight) * 5 / 4 + 512
+        case .publish, .claim, .update, .invite, .redeem: Int64(weight) * 5 / 4 + 512
         }
     }
 
@@ -78,7 +97,7 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
-        case .publish, .claim: nil
+        case .publish, .claim, .update, .invite, .redeem: nil
         }
     }
 }
@@ -88,7 +107,7 @@ enum Outcome: Sendable, Equatable {
     case stored, duplicate, conflict, mailboxFull, diskFull
     /// Envelopes were acknowledged, and so many of them were there and are out now.
     case acknowledged(removed: Int)
-    /// Prekeys were taken, or nothing of them was new.
+    /// Prekeys, or something else of an owner's, were taken, or nothing of them was new.
     case published
     /// The line of the bundle that was claimed.
     case bundle([UInt8])
@@ -96,6 +115,8 @@ enum Outcome: Sendable, Equatable {
     case noBundle
     /// The id of the claim is that of a claim of another owner's prekeys.
     case claimReused
+    /// There is no such invitation, its time is over, or another one has it.
+    case noInvitation
 }
 
 extension Outcome {
@@ -111,6 +132,7 @@ extension Outcome {
         case .bundle(let record): .bundle(record)
         case .noBundle: .error(Refusal(.noBundle))
         case .claimReused: .error(Refusal(.conflict))
+        case .noInvitation: .error(Refusal(.notAdmitted))
         }
     }
 }
@@ -135,6 +157,8 @@ struct Retention: Sendable {
     var deadMessages: Int64 = 1_000
     /// The most bytes of dead letters in one mailbox.
     var deadBytes: Int64 { mailboxBytes / 4 }
+    /// Minutes until mail to a mailbox that is nobody's is let go, where not everybody may have one.
+    var strangerMinutes: Int64?
     /// Minutes for which a claim of prekeys can be repeated.
     static let claimMinutes: Int64 = 7 * 24 * 60
     /// Minutes for which an id is known after its envelope would have ended.

@@ -20,10 +20,14 @@ public enum StoreLocation: Sendable {
         }
     }
 
-    /// Opens it, or makes what is missing.
-    func open(_ retention: Retention) throws(StateError) -> any CopyableStore {
+    /// Opens it, or makes what is missing. Without `isAlone` a relay may be using it, and only accounts and
+    /// invitations may be changed.
+    func open(_ retention: Retention, isAlone: Bool = true) throws(StateError)
+        -> any CopyableStore
+    {
         switch self {
-        case .file(let path): try SQLiteStore(path: path, retention: retention)
+        case .file(let path):
+            try SQLiteStore(path: path, retention: retention, isAlone: isAlone)
         case .postgres(let url): try PostgresStore(url: url, retention: retention)
         }
     }

@@ -11,6 +11,8 @@ public enum StoreMigration {
         public var envelopes = 0
         /// Owners of prekeys.
         public var owners = 0
+        /// Ids that are members, or have a card or a login key.
+        public var accounts = 0
     }
 
     /// Copies everything from one store into another that is new: envelopes in their order with their
@@ -46,6 +48,7 @@ public enum StoreMigration {
                 case .mailbox: summary.mailboxes += rows.count
                 case .envelope: summary.envelopes += rows.count
                 case .preKeyOwner: summary.owners += rows.count
+                case .account: summary.accounts += rows.count
                 default: break
                 }
                 try add(table, rows)
@@ -81,6 +84,8 @@ enum StoreTable: String, CaseIterable {
     case preKeySigned = "prekey_signed"
     case preKeyOneTime = "prekey_one_time"
     case preKeyClaim = "prekey_claim"
+    case account
+    case invitation
 
     /// The columns; those of bytes are `true`.
     var columns: [(name: String, isBytes: Bool)] {
@@ -112,6 +117,12 @@ enum StoreTable: String, CaseIterable {
                 ("id", true), ("owner", false), ("signed", false), ("one_time", false),
                 ("key", true), ("minute", false),
             ]
+        case .account:
+            [
+                ("key", true), ("member", false), ("minute", false), ("card", true),
+                ("card_issued", false), ("login_key", true), ("login_key_issued", false),
+            ]
+        case .invitation: [("tag", true), ("key", true), ("until", false), ("owner", true)]
         }
     }
 

@@ -10,6 +10,8 @@
 /// | `prekey_signed` | the signed prekeys, as the head of a bundle's line; those superseded last as long as claims |
 /// | `prekey_one_time` | one-time prekeys that nobody has claimed |
 /// | `prekey_claim` | what each claim got, to say it again |
+/// | `account` | an id that is a member or published something: its card, its RSA login key, when its owner was last seen |
+/// | `invitation` | the tags and keys of codes, and who redeemed them; `owner` is empty until then |
 ///
 /// No row says who sent or claimed, and no time is finer than a minute.
 extension SQLiteStore {
@@ -56,6 +58,18 @@ extension SQLiteStore {
         CREATE TABLE prekey_claim (
             number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, owner INTEGER NOT NULL,
             signed INTEGER NOT NULL, one_time INTEGER, key BLOB, minute INTEGER NOT NULL
+        );
+        """,
+        """
+        CREATE TABLE account (
+            key BLOB NOT NULL PRIMARY KEY, member INTEGER NOT NULL, minute INTEGER NOT NULL,
+            card BLOB NOT NULL, card_issued INTEGER NOT NULL,
+            login_key BLOB NOT NULL, login_key_issued INTEGER NOT NULL
+        );
+        CREATE INDEX account_minute ON account (minute);
+        CREATE TABLE invitation (
+            tag BLOB NOT NULL PRIMARY KEY, key BLOB NOT NULL, until INTEGER NOT NULL,
+            owner BLOB NOT NULL
         );
         """,
     ]

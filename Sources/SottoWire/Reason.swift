@@ -14,6 +14,8 @@ public enum Reason: String, Sendable, CaseIterable {
     case badSignature = "bad_signature"
     /// The login was refused; every cause reads like this.
     case loginFailed = "login_failed"
+    /// The owner of the id may not have a mailbox at this relay: it is for members.
+    case notAdmitted = "not_admitted"
     /// Only for a mailbox's owner, after a login.
     case loginRequired = "login_required"
     /// There are no prekeys of that owner, known or not.
@@ -34,6 +36,7 @@ public enum Reason: String, Sendable, CaseIterable {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
         case .noBundle: 404
+        case .notAdmitted: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409
         case .tooLarge: 413

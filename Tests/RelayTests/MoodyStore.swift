@@ -20,6 +20,12 @@ final class MoodyStore: Store {
 
     func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus? { nil }
 
+    func account(of id: SessionID) throws(StateError) -> Account? { nil }
+
+    func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? { nil }
+
+    func adoptMailboxes(at minute: Int64) throws(StateError) {}
+
     func sweep(at minute: Int64) throws(StateError) -> Bool { false }
 
     func close() throws(StateError) {}

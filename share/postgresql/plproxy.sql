@@ -108,3 +108,50 @@ RETURNS SETOF boolean LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
 $$;
+
+CREATE OR REPLACE FUNCTION sotto.account(
+    of_id bytea, OUT member bigint, OUT minute bigint, OUT card bytea, OUT login_key bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_id);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.invitation(
+    of_tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_tag);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.update_account(
+    at_minute bigint, of_id bytea, new_member bigint, new_card bytea, new_card_issued bigint,
+    new_login_key bytea, new_login_key_issued bigint)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_id);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.invite(new_tag bytea, new_key bytea, new_until bigint)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(new_tag);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.redeem(at_minute bigint, of_tag bytea, new_owner bytea)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_tag);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.adopt(at_minute bigint)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.sweep_accounts(
+    accounts bigint, invitations bigint, strangers bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;

@@ -7,10 +7,10 @@ import SottoWire
 /// Order matters only within a mailbox, or within an owner's prekeys. So each change goes into the first
 /// round in which its kind comes after whatever else there is of that mailbox; most commits have one round.
 struct PostgresBatch {
-    private enum Kind: Int, CaseIterable { case store, fail, acknowledge, publish, claim }
+    private enum Kind: Int, CaseIterable { case store, fail, acknowledge, publish, claim, account }
 
     /// What a statement's rows are.
-    private enum Answer { case none, stored, acknowledged, published(Int), claimed }
+    private enum Answer { case none, stored, acknowledged, published(Int), claimed, redeemed(Int) }
 
     private let changes: [Change]
     private let minute: Int64
@@ -56,6 +56,8 @@ struct PostgresBatch {
         case .acknowledge(let mailbox, _, .failed): (.fail, mailbox)
         case .publish(let publication, _): (.publish, publication.owner)
         case .claim(let owner, _): (.claim, owner)
+        case .update(let id, _), .redeem(_, let id): (.account, id)
+        case .invite(let invitation): (.account, SessionID(publicKey: invitation.key))
         }
     }
 
@@ -65,6 +67,7 @@ struct PostgresBatch {
         case .fail, .acknowledge: addAcknowledgement(kind, places)
         case .publish: for place in places { addPublication(place) }
         case .claim: addClaims(places)
+        case .account: for place in places { addAccount(place) }
         }
     }
 
@@ -142,6 +145,35 @@ struct PostgresBatch {
         add(query, .claimed)
     }
 
+    private mutating func addAccount(_ place: Int) {
+        switch changes[place] {
+        case .update(let id, let update):
+            let row = update.row
+            var query = PostgresQuery("SELECT sotto.update_account($1, $2, $3, $4, $5, $6, $7)")
+            query.add(minute)
+            query.add(id.publicKey)
+            query.add(row.member)
+            query.add(row.card)
+            query.add(row.cardIssued)
+            query.add(row.loginKey)
+            query.add(row.loginKeyIssued)
+            add(query, .published(place))
+        case .invite(let invitation):
+            var query = PostgresQuery("SELECT sotto.invite($1, $2, $3)")
+            query.add(invitation.tag)
+            query.add(invitation.key)
+            query.add(invitation.until)
+            add(query, .published(place))
+        case .redeem(let tag, let owner):
+            var query = PostgresQuery("SELECT sotto.redeem($1, $2, $3)")
+            query.add(minute)
+            query.add(tag)
+            query.add(owner.publicKey)
+            add(query, .redeemed(place))
+        default: break
+        }
+    }
+
     /// What came of each change, from the rows of ``queries``; `nil` where an answer is missing.
     func outcomes(_ rows: [PostgresRows]) -> [Outcome]? {
         var outcomes: [Outcome?] = changes.map { change in
@@ -149,9 +181,12 @@ struct PostgresBatch {
         }
         for (answer, rows) in zip(answers, rows) {
             if case .published(let place) = answer { outcomes[place] = .published }
+            if case .redeemed(let place) = answer {
+                outcomes[place] = rows.count > 0 ? .published : .noInvitation
+            }
             for row in 0..<rows.count {
                 switch answer {
-                case .none, .published: break
+                case .none, .published, .redeemed: break
                 case .stored:
                     outcomes[Int(rows.integer(row, 0))] = Self.stored(rows.integer(row, 1))
                 case .acknowledged:

@@ -8,7 +8,9 @@
 /// | `fetch` | the oldest envelopes of a mailbox |
 /// | `heads` | the number that a mailbox gives to its next envelope, to see whether one came |
 /// | `publish`, `claim`, `prekeys` | prekeys |
-/// | `sweep` | lets go of what is too old |
+/// | `account`, `update_account`, `adopt` | what is known of ids beside their mail |
+/// | `invite`, `invitation`, `redeem` | invitations |
+/// | `sweep`, `sweep_accounts` | let go of what is too old |
 /// | `lock` | what a transaction of several of these begins with, so that none waits for another in a circle |
 /// | `settings`, `version` | what a relay checks at its start |
 /// | `partition` | the number by which PL/Proxy spreads mailboxes |
@@ -18,7 +20,7 @@
 /// each mailbox numbers its own envelopes.
 enum PostgresSchema {
     /// The scripts, by version. A later version adds a script; one that was released never changes.
-    static let scripts = [tables + functions]
+    static let scripts = [tables + functions, accounts]
 
     /// A transaction that brings a database up to date holds this advisory lock.
     static let lock = 7_667_000_001

@@ -10,7 +10,7 @@ final class PostgresStore: CopyableStore {
     let location: PostgresLocation
     let retention: Retention
     let writer: PostgresSession
-    private let reader: PostgresSession
+    let reader: PostgresSession
     private let arrivals: PostgresArrivals
 
     /// The most rows that one sweep deletes from a table.
@@ -74,7 +74,8 @@ final class PostgresStore: CopyableStore {
         query.add(minute - Retention.claimMinutes)
         query.add(Self.sweepRows)
         let rows = try writer.transaction([query]).rows[0]
-        return (0..<rows.count).contains { rows.integer($0, 0) != 0 }
+        let more = (0..<rows.count).contains { rows.integer($0, 0) != 0 }
+        return try sweepAccounts(at: minute, Self.sweepRows) || more
     }
 
     // MARK: Reading

@@ -1,0 +1,174 @@
+import Sotto
+import SottoState
+
+extension StoreTransaction {
+    /// Makes a change to an account, or makes the account.
+    func update(_ id: SessionID, _ update: AccountUpdate) throws(StateError) -> Outcome {
+        let row = update.row
+        let upsert = try connection.statement(
+            """
+            INSERT INTO account
+                (key, member, minute, card, card_issued, login_key, login_key_issued)
+            VALUES (?1, max(?2, 0), ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (key) DO UPDATE SET
+                member = CASE WHEN ?2 < 0 THEN member ELSE ?2 END,
+                minute = max(minute, ?3),
+                card = CASE WHEN ?5 > card_issued THEN ?4 ELSE card END,
+                card_issued = max(card_issued, ?5),
+                login_key = CASE WHEN ?7 > login_key_issued THEN ?6 ELSE login_key END,
+                login_key_issued = max(login_key_issued, ?7)
+            """)
+        upsert.bind(1, id.publicKey)
+        upsert.bind(2, row.member)
+        upsert.bind(3, minute)
+        upsert.bind(4, row.card)
+        upsert.bind(5, row.cardIssued)
+        upsert.bind(6, row.loginKey)
+        upsert.bind(7, row.loginKeyIssued)
+        try upsert.run()
+        return .published
+    }
+
+    /// Keeps an invitation.
+    func invite(_ invitation: StoredInvitation) throws(StateError) -> Outcome {
+        let insert = try connection.statement(
+            """
+            INSERT INTO invitation (tag, key, until, owner) VALUES (?, ?, ?, x'')
+            ON CONFLICT DO NOTHING
+            """)
+        insert.bind(1, invitation.tag)
+        insert.bind(2, invitation.key)
+        insert.bind(3, invitation.until)
+        try insert.run()
+        return .published
+    }
+
+    /// Gives an invitation to an owner, for good. Again to the same one is the same.
+    func redeem(_ tag: [UInt8], by owner: SessionID) throws(StateError) -> Outcome {
+        let update = try connection.statement(
+            """
+            UPDATE invitation SET owner = ?2
+            WHERE tag = ?1 AND until > ?3 AND (owner = x'' OR owner = ?2)
+            """)
+        update.bind(1, tag)
+        update.bind(2, owner.publicKey)
+        update.bind(3, minute)
+        try update.run()
+        return connection.changes == 1 ? .published : .noInvitation
+    }
+}
+
+extension SQLiteStore {
+    func account(of id: SessionID) throws(StateError) -> Account? {
+        try reader.use { connection throws(StateError) in
+            let select = try connection.statement(
+                "SELECT member, minute, card, login_key FROM account WHERE key = ?")
+            defer { select.reset() }
+            select.bind(1, id.publicKey)
+            guard try select.step() else { return nil }
+            return Account(
+                member: select.integer(0), minute: select.integer(1), card: select.bytes(2),
+                loginKey: select.bytes(3))
+        }
+    }
+
+    func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? {
+        try reader.use { connection throws(StateError) in
+            let select = try connection.statement(
+                "SELECT key, until, owner FROM invitation WHERE tag = ?")
+            defer { select.reset() }
+            select.bind(1, tag)
+            guard try select.step() else { return nil }
+            return StoredInvitation(
+                tag: tag, key: select.bytes(0), until: select.integer(1), owner: select.bytes(2))
+        }
+    }
+
+    func adoptMailboxes(at minute: Int64) throws(StateError) {
+        try writer.transaction { connection throws(StateError) in
+            let adopt = try connection.statement(
+                """
+                INSERT INTO account
+                    (key, member, minute, card, card_issued, login_key, login_key_issued)
+                SELECT key, 0, ?, x'', -1, x'', -1 FROM mailbox
+                WHERE NOT EXISTS (SELECT 1 FROM account)
+                """)
+            adopt.bind(1, minute)
+            try adopt.run()
+        }
+    }
+
+    /// Lets go of what is known of ids whose owners were not here for a year, and of old invitations.
+    static func forgetAccounts(_ connection: Connection, at minute: Int64, _ limit: Int64)
+        throws(StateError) -> Bool
+    {
+        let accounts = try connection.statement(
+            """
+            DELETE FROM account WHERE key IN (
+                SELECT key FROM account WHERE minute <= ? AND member = 0 LIMIT ?
+            )
+            """)
+        accounts.bind(1, minute - Account.lifeMinutes)
+        accounts.bind(2, limit)
+        try accounts.run()
+        let more = connection.changes == limit
+        let cards = try connection.statement(
+            """
+            UPDATE account SET card = x'', login_key = x''
+            WHERE minute <= ? AND (card <> x'' OR login_key <> x'')
+            """)
+        cards.bind(1, minute - Account.lifeMinutes)
+        try cards.run()
+        let invitations = try connection.statement("DELETE FROM invitation WHERE until <= ?")
+        invitations.bind(1, minute - StoredInvitation.keptMinutes)
+        try invitations.run()
+        return more
+    }
+
+    /// Lets go of mailboxes that are nobody's and got nothing after a minute, with all that is in them.
+    static func forgetStrangers(
+        _ connection: Connection, until minute: Int64, _ limit: Int64
+    ) throws(StateError) -> Bool {
+        let find = try connection.statement(
+            """
+            SELECT number FROM mailbox
+            WHERE NOT EXISTS (SELECT 1 FROM account WHERE account.key = mailbox.key)
+                AND NOT EXISTS (SELECT 1 FROM seen WHERE mailbox = number AND minute > ?)
+            LIMIT ?
+            """)
+        find.bind(1, minute)
+        find.bind(2, limit)
+        var numbers: [Int64] = []
+        while try find.step() { numbers.append(find.integer(0)) }
+        find.reset()
+        for number in numbers {
+            for table in ["envelope", "seen"] {
+                let delete = try connection.statement("DELETE FROM \(table) WHERE mailbox = ?")
+                delete.bind(1, number)
+                try delete.run()
+            }
+            let delete = try connection.statement("DELETE FROM mailbox WHERE number = ?")
+            delete.bind(1, number)
+            try delete.run()
+        }
+        return numbers.count == limit
+    }
+}
+
+extension Account {
+    /// An account as a store has it, where nothing is empty.
+    init(member: Int64, minute: Int64, card: [UInt8], loginKey: [UInt8]) {
+        self.init(
+            isMember: member != 0, minute: minute, card: card.isEmpty ? nil : card,
+            loginKey: loginKey.isEmpty ? nil : loginKey)
+    }
+}
+
+extension StoredInvitation {
+    /// An invitation as a store has it, where nobody is empty.
+    init(tag: [UInt8], key: [UInt8], until: Int64, owner: [UInt8]) {
+        self.init(
+            tag: tag, key: key, until: until,
+            owner: owner.isEmpty ? nil : SessionID(publicKey: owner))
+    }
+}

@@ -1,0 +1,128 @@
+import Sotto
+import SottoState
+import SottoWire
+import Testing
+
+@testable import SottoServer
+
+@Suite struct AccountStoreTests {
+    let place = StorePlace()
+    let bob = Sample.identity().id
+    let alice = Sample.identity().id
+    let invitation = StoredInvitation(
+        tag: randomBytes(16), key: randomBytes(32), until: 100)
+
+    @Test(arguments: StoreKind.available) func anAccountTakesWhatIsNewer(_ kind: StoreKind) throws {
+        let store = try place.open(kind)
+        #expect(try store.account(of: bob) == nil)
+        let changes: [AccountUpdate] = [
+            .seen, .card([1], issued: 10), .card([2], issued: 9), .loginKey([3], issued: 5),
+            .loginKey([4], issued: 5), .membership(true),
+        ]
+        let outcomes = try store.commit(changes.map { .update(bob, $0) }, at: 7)
+        #expect(outcomes == changes.map { _ in .published })
+        #expect(
+            try store.account(of: bob)
+                == Account(isMember: true, minute: 7, card: [1], loginKey: [3]))
+        let later: [AccountUpdate] = [
+            .card([5], issued: 11), .loginKey([], issued: 6), .membership(false), .seen,
+        ]
+        _ = try store.commit(later.map { .update(bob, $0) }, at: 9)
+        #expect(try store.account(of: bob) == Account(minute: 9, card: [5]))
+        #expect(try store.account(of: alice) == nil)
+    }
+
+    @Test(arguments: StoreKind.available) func anInvitationIsRedeemedOnce(_ kind: StoreKind) throws
+    {
+        let store = try place.open(kind)
+        #expect(try store.invitation(invitation.tag) == nil)
+        #expect(try store.commit([.invite(invitation)], at: 1) == [.published])
+        #expect(try store.invitation(invitation.tag) == invitation)
+        let tag = invitation.tag
+        #expect(
+            try store.commit([.redeem(tag, by: bob), .redeem(tag, by: alice)], at: 99)
+                == [.published, .noInvitation])
+        #expect(try store.commit([.redeem(tag, by: bob)], at: 99) == [.published])
+        #expect(try store.invitation(tag)?.owner == bob)
+        #expect(
+            try store.commit([.redeem(randomBytes(16), by: bob)], at: 1) == [.noInvitation])
+        let late = StoredInvitation(tag: randomBytes(16), key: randomBytes(32), until: 5)
+        _ = try store.commit([.invite(late)], at: 1)
+        #expect(try store.commit([.redeem(late.tag, by: bob)], at: 5) == [.noInvitation])
+    }
+
+    @Test(arguments: StoreKind.available) func whatNobodyComesForIsForgotten(_ kind: StoreKind)
+        throws
+    {
+        let store = try place.open(kind)
+        _ = try store.commit(
+            [
+                .update(bob, .card([1], issued: 1)), .update(alice, .membership(true)),
+                .update(alice, .card([2], issued: 1)), .invite(invitation),
+            ], at: 1)
+        while try store.sweep(at: Account.lifeMinutes) {}
+        #expect(try store.account(of: bob)?.card == [1])
+        while try store.sweep(at: Account.lifeMinutes + 1) {}
+        #expect(try store.account(of: bob) == nil)
+        #expect(try store.account(of: alice) == Account(isMember: true, minute: 1))
+        #expect(try store.invitation(invitation.tag) == nil)
+    }
+
+    @Test(arguments: StoreKind.available) func mailToStrangersGoesAfterAnHour(_ kind: StoreKind)
+        throws
+    {
+        var retention = Retention()
+        retention.strangerMinutes = 60
+        let store = try place.open(kind, retention)
+        let toStranger = Sample.envelope(to: bob)
+        let toMember = Sample.envelope(to: alice)
+        _ = try store.commit(
+            [.update(alice, .membership(true)), .store(toStranger), .store(toMember)], at: 10)
+        while try store.sweep(at: 69) {}
+        func count(_ mailbox: SessionID) throws -> Int {
+            try store.messages(in: mailbox, after: 0, limit: 9, dead: false, at: 71).messages.count
+        }
+        #expect(try count(bob) == 1)
+        while try store.sweep(at: 70) {}
+        #expect(try count(bob) == 0)
+        #expect(try count(alice) == 1)
+        // Nothing is left of it, and the next one is stored as the first was.
+        #expect(
+            try store.commit([.store(toStranger), .store(toMember)], at: 71)
+                == [.stored, .duplicate])
+        #expect(try count(bob) == 1)
+    }
+
+    @Test(arguments: StoreKind.available) func whoWasThereBeforeTheDoorsCloseKeepsTheirMail(
+        _ kind: StoreKind
+    ) throws {
+        var retention = Retention()
+        retention.strangerMinutes = 60
+        let store = try place.open(kind, retention)
+        _ = try store.commit([.store(Sample.envelope(to: bob))], at: 10)
+        try store.adoptMailboxes(at: 11)
+        // Only once: later ones are strangers.
+        _ = try store.commit([.store(Sample.envelope(to: alice))], at: 12)
+        try store.adoptMailboxes(at: 13)
+        while try store.sweep(at: 1_000) {}
+        // Partitions do not know of each other's accounts.
+        for (mailbox, count) in [(bob, 1), (alice, 0)] where kind != .partitions || count == 1 {
+            let page = try store.messages(
+                in: mailbox, after: 0, limit: 9, dead: false, at: 1_000)
+            #expect(page.messages.count == count)
+        }
+        #expect(try store.account(of: bob) == Account(minute: 11))
+    }
+
+    @Test func accountsAreChangedBesideARunningRelay() throws {
+        let path = place.scratch.file("relay.db")
+        let relay = try StoreLocation(path).open(Retention())
+        let other = try StoreLocation(path).open(Retention(), isAlone: false)
+        _ = try relay.commit([.store(Sample.envelope(to: bob))], at: 1)
+        _ = try other.commit([.update(bob, .membership(true)), .invite(invitation)], at: 2)
+        try other.close()
+        #expect(try relay.account(of: bob)?.isMember == true)
+        #expect(try relay.commit([.redeem(invitation.tag, by: alice)], at: 3) == [.published])
+        #expect(try relay.commit([.store(Sample.envelope(to: bob))], at: 3) == [.stored])
+    }
+}
