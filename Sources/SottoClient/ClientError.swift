@@ -14,12 +14,18 @@ public enum ClientError: ReportableError, Sendable, Equatable {
     case otherName(relay: String, names: [String])
     /// The relay refused the login.
     case loginRefused(relay: String)
+    /// The relay is for its members, and the id is none of them, perhaps in spite of a code.
+    case notAdmitted(relay: String, hadCode: Bool)
     /// What came is not the relay protocol.
     case notARelay(relay: String)
     /// The relay does not take it now, because its disk is full.
     case putOff(relay: String)
     /// The relay does not do what it was asked; `reason` is `nil` for one that we do not know.
     case refused(relay: String, reason: Reason?)
+    /// The relay has no card of that id.
+    case noCard(relay: String)
+    /// The card that the relay handed out is not that of the id.
+    case forgedCard(relay: String)
     /// The relay has no prekeys of the owner.
     case noBundle(relay: String)
     /// What the relay handed out is not the owner's.
@@ -39,8 +45,8 @@ extension ClientError {
     public var isPassing: Bool {
         switch self {
         case .unreachable, .lost, .busy, .putOff: true
-        case .otherName, .loginRefused, .notARelay, .refused, .noBundle, .forgedBundle, .replaced,
-            .untrusted, .certificates, .state:
+        case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
+            .noBundle, .forgedBundle, .replaced, .untrusted, .certificates, .state:
             false
         }
     }
@@ -53,6 +59,9 @@ extension ClientError {
         case .busy(let relay): "\(relay) has too much to do"
         case .otherName(let relay, _): "\(relay) does not go by the name that was dialled"
         case .loginRefused(let relay): "\(relay) refused the login"
+        case .notAdmitted(let relay, _): "\(relay) is for its members, and this id is none of them"
+        case .noCard(let relay): "\(relay) has no card of that id"
+        case .forgedCard(let relay): "the card from \(relay) is not signed by that id"
         case .notARelay(let relay): "\(relay) does not answer as a relay"
         case .putOff(let relay): "\(relay) has no room now"
         case .refused(let relay, let reason):
@@ -77,8 +86,13 @@ extension ClientError {
         case .certificates: "it must be a PEM file"
         case .unreachable: "is the relay running, and its address right?"
         case .state(let error): error.hint
+        case .notAdmitted(_, hadCode: true):
+            "the code is not one of this relay's, or was redeemed, or is too old"
+        case .notAdmitted: "ask whoever runs it for a code, and give it to recv --invitation"
+        case .noCard: "its owner gives it to the relay: keygen public | send"
         case .noBundle: "their owner publishes prekeys through the same relay"
-        case .lost, .busy, .loginRefused, .notARelay, .putOff, .refused, .forgedBundle, .replaced:
+        case .lost, .busy, .loginRefused, .notARelay, .putOff, .refused, .forgedCard, .forgedBundle,
+            .replaced:
             nil
         }
     }
@@ -87,11 +101,11 @@ extension ClientError {
     public var status: Int32 {
         switch self {
         case .unreachable, .lost, .busy, .notARelay, .refused: 69
-        case .noBundle: 1
-        case .forgedBundle: 11
+        case .noBundle, .noCard: 1
+        case .forgedBundle, .forgedCard: 11
         case .untrusted: 12
         case .otherName, .certificates: 78
-        case .loginRefused: 77
+        case .loginRefused, .notAdmitted: 77
         case .putOff, .replaced: 75
         case .state(let error): error.status
         }

@@ -92,6 +92,9 @@ public final class Delivery: Sendable {
         private var own: [Int64: Outbox.Item] = [:]
         private var inFlight: [Int64: Outbox.Item] = [:]
         private var inFlightBytes = 0
+        /// Those that the relay wants some work for first.
+        private var unworked: [Int64] = []
+        private static let workID = "work"
         /// The last number that was sent on this connection.
         private var cursor: Int64 = 0
         private var deferred: [Int64: (item: Outbox.Item, refusal: Refusal)] = [:]
@@ -147,6 +150,15 @@ public final class Delivery: Sendable {
         }
 
         private mutating func take(_ response: Response, _ requestID: String?) {
+            if requestID == Self.workID { return work(response) }
+            if case .error(let refusal) = response,
+                refusal.reason == Reason.workRequired.rawValue,
+                let number = requestID.flatMap({ Int64($0) }), inFlight[number] != nil
+            {
+                if unworked.isEmpty { link?.write(Request.puzzle.line(requestID: Self.workID)) }
+                unworked.append(number)
+                return
+            }
             guard let number = requestID.flatMap({ Int64($0) }),
                 let item = inFlight.removeValue(forKey: number)
             else {
@@ -166,6 +178,22 @@ public final class Delivery: Sendable {
             case .deferred(let refusal): putOff(number, item, refusal)
             default: lost(.notARelay(relay: relayName))
             }
+        }
+
+        /// What came of asking for work to do, or of doing it. One solution serves one new id.
+        private mutating func work(_ response: Response) {
+            if case .accepted = response {
+                let numbers = unworked
+                unworked = []
+                for number in numbers {
+                    link?.write(inFlight[number]?.line(requestID: "\(number)") ?? [])
+                }
+            } else if let solution = Request.solution(of: response) {
+                link?.write(solution.line(requestID: Self.workID))
+            } else {
+                lost(.refused(relay: relayName, reason: .workRequired))
+            }
+            lastHeard = Monotonic.seconds()
         }
 
         private mutating func done(
@@ -194,6 +222,7 @@ public final class Delivery: Sendable {
             generation += 1
             inFlight = [:]
             inFlightBytes = 0
+            unworked = []
             cursor = 0
             lastError = error
             connectAt = Monotonic.seconds() + backoff.next()
@@ -338,6 +367,7 @@ extension Outbox.Item {
         switch kind {
         case .envelope: to
         case .prekeys: "prekeys " + to
+        case .record: "record " + to
         }
     }
 
@@ -345,6 +375,7 @@ extension Outbox.Item {
         switch kind {
         case .envelope: Request.sendLine(envelope, requestID: requestID)
         case .prekeys: Request.publishLine(envelope, requestID: requestID)
+        case .record: Request.recordLine(envelope, requestID: requestID)
         }
     }
 }

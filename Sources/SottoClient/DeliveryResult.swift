@@ -2,7 +2,7 @@ public import Sotto
 import SottoState
 public import SottoWire
 
-/// What came of an envelope, or of prekeys, that were given to `send`.
+/// What came of an envelope, or of what an owner publishes, that was given to `send`.
 public struct DeliveryResult: Sendable, Equatable {
     /// How it stands.
     public enum Status: String, Sendable {
@@ -18,9 +18,9 @@ public struct DeliveryResult: Sendable, Equatable {
         case rejected
     }
 
-    /// The envelope's id; of prekeys, their owner's.
+    /// The envelope's id; of what an owner publishes, the owner's.
     public let id: String
-    /// The envelope's recipient; `nil` for prekeys.
+    /// The envelope's recipient; `nil` for what an owner publishes.
     public let to: String?
     /// How it stands.
     public let status: Status
@@ -31,7 +31,7 @@ public struct DeliveryResult: Sendable, Equatable {
         id = item.id
         switch item.kind {
         case .envelope: to = item.to
-        case .prekeys: to = nil
+        case .prekeys, .record: to = nil
         }
         self.status = status
         self.refusal = refusal

@@ -60,10 +60,38 @@ extension RelayLink {
         _ publication: PreKeyPublication, requestID: String, at relay: RelayURL,
         events: EventQueue<Event>, others: inout [Event], timeout: Double = 20
     ) throws(ClientError) {
-        let response = try ask(
-            .publish(PublishedPreKeys(publication)), requestID: requestID, of: relay,
-            events: events, others: &others, timeout: timeout)
+        let request = Request.publish(PublishedPreKeys(publication))
+        var response = try ask(
+            request, requestID: requestID, of: relay, events: events, others: &others,
+            timeout: timeout)
+        if case .error(let refusal) = response, refusal.reason == Reason.workRequired.rawValue {
+            let puzzle = try ask(
+                .puzzle, requestID: requestID, of: relay, events: events, others: &others,
+                timeout: timeout)
+            guard let solution = Request.solution(of: puzzle) else {
+                throw ClientError(response, relay)
+            }
+            _ = try ask(
+                solution, requestID: requestID, of: relay, events: events, others: &others,
+                timeout: timeout)
+            response = try ask(
+                request, requestID: requestID, of: relay, events: events, others: &others,
+                timeout: timeout)
+        }
         guard case .stored = response else { throw ClientError(response, relay) }
+    }
+}
+
+extension Request {
+    /// The most zero bits that we look for, some seconds of one core.
+    private static let mostBits = 24
+
+    /// The solution of a puzzle, after some seconds; `nil` for another response, and for too much work.
+    static func solution(of response: Response) -> Request? {
+        guard case .puzzle(let nonce, let bits) = response, bits <= mostBits,
+            let counter = try? ProofOfWork.solve(nonce, bits: bits)
+        else { return nil }
+        return .solution(nonce: nonce, counter: counter)
     }
 }
 
@@ -78,6 +106,8 @@ extension ClientError {
             case .busy: self = .busy(relay: relay)
             case .diskFull: self = .putOff(relay: relay)
             case .noBundle: self = .noBundle(relay: relay)
+            case .noCard: self = .noCard(relay: relay)
+            case .notAdmitted: self = .notAdmitted(relay: relay, hadCode: false)
             case let reason: self = .refused(relay: relay, reason: reason)
             }
         default: self = .notARelay(relay: relay)

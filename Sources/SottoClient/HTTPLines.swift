@@ -29,6 +29,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         /// The mailbox that it is about, or logs in to.
         var mailbox: SessionID?
         var isLogin = false
+        var isRenewal = false
     }
 
     /// A mailbox that is polled.
@@ -98,12 +99,14 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     private func ask(_ context: ChannelHandlerContext) {
         guard asked == nil, !queue.isEmpty, context.channel.isActive else { return }
         var question = queue.removeFirst()
-        let token = question.isLogin ? nil : question.mailbox.flatMap { tokens[$0] }
-        if let token, token.renewal < .now() {
+        // Who is in may be let in to an address of theirs.
+        let token = (question.isLogin ? first : question.mailbox).flatMap { tokens[$0] }
+        if let token, token.renewal < .now(), !question.isRenewal {
             queue.insert(question, at: 0)
             let renewal = Request.resume(token: token.text).line(requestID: Self.renewalID)
             question = Question(
-                line: Array(renewal.dropLast()), mailbox: question.mailbox, isLogin: true)
+                line: Array(renewal.dropLast()),
+                mailbox: question.isLogin ? first : question.mailbox, isRenewal: true)
         }
         asked = question
         let path = relay.path.hasSuffix("/") ? relay.path : relay.path + "/"
@@ -113,7 +116,9 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
                 "host": relay.hostHeader, "content-type": "application/json",
                 "content-length": String(question.line.count),
             ])
-        if let token { head.headers.add(name: "authorization", value: "Bearer \(token.text)") }
+        if let token, !question.isRenewal {
+            head.headers.add(name: "authorization", value: "Bearer \(token.text)")
+        }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(
             wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: question.line)))), promise: nil)
@@ -143,12 +148,15 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         guard let mailbox = question?.mailbox,
             let frame = try? Frame(parsing: Array(line.dropLast()))
         else { return tell(line, context) }
-        if question?.isLogin == true, case .session(_, let token?) = Response(frame) {
+        let opens = question?.isLogin == true || question?.isRenewal == true
+        if opens, case .session(_, let token?) = Response(frame) {
             first = first ?? mailbox
             tokens[mailbox] = (token, .now() + .seconds(Self.tokenSeconds))
         }
         switch frame.requestID {
-        case Self.renewalID: break
+        case Self.renewalID:
+            // The session is over; the next connection logs in anew.
+            guard case .session = Response(frame) else { return context.close(promise: nil) }
         case Self.pollID: handOn(frame, of: mailbox, context)
         default: tell(line, context)
         }

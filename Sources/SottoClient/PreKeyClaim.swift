@@ -1,7 +1,4 @@
-import NIOCore
-import NIOPosix
 public import Sotto
-import SottoState
 public import SottoWire
 
 /// The claim of a bundle of prekeys, to start a session with their owner.
@@ -29,35 +26,8 @@ public struct PreKeyClaim: Sendable, Equatable {
     /// ``ClientError/refused(relay:reason:)``, which is ``Reason/conflict`` for an id that claimed another
     /// owner's, or why the relay could not be asked.
     public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> PreKeyBundle {
-        let group = RelayLink.makeGroup()
-        defer { group.shutdownGracefully { _ in } }
-        let deadline = Monotonic.seconds() + timeout
-        var backoff = Backoff()
-        while true {
-            do throws(ClientError) {
-                return try attempt(relay, group, until: deadline)
-            } catch {
-                let delay = backoff.next()
-                guard error.isPassing, Monotonic.seconds() + delay < deadline else { throw error }
-                _ = EventQueue<Never>().take(timeout: delay)
-            }
-        }
-    }
-
-    /// The seconds for one step of an attempt.
-    private static let patience = 10.0
-
-    private func attempt(
-        _ relay: RelayURL, _ group: MultiThreadedEventLoopGroup, until deadline: Double
-    ) throws(ClientError) -> PreKeyBundle {
-        let events = EventQueue<RelayLink.Event>()
-        func left() -> Double { max(0, min(Self.patience, deadline - Monotonic.seconds())) }
-        let link = try RelayLink.open(to: relay, group: group, events: events, timeout: left())
-        defer { link.close() }
-        var others: [RelayLink.Event] = []
-        let response = try link.ask(
-            .claim(owner: owner, id: id), requestID: "claim", of: relay, events: events,
-            others: &others, timeout: left())
+        let response = try RelayQuestion(request: .claim(owner: owner, id: id), relay: relay)
+            .ask(timeout: timeout)
         guard case .bundle(let line) = response else { throw ClientError(response, relay) }
         guard let record = try? JSON.object(parsing: line),
             let bundle = try? PreKeyBundle(record: record), bundle.owner == owner

@@ -14,7 +14,7 @@ public struct Reception {
     }
 
     /// Whose mailbox, and where.
-    public let identity: Identity
+    public let owner: MailboxOwner
     /// The relay.
     public let relay: RelayURL
     /// The inbox; without one the relay is told only after an envelope has been handled.
@@ -26,9 +26,17 @@ public struct Reception {
     /// After how many envelopes to end.
     public var maximum: Int?
 
+    /// A code that makes the owner a member of the relay, if they are none yet.
+    public var invitation: InvitationCode?
+
     /// A reception that ends when the mailbox is empty.
     public init(identity: Identity, relay: RelayURL, store: IdentityStore?) {
-        self.identity = identity
+        self.init(owner: .identity(identity), relay: relay, store: store)
+    }
+
+    /// A reception that ends when the mailbox is empty. Only an identity has an inbox.
+    public init(owner: MailboxOwner, relay: RelayURL, store: IdentityStore? = nil) {
+        self.owner = owner
         self.relay = relay
         self.store = store
     }
@@ -106,7 +114,8 @@ extension Reception {
                 throw .state(error)
             }
             return try MailboxSession.open(
-                plan.relay, identity: plan.identity, addresses: addresses, group: group,
+                plan.relay, owner: plan.owner, addresses: addresses,
+                invitation: plan.invitation, group: group,
                 requests: &requests)
         }
 
@@ -299,7 +308,7 @@ extension Reception {
             guard let record = try? JSON.object(parsing: line),
                 let envelope = try? AddressedEnvelope(record)
             else { return nil }
-            if envelope.to != plan.identity.id { origins[envelope.id] = envelope.to }
+            if envelope.to != plan.owner.id { origins[envelope.id] = envelope.to }
             return envelope
         }
 
@@ -373,7 +382,7 @@ extension Reception {
                     session?.waitingForAcks += 1
                     let request = Request.ack(
                         ids: Array(rest.prefix(WireLimits.ackCount)), handled,
-                        of: mailbox ?? plan.identity.id)
+                        of: mailbox ?? plan.owner.id)
                     session?.link.write(request.line(requestID: "\(requests)"))
                     rest = rest.dropFirst(WireLimits.ackCount)
                 }

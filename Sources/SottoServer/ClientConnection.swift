@@ -17,6 +17,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         let requestID: String?
         let outcome: Outcome
         let weight: Int
+        /// What to do with it in place of telling the client.
+        let then: (@Sendable (Outcome) -> Void)?
     }
 
     /// The most requests that wait for their outcome, and their bytes; beyond that nothing is read.
@@ -29,7 +31,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     let loop: any EventLoop
     private let channel: any Channel
-    private let services: Services
+    /// Who is there.
+    let remoteAddress: SocketAddress?
+    let services: Services
     private let isWelcome: Bool
     private var context: ChannelHandlerContext?
     private var splitter = LineSplitter(limit: WireLimits.requestBytes)
@@ -48,7 +52,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     var isOfRequests = false
     private var nonce: (bytes: [UInt8], until: Double)?
     /// The mailboxes that are open here, in the order in which they were.
-    private var mailboxes = OpenMailboxes()
+    var mailboxes = OpenMailboxes()
+    /// Whether one of them is a member's, and not only an address.
+    var hasMember = false
+    /// The puzzle that was given last, and how many new ids the solved ones are good for.
+    var puzzle: (nonce: [UInt8], bits: Int)?
+    var workDone = 0
+    private var requests: TokenBucket?
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
@@ -58,6 +68,11 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     init(channel: any Channel, services: Services, isWelcome: Bool) {
         self.channel = channel
         loop = channel.eventLoop
+        remoteAddress = channel.remoteAddress
+        let rate = Double(services.connectionRate)
+        requests =
+            rate > 0
+            ? TokenBucket(rate: rate, capacity: max(rate, 64), at: Monotonic.seconds()) : nil
         self.isWelcome = isWelcome
         self.services = services
     }
@@ -143,8 +158,25 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
                 lineSince = nil
                 lastLine = Monotonic.seconds()
                 take(line)
+                if requests?.take(at: lastLine) == false { slowDown() }
             }
         }
+    }
+
+    /// Reads nothing more for a while: the connection asks for more than it may.
+    private func slowDown() {
+        guard !isClosing, !isPaused else { return }
+        isPaused = true
+        loop.scheduleTask(in: .milliseconds(50)) { self.goOn() }
+    }
+
+    /// Ends a pause.
+    private func goOn() {
+        isPaused = false
+        guard !isClosing else { return }
+        process()
+        flush()
+        readOn()
     }
 
     /// Looks at the clock; called every few seconds.
@@ -157,7 +189,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: To the channel
 
-    private func write(_ response: Response, _ requestID: String?) {
+    func write(_ response: Response, _ requestID: String?) {
         out.writeBytes(response.line(requestID: requestID))
     }
 
@@ -217,14 +249,23 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             return
         }
         badLines = 0
-        do throws(Reason) {
+        settle(frame.requestID) { () throws(Reason) in
             try serve(try Request(frame), frame.requestID)
+        }
+    }
+
+    /// Does something for a request, and tells the client why it cannot be done.
+    func settle(_ requestID: String?, _ body: () throws(Reason) -> Void) {
+        do throws(Reason) {
+            try body()
         } catch {
             services.counters.add(.refused)
-            let isTooLarge = error == .tooLarge
-            write(
-                isTooLarge ? .rejected(Refusal(error)) : .error(Refusal(error)), frame.requestID)
-            if error == .loginFailed { pauseAfterFailedLogin() }
+            switch error {
+            case .tooLarge: write(.rejected(Refusal(error)), requestID)
+            case .tooMany: write(.deferred(Refusal(error)), requestID)
+            default: write(.error(Refusal(error)), requestID)
+            }
+            if error == .loginFailed || error == .notAdmitted { pauseAfterFailedLogin() }
         }
     }
 
@@ -240,16 +281,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
                 nonce = (bytes, now + WireLimits.nonceSeconds)
             }
             write(.challenge(nonce: bytes, names: names), requestID)
-        case .login(let login):
-            try accept(login)
-            welcome(login.id, requestID)
-        case .resume(let token):
-            let now = Monotonic.seconds()
-            guard let owner = services.tokens.mailbox(token, at: now), mailboxes.open(owner) else {
-                throw .loginFailed
+        case .login(let login): try logIn(login, requestID)
+        case .resume(let token): try resume(token, requestID)
+        case .send(let envelope):
+            guard services.rates.admits(envelope.to, at: Monotonic.seconds()) else {
+                throw .tooMany
             }
-            welcome(owner, requestID)
-        case .send(let envelope): submit(.store(envelope), requestID)
+            submit(.store(envelope), requestID)
         case .fetch(let max, let after, let dead, let mailbox):
             fetch(try owned(mailbox), requestID, max: max, after: after, dead: dead)
         case .subscribe(let mailbox):
@@ -269,14 +307,28 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             pump(mailbox)
         case .publish(let published):
             guard let head = published.publication.bundleHead else { throw .badSignature }
-            submit(.publish(published.publication, head: head), requestID)
+            let publication = published.publication
+            bring(.publish(publication, head: head), of: publication.owner, requestID)
         case .claim(let owner, let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
             submit(.claim(owner: owner, id: id), requestID)
+        case .record(let record):
+            guard services.clock.isPast(record.issued) else { throw .badFields }
+            bring(.update(record.id, AccountUpdate(record)), of: record.id, requestID)
+        case .lookup(let id):
+            guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
+            answer(requestID) { store, _ throws(StateError) in
+                let card = try store.account(of: id)?.card
+                return card.map { .card($0) } ?? .error(Refusal(.noCard))
+            }
+        case .puzzle: write(givePuzzle(), requestID)
+        case .solution(let nonce, let counter):
+            try takeSolution(nonce, counter)
+            write(.accepted, requestID)
         }
     }
 
-    private var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
+    var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
 
     /// The mailbox that a request is about, if it is open here.
     private func owned(_ mailbox: SessionID?) throws(Reason) -> SessionID {
@@ -285,17 +337,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// Over HTTP each request says anew whose it is: a proxy may send those of several people here.
-    func beginRequest() { mailboxes = OpenMailboxes() }
-
-    /// Opens the mailbox, or refuses without a word on why.
-    private func accept(_ login: Login) throws(Reason) {
-        guard isKnown(login.nonce), names.contains(login.relay.lowercased()), login.isSigned,
-            mailboxes.open(login.id)
-        else { throw .loginFailed }
+    func beginRequest() {
+        mailboxes = OpenMailboxes()
+        hasMember = false
     }
 
     /// Whether a nonce was given out, here or, over HTTP, anywhere; it is used up with that.
-    private func isKnown(_ bytes: [UInt8]) -> Bool {
+    func isKnown(_ bytes: [UInt8]) -> Bool {
         let now = Monotonic.seconds()
         if isOfRequests { return services.nonces.take(bytes, at: now) }
         let nonce = nonce
@@ -314,19 +362,49 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         guard failedLogins < Self.failedLoginLimit else { return close() }
         isPaused = true
         let seconds = services.timeouts.failedLogin * Double(1 << (failedLogins - 1))
-        loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) {
+        loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) { self.goOn() }
+    }
+
+    /// Has a change made, and its outcome told to the client, or given to `then`.
+    func submit(
+        _ change: Change, _ requestID: String?, then: (@Sendable (Outcome) -> Void)? = nil
+    ) {
+        pending += 1
+        pendingBytes += change.weight
+        submissions.append(
+            Writer.Entry(change: change, connection: self, requestID: requestID, then: then))
+    }
+
+    /// Has a change made and goes on with `then` when it is on disk. Nothing else of this connection is looked at
+    /// before.
+    func commit(_ change: Change, _ requestID: String?, then: @escaping @Sendable () -> Void) {
+        isPaused = true
+        submit(change, requestID) { outcome in
+            self.isPaused = false
+            guard outcome == .published else {
+                return self.write(outcome.response, requestID)
+            }
+            then()
+        }
+        flush()
+    }
+
+    /// Reads something from the store and goes on with that. Nothing else of this connection is looked at before.
+    func consider<Value: Sendable>(
+        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
+        then: @escaping @Sendable (Value) -> Void
+    ) {
+        isPaused = true
+        pending += 1
+        read(body) { value in
+            self.pending -= 1
             self.isPaused = false
             guard !self.isClosing else { return }
+            then(value)
             self.process()
             self.flush()
             self.readOn()
         }
-    }
-
-    private func submit(_ change: Change, _ requestID: String?) {
-        pending += 1
-        pendingBytes += change.weight
-        submissions.append(Writer.Entry(change: change, connection: self, requestID: requestID))
     }
 
     /// Takes the outcomes of changes that are on disk.
@@ -334,7 +412,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         pending -= replies.count
         pendingBytes -= replies.reduce(0) { $0 + $1.weight }
         guard !isClosing else { return }
-        for reply in replies { write(reply.outcome.response, reply.requestID) }
+        for reply in replies {
+            if let then = reply.then {
+                then(reply.outcome)
+            } else {
+                write(reply.outcome.response, reply.requestID)
+            }
+        }
         process()
         flush()
         readOn()
@@ -342,8 +426,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Reading
 
-    private func welcome(_ owner: SessionID, _ requestID: String?) {
-        let token = services.tokens.issue(owner, at: Monotonic.seconds())
+    func welcome(_ owner: SessionID, _ requestID: String?, token: String) {
         answer(requestID) { store, _ throws(StateError) in
             .session(try store.preKeys(of: owner), token: token)
         }

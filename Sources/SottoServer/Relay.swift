@@ -29,6 +29,16 @@ public struct RelayConfiguration: Sendable {
     public var maximumConnections = 10_000
     /// What watches the relay, and whom it wakes.
     public var operations = OperationsPlan()
+    /// Who may have a mailbox.
+    public var admission = AdmissionPlan()
+    /// The most envelopes that a mailbox gets in a minute; 0 for as many as come.
+    public var mailboxRate = 0
+    /// The most requests that a connection makes in a second; 0 for as many as it likes.
+    public var connectionRate = 10_000
+    /// The most publications in a minute before new ids must do some work; 0 for as many as come.
+    public var surge = 600
+    /// The zero bits of that work at first: a million hashes, less than a second of one core.
+    var surgeBits = 20
     /// Seconds for a line to be complete.
     public var lineTimeout = 10.0
     /// Seconds that a connection waits after a failed login, doubling with each.
@@ -103,11 +113,20 @@ public final class Relay: Sendable {
     ) throws(RelayError) -> Relay {
         let store: any Store
         do throws(StateError) {
-            store = try StoreLocation(configuration.store).open(
-                Retention(
-                    minutes: configuration.ttlDays * 24 * 60,
-                    mailboxMessages: configuration.mailboxMessages,
-                    mailboxBytes: configuration.mailboxBytes))
+            var retention = Retention(
+                minutes: configuration.ttlDays * 24 * 60,
+                mailboxMessages: configuration.mailboxMessages,
+                mailboxBytes: configuration.mailboxBytes)
+            if !configuration.admission.isOpen {
+                retention.strangerMinutes = Retention.strangerMinutes
+            }
+            store = try StoreLocation(configuration.store).open(retention)
+            if !configuration.admission.isOpen {
+                let minute = RelayClock().minute
+                try store.adoptMailboxes(at: minute)
+                let listed = configuration.admission.list ?? []
+                _ = try store.commit(listed.map { .update($0, .seen) }, at: minute)
+            }
         } catch {
             throw .store(error)
         }
@@ -179,6 +198,10 @@ public final class Relay: Sendable {
                 names: configuration.names
                     + (configuration.listen.port == 0 ? [] : [configuration.listen.name]),
                 listening: local),
+            admission: Admission(configuration.admission),
+            surge: Surge(limit: configuration.surge, bits: configuration.surgeBits),
+            rates: MailboxRates(perMinute: configuration.mailboxRate),
+            connectionRate: configuration.connectionRate,
             timeouts: Timeouts(
                 line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause),
             onFailure: fail)
@@ -206,6 +229,13 @@ public final class Relay: Sendable {
 
     /// Reads the certificate and its key again; those that were there serve on if that fails.
     public func reloadCertificate() throws(RelayError) { try tls?.reload() }
+
+    /// Puts another list in place of the one of those who may have a mailbox here.
+    public func replaceMembers(_ list: Set<SessionID>) {
+        services.admission.listed = list
+        // What comes for them is kept from now on.
+        services.writer.note(list.map { .update($0, .seen) })
+    }
 
     /// What was done so far, as people read it.
     public var summary: String { services.counters.description }

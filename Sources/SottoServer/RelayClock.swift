@@ -13,6 +13,9 @@ struct RelayClock: Sendable {
         monotonic = Monotonic.seconds()
     }
 
+    /// Whether a time is past, or not far in the future: clocks of clients go wrong by a day.
+    func isPast(_ time: Timestamp) -> Bool { time.seconds / 60 <= minute + 24 * 60 }
+
     /// Minutes since 1970.
     var minute: Int64 { Int64((wall + Monotonic.seconds() - monotonic) / 60) }
 }

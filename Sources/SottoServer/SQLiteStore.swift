@@ -101,13 +101,15 @@ final class SQLiteStore: CopyableStore {
     }
 
     private func write(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
-        try memory.withLock { memory throws(StateError) in
+        let isScarce = room.isScarce
+        return try memory.withLock { memory throws(StateError) in
             // Worked on as a copy, which becomes the memory once the transaction is on disk.
             var sequence = memory.nextSequence
             var touched: [SessionID: MailboxRow] = [:]
             let outcomes = try writer.transaction { connection throws(StateError) in
                 let transaction = StoreTransaction(
-                    connection: connection, minute: minute, retention: retention)
+                    connection: connection, minute: minute, retention: retention,
+                    isScarce: isScarce)
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(changes.count)
                 for change in changes {
@@ -118,8 +120,11 @@ final class SQLiteStore: CopyableStore {
                     var row: MailboxRow
                     if let found = touched[mailbox] ?? memory.mailboxes[mailbox] {
                         row = found
+                    } else if let found = try transaction.row(of: mailbox) {
+                        row = found
                     } else {
-                        row = try transaction.row(of: mailbox)
+                        outcomes.append(change.growth > 0 ? .diskFull : .acknowledged(removed: 0))
+                        continue
                     }
                     outcomes.append(try transaction.apply(change, &row, &sequence))
                     touched[mailbox] = row

@@ -12,6 +12,12 @@ struct Services: Sendable {
     let names: RelayNames
     let nonces = NonceBook()
     let tokens = SessionTokens()
+    let admission: Admission
+    let lockout = Lockout()
+    let surge: Surge
+    let rates: MailboxRates
+    /// The most requests that a connection makes in a second; 0 for as many as it likes.
+    let connectionRate: Int
     let timeouts: Timeouts
     let onFailure: @Sendable (StateError) -> Void
 }

@@ -3,27 +3,48 @@ import Sotto
 /// Tokens that open a mailbox again without another signature, for a while: what HTTP needs, whose requests come on
 /// any connection.
 ///
-/// A token is the mailbox and the end of its time, with a keyed BLAKE2b over both under a key that lives as long as the relay's
+/// A token is what it opens and the end of its time, with a keyed BLAKE2b over both under a key that lives as long as the relay's
 /// process. The relay keeps none, and none survives it.
 struct SessionTokens: Sendable {
     /// Seconds for which a token serves.
     static let seconds = 900.0
+    /// Seconds after its login until a session ends, however often its token was exchanged for a new one.
+    static let sessionSeconds = 86_400.0
+
+    /// What a token opens.
+    struct Session: Sendable, Equatable {
+        let mailbox: SessionID
+        /// When its owner logged in.
+        let begun: Double
+        /// Whether it was opened for a member's sake, as a member's address.
+        let isAddress: Bool
+    }
 
     private let key = TokenKey()
 
-    /// A token for a mailbox, from `now` on.
-    func issue(_ mailbox: SessionID, at now: Double) -> String {
-        let body = mailbox.publicKey + UInt64(now + Self.seconds).bigEndianBytes
+    /// A token for a session, from `now` on.
+    func issue(_ session: Session, at now: Double) -> String {
+        let body =
+            session.mailbox.publicKey + UInt64(now + Self.seconds).bigEndianBytes
+            + UInt64(session.begun).bigEndianBytes + [session.isAddress ? 1 : 0]
         return Base64.url.encode(body + mac(body))
     }
 
-    /// Whose token it is; `nil` for one that is not ours or whose time is over.
-    func mailbox(_ token: String, at now: Double) -> SessionID? {
-        guard let bytes = Base64.url.decode(token), bytes.count > 40,
-            constantTimeEqual(mac(Array(bytes[..<40])), Array(bytes[40...]))
+    /// What a token opens; `nil` for one that is not ours or whose time is over.
+    func session(_ token: String, at now: Double) -> Session? {
+        let size = 49
+        guard let bytes = Base64.url.decode(token), bytes.count > size,
+            constantTimeEqual(mac(Array(bytes[..<size])), Array(bytes[size...])),
+            Self.seconds(bytes[32..<40]) > now
         else { return nil }
-        let end = bytes[32..<40].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return Double(end) > now ? SessionID(publicKey: Array(bytes[..<32])) : nil
+        let session = Session(
+            mailbox: SessionID(publicKey: Array(bytes[..<32])),
+            begun: Self.seconds(bytes[40..<48]), isAddress: bytes[48] == 1)
+        return session.begun + Self.sessionSeconds > now ? session : nil
+    }
+
+    private static func seconds(_ bytes: ArraySlice<UInt8>) -> Double {
+        Double(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
     private func mac(_ body: [UInt8]) -> [UInt8] {

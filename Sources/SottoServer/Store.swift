@@ -159,6 +159,8 @@ struct Retention: Sendable {
     var deadBytes: Int64 { mailboxBytes / 4 }
     /// Minutes until mail to a mailbox that is nobody's is let go, where not everybody may have one.
     var strangerMinutes: Int64?
+    /// An hour, in minutes: time enough for who was invited to log in.
+    static let strangerMinutes: Int64 = 60
     /// Minutes for which a claim of prekeys can be repeated.
     static let claimMinutes: Int64 = 7 * 24 * 60
     /// Minutes for which an id is known after its envelope would have ended.

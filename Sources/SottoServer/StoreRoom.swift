@@ -9,6 +9,8 @@ import SottoState
 struct StoreRoom {
     /// Bytes that stay free for acknowledgements and their log.
     let reserve: Int64
+    /// Bytes below which nobody new gets a mailbox: a twentieth of the disk or 256 MiB.
+    private let scarce: Int64
     private let path: String
 
     /// The room of the store in the file at `path`.
@@ -18,7 +20,12 @@ struct StoreRoom {
         reserve =
             statvfs(path, &space) == 0
             ? Int64(min(16 << 20, UInt64(space.f_blocks) * UInt64(space.f_frsize) / 8)) : 0
+        let twentieth = UInt64(space.f_blocks) * UInt64(space.f_frsize) / 20
+        scarce = max(2 * reserve, Int64(min(256 << 20, twentieth)))
     }
+
+    /// Whether there is so little that what is left is for those who are here.
+    var isScarce: Bool { free.map { $0 < scarce } ?? false }
 
     /// How many of the first changes may be written now, in one transaction.
     ///

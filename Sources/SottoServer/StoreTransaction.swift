@@ -30,6 +30,8 @@ struct StoreTransaction {
     let connection: Connection
     let minute: Int64
     let retention: Retention
+    /// Whether there is no room for anybody new.
+    var isScarce = false
 
     /// Makes a change that is not about a mailbox.
     func apply(_ change: Change) throws(StateError) -> Outcome {
@@ -60,8 +62,8 @@ struct StoreTransaction {
 
     // MARK: Rows of mailboxes
 
-    /// The row of a mailbox, which is made if it is missing.
-    func row(of mailbox: SessionID) throws(StateError) -> MailboxRow {
+    /// The row of a mailbox, which is made if it is missing; `nil` if it is, and there is no room for another.
+    func row(of mailbox: SessionID) throws(StateError) -> MailboxRow? {
         let select = try connection.statement(
             "SELECT number, messages, bytes, dead, dead_bytes FROM mailbox WHERE key = ?")
         defer { select.reset() }
@@ -72,6 +74,7 @@ struct StoreTransaction {
                 live: .init(messages: select.integer(1), bytes: select.integer(2)),
                 dead: .init(messages: select.integer(3), bytes: select.integer(4)))
         }
+        guard !isScarce else { return nil }
         let insert = try connection.statement(
             "INSERT INTO mailbox (key, messages, bytes) VALUES (?, 0, 0)")
         insert.bind(1, mailbox.publicKey)

@@ -57,6 +57,7 @@ extension StoreTransaction {
                 }
             }
         } else {
+            guard !isScarce else { return .diskFull }
             let signed = try insert(head: head)
             let insert = try connection.statement(
                 """

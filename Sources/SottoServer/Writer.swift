@@ -11,8 +11,10 @@ final class Writer: Sendable {
     /// A change, and who waits for its outcome.
     struct Entry: Sendable {
         let change: Change
-        let connection: ClientConnection
+        let connection: ClientConnection?
         let requestID: String?
+        /// What to do with the outcome in place of telling the client.
+        var then: (@Sendable (Outcome) -> Void)?
     }
 
     private struct State {
@@ -53,6 +55,11 @@ final class Writer: Sendable {
             return !state.isScheduled
         }
         if mustSchedule { queue.async { self.drain() } }
+    }
+
+    /// Adds changes to the next commit that nobody waits for.
+    func note(_ changes: [Change]) {
+        submit(changes.map { Entry(change: $0, connection: nil, requestID: nil) })
     }
 
     /// How many changes wait for the next commit.
@@ -130,13 +137,15 @@ final class Writer: Sendable {
                 arrived[envelope.to, default: 0] += 1
                 bytes += envelope.bytes.count
             }
+            guard let connection = entry.connection else { continue }
             let reply = ClientConnection.Reply(
-                requestID: entry.requestID, outcome: outcome, weight: entry.change.weight)
-            if let place = places[ObjectIdentifier(entry.connection)] {
+                requestID: entry.requestID, outcome: outcome, weight: entry.change.weight,
+                then: entry.then)
+            if let place = places[ObjectIdentifier(connection)] {
                 replies[place].replies.append(reply)
             } else {
-                places[ObjectIdentifier(entry.connection)] = replies.count
-                replies.append((entry.connection, [reply]))
+                places[ObjectIdentifier(connection)] = replies.count
+                replies.append((connection, [reply]))
             }
         }
         counters.commits.note(outcomes)

@@ -3,7 +3,7 @@ import Sotto
 /// What waits to be sent, in the file `outbox.db`. Any number of processes add to it; one at a time, who
 /// holds ``lock``, sends from it.
 public final class Outbox: Sendable {
-    /// An envelope to send, or a publication of prekeys.
+    /// An envelope to send, or something of an owner's to keep.
     public struct Item: Sendable {
         /// What an item is.
         public enum Kind: Int64, Sendable {
@@ -11,13 +11,15 @@ public final class Outbox: Sendable {
             case envelope = 0
             /// A publication of prekeys.
             case prekeys = 1
+            /// A card, or a word on a login key.
+            case record = 2
         }
 
         /// What it is.
         public let kind: Kind
-        /// The envelope's id; of prekeys, their owner's.
+        /// The envelope's id; of what an owner publishes, the owner's.
         public let id: String
-        /// The envelope's recipient; of prekeys, their owner.
+        /// The envelope's recipient; of what an owner publishes, the owner.
         public let to: String
         /// The record on one line.
         public let envelope: [UInt8]

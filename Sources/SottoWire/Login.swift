@@ -2,35 +2,88 @@ public import Sotto
 
 /// A client's proof that it owns an id, to one relay and for one nonce.
 public struct Login: Sendable, Equatable {
+    /// What proves it.
+    public enum Proof: Sendable, Equatable {
+        /// An Ed25519 signature of the id over the message, 64 bytes.
+        case signature([UInt8])
+        /// The answer of the id's RSA login key to the message's SHA-256, 256 to 512 bytes.
+        case rsa([UInt8])
+    }
+
     /// Whose mailbox.
     public let id: SessionID
     /// The relay's 32 bytes.
     public let nonce: [UInt8]
     /// The relay, by the name that the client dialled: `host:port`.
     public let relay: String
-    /// Ed25519, 64 bytes.
-    public let signature: [UInt8]
+    /// What proves it.
+    public let proof: Proof
+    /// The proof of an invitation, where its owner has one to redeem.
+    public let invitation: InvitationProof?
 
     /// Signs in as `key`'s id. `relay` is at most ``WireLimits/nameBytes`` long.
-    public init(key: SigningKey, nonce: [UInt8], relay: String) {
-        id = SessionID(publicKey: key.publicKey)
-        self.nonce = nonce
-        self.relay = relay
-        signature = key.sign(Self.message(relay: relay, nonce: nonce, id: id))
+    public init(
+        key: SigningKey, nonce: [UInt8], relay: String, invitation: InvitationCode? = nil
+    ) {
+        let id = SessionID(publicKey: key.publicKey)
+        let message = Self.message(relay: relay, nonce: nonce, id: id)
+        self.init(
+            id: id, nonce: nonce, relay: relay, proof: .signature(key.sign(message)),
+            invitation: invitation.map {
+                InvitationProof(tag: $0.tag, mac: hmacSHA256(message, key: $0.key))
+            })
     }
 
-    init(id: SessionID, nonce: [UInt8], relay: String, signature: [UInt8]) {
+    /// Signs in as an id with the RSA key that its owner named to the relay.
+    public init(rsaKey: RSALoginKey, id: SessionID, nonce: [UInt8], relay: String)
+        throws(RSAKeyError)
+    {
+        let message = Self.message(relay: relay, nonce: nonce, id: id)
+        self.init(
+            id: id, nonce: nonce, relay: relay, proof: .rsa(try rsaKey.answer(to: sha256(message))))
+    }
+
+    init(
+        id: SessionID, nonce: [UInt8], relay: String, proof: Proof,
+        invitation: InvitationProof? = nil
+    ) {
         self.id = id
         self.nonce = nonce
         self.relay = relay
-        self.signature = signature
+        self.proof = proof
+        self.invitation = invitation
     }
 
-    /// Whether the signature is the id's, for this relay name and nonce.
-    public var isSigned: Bool {
-        verifySignature(
-            signature, of: Self.message(relay: relay, nonce: nonce, id: id), by: id.publicKey)
+    init(id: SessionID, nonce: [UInt8], relay: String, signature: [UInt8]) {
+        self.init(id: id, nonce: nonce, relay: relay, proof: .signature(signature))
     }
+
+    /// The bytes of the proof.
+    var signature: [UInt8] {
+        switch proof {
+        case .signature(let bytes), .rsa(let bytes): bytes
+        }
+    }
+
+    /// Whether the proof is the id's own signature, for this relay name and nonce.
+    public var isSigned: Bool {
+        guard case .signature = proof else { return false }
+        return verifySignature(signature, of: message, by: id.publicKey)
+    }
+
+    /// Whether the proof is an RSA key's, for this id, relay name and nonce.
+    public func isProven(by key: RSALoginPublicKey) -> Bool {
+        guard case .rsa(let answer) = proof else { return false }
+        return key.isAnswer(answer, to: sha256(message))
+    }
+
+    /// Whether the login proves the code that has this key.
+    public func provesInvitation(withKey key: [UInt8]) -> Bool {
+        guard let invitation else { return false }
+        return constantTimeEqual(hmacSHA256(message, key: key), invitation.mac)
+    }
+
+    private var message: [UInt8] { Self.message(relay: relay, nonce: nonce, id: id) }
 
     /// What is signed: `"sotto/relay/login/v1\0" ‖ length of name (1) ‖ name ‖ nonce (32) ‖ public key (32)`.
     static func message(relay: String, nonce: [UInt8], id: SessionID) -> [UInt8] {
@@ -41,20 +94,29 @@ public struct Login: Sendable, Equatable {
     }
 
     var payload: JSONObject {
-        [
-            "id": .string(id.description), "nonce": .string(Base64.standard.encode(nonce)),
-            "relay": .string(relay), "signature": .string(Base64.standard.encode(signature)),
-        ]
+        let member = if case .rsa = proof { "rsa" } else { "signature" }
+        return JSONObject([
+            ("id", .string(id.description)), ("nonce", .string(Base64.standard.encode(nonce))),
+            ("relay", .string(relay)), (member, .string(Base64.standard.encode(signature))),
+            ("invitation", invitation.map { .object($0.payload) }),
+        ])
     }
 
     init?(payload: JSONObject) {
+        func bytes(_ member: String, _ counts: ClosedRange<Int>) -> [UInt8]? {
+            payload[member]?.string.flatMap { Base64.standard.decode($0) }
+                .flatMap { counts.contains($0.count) ? $0 : nil }
+        }
+        let size = WireLimits.nonceBytes
+        let invitation = payload["invitation"]?.object.flatMap { InvitationProof(payload: $0) }
         guard let id = payload["id"]?.string.flatMap({ SessionID($0) }),
-            let nonce = payload["nonce"]?.string.flatMap({ Base64.standard.decode($0) }),
-            nonce.count == WireLimits.nonceBytes,
+            let nonce = bytes("nonce", size...size),
             let relay = payload["relay"]?.string, relay.utf8.count <= WireLimits.nameBytes,
-            let signature = payload["signature"]?.string.flatMap({ Base64.standard.decode($0) }),
-            signature.count == 64
+            payload["invitation"] == nil || invitation != nil,
+            (payload["signature"] == nil) != (payload["rsa"] == nil),
+            let proof = bytes("signature", 64...64).map({ Proof.signature($0) })
+                ?? bytes("rsa", 256...512).map({ .rsa($0) })
         else { return nil }
-        self.init(id: id, nonce: nonce, relay: relay, signature: signature)
+        self.init(id: id, nonce: nonce, relay: relay, proof: proof, invitation: invitation)
     }
 }

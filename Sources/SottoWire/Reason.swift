@@ -20,6 +20,12 @@ public enum Reason: String, Sendable, CaseIterable {
     case loginRequired = "login_required"
     /// There are no prekeys of that owner, known or not.
     case noBundle = "no_bundle"
+    /// There is no card of that id, known or not.
+    case noCard = "no_card"
+    /// Many new ids come at once: a proof of work is asked for first.
+    case workRequired = "work_required"
+    /// The mailbox gets more in a minute than it may.
+    case tooMany = "too_many"
     /// The id is known with another envelope, or the claim with another owner.
     case conflict = "conflict"
     /// The envelope or the line is over the limit.
@@ -35,12 +41,13 @@ public enum Reason: String, Sendable, CaseIterable {
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
-        case .noBundle: 404
+        case .noBundle, .noCard: 404
         case .notAdmitted: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409
         case .tooLarge: 413
-        case .mailboxFull: 429
+        case .workRequired: 428
+        case .mailboxFull, .tooMany: 429
         case .busy: 503
         case .diskFull: 507
         }

@@ -29,6 +29,17 @@ public enum Request: Sendable, Equatable {
     /// again with the same id gets the same bundle. Answered by `bundle`.
     case claim(owner: SessionID, id: String)
 
+    /// Gives a card or a word on a login key to the directory; needs no login, because the record is signed.
+    /// Answered by `stored`, also when it is older than what is there.
+    case record(OwnersRecord)
+    /// Asks for the card of an id. Answered by `card`.
+    case lookup(SessionID)
+    /// Asks for work to do, after ``Reason/workRequired``. Answered by `puzzle`.
+    case puzzle
+    /// Shows the counter that solves a puzzle (`ProofOfWork`). Answered by `accepted`: this connection may then
+    /// bring a new id.
+    case solution(nonce: [UInt8], counter: UInt64)
+
     /// What became of an envelope at its recipient.
     public enum Handled: String, Sendable {
         /// It is safe with the recipient.
@@ -80,6 +91,19 @@ public enum Request: Sendable, Equatable {
                 let id = payload["claim"]?.string, Envelope.isID(id)
             else { throw .badFields }
             self = .claim(owner: owner, id: id)
+        case "record":
+            guard let record = payload["record"]?.object else { throw .badFields }
+            self = .record(try OwnersRecord(record))
+        case "lookup":
+            guard let id = try Self.mailbox(payload) else { throw .badFields }
+            self = .lookup(id)
+        case "puzzle": self = .puzzle
+        case "solution":
+            guard let nonce = payload["nonce"]?.string.flatMap({ Base64.standard.decode($0) }),
+                nonce.count == WireLimits.nonceBytes,
+                let counter = payload["counter"]?.integer, counter >= 0
+            else { throw .badFields }
+            self = .solution(nonce: nonce, counter: UInt64(counter))
         default: throw .unknownType
         }
     }
@@ -126,6 +150,16 @@ public enum Request: Sendable, Equatable {
             return Self.publishLine(published.bytes, requestID: requestID)
         case .claim(let owner, let id):
             return line("claim", ["id": .string(owner.description), "claim": .string(id)])
+        case .record(let record): return Self.recordLine(record.bytes, requestID: requestID)
+        case .lookup(let id): return line("lookup", ["id": .string(id.description)])
+        case .puzzle: return line("puzzle")
+        case .solution(let nonce, let counter):
+            return line(
+                "solution",
+                [
+                    "nonce": .string(Base64.standard.encode(nonce)),
+                    "counter": .integer(Int64(clamping: counter)),
+                ])
         }
     }
 
@@ -141,6 +175,11 @@ public enum Request: Sendable, Equatable {
     /// The line that publishes prekeys whose record is on one line already.
     public static func publishLine(_ publication: [UInt8], requestID: String) -> [UInt8] {
         line("prekeys", "publication", publication, requestID)
+    }
+
+    /// The line that gives a record to the directory which is on one line already.
+    public static func recordLine(_ record: [UInt8], requestID: String) -> [UInt8] {
+        line("record", "record", record, requestID)
     }
 
     private static func line(_ type: String, _ member: String, _ record: [UInt8], _ id: String)

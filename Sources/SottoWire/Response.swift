@@ -6,6 +6,8 @@ public enum Response: Sendable, Equatable {
     case pong
     /// Sign this nonce, for one of these names of mine.
     case challenge(nonce: [UInt8], names: [String])
+    /// Find a counter that gives so many zero bits with this nonce.
+    case puzzle(nonce: [UInt8], bits: Int)
     /// The mailbox is open on this connection. Says what the relay has of the owner's prekeys; `nil` where
     /// it never got any.
     ///
@@ -29,6 +31,10 @@ public enum Response: Sendable, Equatable {
     case error(Refusal)
     /// The bundle that was claimed: a record on one line.
     case bundle([UInt8])
+    /// The card that was asked for: a record on one line.
+    case card([UInt8])
+    /// The proof of work counts.
+    case accepted
     /// Push: an envelope.
     case newMessage(Delivered)
     /// Push: what waited when the subscription began has been pushed.
@@ -46,6 +52,12 @@ public enum Response: Sendable, Equatable {
                 nonce.count == WireLimits.nonceBytes, let names = payload["relay"]?.array
             else { return nil }
             self = .challenge(nonce: nonce, names: names.compactMap(\.string))
+        case "puzzle":
+            guard let nonce = payload["nonce"]?.string.flatMap({ Base64.standard.decode($0) }),
+                nonce.count == WireLimits.nonceBytes,
+                let bits = payload["bits"]?.integer.flatMap({ Int(exactly: $0) })
+            else { return nil }
+            self = .puzzle(nonce: nonce, bits: bits)
         case "session":
             self = .session(
                 payload["prekeys"]?.object.flatMap { PreKeyStatus($0) },
@@ -53,6 +65,10 @@ public enum Response: Sendable, Equatable {
         case "bundle":
             guard let record = payload["bundle"]?.object else { return nil }
             self = .bundle(record.serialized())
+        case "card":
+            guard let record = payload["card"]?.object else { return nil }
+            self = .card(record.serialized())
+        case "accepted": self = .accepted
         case "stored": self = .stored
         case "duplicate": self = .duplicate
         case "deferred":
@@ -99,6 +115,13 @@ public enum Response: Sendable, Equatable {
                     "nonce": .string(Base64.standard.encode(nonce)),
                     "relay": .array(names.map { .string($0) }),
                 ])
+        case .puzzle(let nonce, let bits):
+            return line(
+                "puzzle",
+                [
+                    "nonce": .string(Base64.standard.encode(nonce)),
+                    "bits": .integer(Int64(bits)),
+                ])
         case .session(let status, let token):
             return line(
                 "session",
@@ -110,6 +133,11 @@ public enum Response: Sendable, Equatable {
             return Frame.line(
                 type: "bundle", requestID: requestID,
                 payload: Frame.payload(member: "bundle", record: record))
+        case .card(let record):
+            return Frame.line(
+                type: "card", requestID: requestID,
+                payload: Frame.payload(member: "card", record: record))
+        case .accepted: return plain("accepted")
         case .stored: return plain("stored")
         case .duplicate: return plain("duplicate")
         case .deferred(let refusal): return line("deferred", refusal.payload)

@@ -7,7 +7,9 @@ public enum WireLimits {
     public static let publicationBytes = 64 << 10
     /// The most one-time prekeys that a relay keeps of one owner.
     public static let oneTimePreKeys = 200
-    /// The most claims on one connection in a minute.
+    /// The longest card or word on a login key, in bytes of its one-line form.
+    public static let cardBytes = 32 << 10
+    /// The most claims, or looks into the directory, on one connection in a minute.
     public static let claimsInAMinute = 100
     /// How deep arrays and objects of an envelope may nest. A frame adds up to 5 levels around it, and must
     /// stay readable.

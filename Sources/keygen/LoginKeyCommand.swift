@@ -9,6 +9,17 @@ struct LoginKeyCommand: Program {
         usage: """
             keygen login-key [--bits N] [--password SOURCE | --unprotected] -o PEM
             keygen login-key --public PEM [--password SOURCE]
+            keygen login-key --record PEM [--password SOURCE] [-i FILE]
+            keygen login-key --revoke [-i FILE]
+            """,
+        discussion: """
+            With --record the identity signs that the key may log in for it at a relay, and with --revoke that none \
+            may any more; give either to send.
+
+            EXAMPLES
+              keygen login-key -o private.pem
+              keygen login-key --record private.pem | send
+              recv --login-key private.pem --of alice.card
             """)
 
     @Option(
@@ -34,7 +45,29 @@ struct LoginKeyCommand: Program {
         completion: .file())
     var publicHalf: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Print a record that lets the key in this file log in for the identity.",
+            valueName: "file"),
+        completion: .file())
+    var record: String?
+
+    @Flag(help: "Print a record that lets no RSA key log in for the identity.")
+    var revoke = false
+
+    @OptionGroup var identity: IdentityOptions
+
     func validate() throws {
+        guard !(record != nil && (revoke || publicHalf != nil || output != nil || unprotected)),
+            !(revoke
+                && (publicHalf != nil || output != nil || unprotected || password.password != nil))
+        else {
+            throw ValidationError("--record and --revoke print a record, and go alone")
+        }
+        guard record != nil || revoke || identity.identities.isEmpty && identity.passphrase == nil
+        else {
+            throw ValidationError("-i goes with --record and --revoke")
+        }
         guard RSALoginKey.Size(rawValue: bits) != nil else {
             throw ValidationError("--bits is 2048, 3072 or 4096")
         }
@@ -47,6 +80,13 @@ struct LoginKeyCommand: Program {
     }
 
     func execute() throws {
+        if record != nil || revoke {
+            let key = try record.map { try KeyFile.loginKey(at: $0, password.password).publicKey }
+            let record = LoginKeyRecord(key, of: try identity.load(), issued: .now())
+            let output = try Output(path: "-", content: .text)
+            try output.writeLine(record.record)
+            return try output.finish()
+        }
         if let publicHalf {
             let key = try KeyFile.loginKey(at: publicHalf, password.password)
             let output = try Output(path: "-", content: .text)

@@ -19,6 +19,7 @@ struct Public: Program {
 
             EXAMPLES
               keygen public --include mercurio alice.key > alice.card
+              keygen public alice.key | send          # into the relay's directory
               keygen public --profile whisper2 alice.key | qr -o alice.png
               keygen public --profile kecalek --user-id alice alice.key | qr -o alice.png
             """)
@@ -92,7 +93,8 @@ struct Public: Program {
         let identity = try load(identity, file)
         whisperID?.warnIfMistyped()
         if let profile { return try show(profile, of: identity) }
-        let card = try identity.card(relay: address?.text, profiles: profiles(of: identity))
+        let card = try identity.card(
+            relay: address?.text, profiles: profiles(of: identity), issued: .now())
         let output = try Output(path: "-", content: .text)
         if uri {
             try output.writeText(card.uri.text + "\n")

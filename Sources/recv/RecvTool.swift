@@ -3,6 +3,7 @@ import Sotto
 import SottoClient
 import SottoState
 import SottoTool
+import SottoWire
 
 /// `recv`: envelopes from a relay to stdout, through an inbox that survives whatever happens.
 @main
@@ -20,6 +21,8 @@ struct RecvTool: Program {
               recv --follow | decrypt | jq -r .body.text
               recv --follow --exec 'decrypt --text >> log'
               recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
+              recv --card 05d8a2... | contact add --name bob
+              recv --invitation @FILE:code
             """,
         version: sottoVersion)
 
@@ -70,6 +73,35 @@ struct RecvTool: Program {
             valueName: "card"))
     var bundle: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Ask the relay's directory for the card of this id, and print it; trust in it is yours to give.",
+            valueName: "id"))
+    var card: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Redeem a code of relay invite, and become a member: @ENV:NAME, @FD:N or @FILE:PATH.",
+            valueName: "source"))
+    var invitation: SecretSource?
+
+    @Option(
+        help: ArgumentHelp(
+            "Log in with this RSA key, a PEM file that keygen login-key made, for --of; as --stateless.",
+            valueName: "pem"),
+        completion: .file())
+    var loginKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Password of the login key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
+            valueName: "source"))
+    var loginPassword: SecretSource?
+
+    @Option(
+        help: ArgumentHelp("Whose mail, with --login-key: a card or an id.", valueName: "card"))
+    var of: String?
+
     @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
     var stateless = false
 
@@ -81,6 +113,19 @@ struct RecvTool: Program {
     func validate() throws {
         guard !again || !(dead || stateless || follow || exec != nil) else {
             throw ValidationError("--again prints what the inbox has, and goes with --max only")
+        }
+        try invitation?.validate()
+        try loginPassword?.validate()
+        guard
+            card == nil || bundle == nil && !(again || dead || follow || exec != nil || max != nil)
+        else {
+            throw ValidationError("--card receives no envelopes")
+        }
+        guard (loginKey == nil) == (of == nil), loginPassword == nil || loginKey != nil else {
+            throw ValidationError("--login-key and --of go together")
+        }
+        guard loginKey == nil || identity.identities.isEmpty && !again && invitation == nil else {
+            throw ValidationError("--login-key goes without an identity and its inbox")
         }
         guard bundle == nil || !(again || dead || follow || exec != nil || max != nil) else {
             throw ValidationError("--bundle receives no envelopes")
@@ -103,6 +148,13 @@ struct RecvTool: Program {
                 .run(for: bundle, at: relay)
             return
         }
+        if let card { return try printCard(card, relay) }
+        if let loginKey, let of {
+            let key = try KeyFile.loginKey(at: loginKey, loginPassword)
+            let id = try SessionID(of) ?? Addressee.card(of).id
+            return try receive(
+                Reception(owner: .loginKey(key, id), relay: relay), handling: handling())
+        }
         let identity = try identity.load()
         var store: IdentityStore?
         var running: FileLock?
@@ -118,15 +170,51 @@ struct RecvTool: Program {
                 directory: directory, identity: identity, lockTimeout: lock.timeout)
         }
         var reception = Reception(identity: identity, relay: relay, store: store)
+        reception.invitation = try invitation.map { try Self.code($0) }
+        if !dead, exec == nil, let store { try noteUnfinished(store) }
+        try receive(reception, handling: handling()) {
+            running?.unlock()
+            if !dead, let store { try noteDead(store) }
+        }
+    }
+
+    private func receive(
+        _ reception: Reception, handling: Reception.Handling, after: () throws -> Void = {}
+    ) throws {
+        var reception = reception
         reception.follow = follow
         reception.wait = wait
         reception.maximum = max
-        if !dead, exec == nil, let store { try noteUnfinished(store) }
-        let handling = try handling()
         let ending = try dead ? reception.runDead(handling) : reception.run(handling)
-        running?.unlock()
-        if !dead, let store { try noteDead(store) }
+        try after()
         try end(ending)
+    }
+
+    /// The code in a file, which may be what `relay invite` printed.
+    private static func code(_ source: SecretSource) throws -> InvitationCode {
+        let secret = try source.read()
+        let text = secret.withBytes { String(decoding: $0, as: UTF8.self) }
+        do throws(InvitationCode.Invalid) {
+            return try InvitationCode(text)
+        } catch {
+            let what =
+                switch error {
+                case .count(let count): "has \(count) words in place of \(InvitationCode.wordCount)"
+                case .word(let place): "has a word that is in no code, number \(place)"
+                }
+            throw Failure(.malformed, "the invitation \(what)")
+        }
+    }
+
+    /// Prints what the directory has of an id.
+    private func printCard(_ text: String, _ relay: RelayURL) throws {
+        guard let id = SessionID(text) else {
+            throw Failure(.usage, "--card is not an id", hint: "an id is 05 and 64 digits of hex")
+        }
+        let card = try CardLookup(id).run(at: relay)
+        let output = try Output(path: nil, content: .text)
+        if let record = card.record { try output.writeLine(record) }
+        try output.finish()
     }
 
     /// Prints what the inbox still has of what was printed before.

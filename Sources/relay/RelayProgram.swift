@@ -10,6 +10,8 @@ struct RelayProgram: Program {
         usage: """
             relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
             relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
+            relay invite --store FILE [--count N] [--days N]
+            relay admit --store FILE [--remove] CARD|ID ...
             relay backup --store FILE -o FILE
             relay migrate FROM TO
             """,
@@ -27,7 +29,8 @@ struct RelayProgram: Program {
             """,
         version: sottoVersion,
         subcommands: [
-            RelayTool.self, CheckCommand.self, BackupCommand.self, MigrateCommand.self,
+            RelayTool.self, CheckCommand.self, InviteCommand.self, AdmitCommand.self,
+            BackupCommand.self, MigrateCommand.self,
         ],
         defaultSubcommand: RelayTool.self)
 

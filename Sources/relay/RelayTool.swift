@@ -72,6 +72,8 @@ struct RelayTool: Program {
 
     @OptionGroup var tls: TLSOptions
 
+    @OptionGroup var admission: AdmissionOptions
+
     @OptionGroup var operations: OperationsOptions
 
     @Flag(name: .shortAndLong, help: "Say nothing but errors.")
@@ -94,7 +96,7 @@ struct RelayTool: Program {
             lost.withLock { $0 = error }
             ended.signal()
         }
-        let reload = tls.watch(relay, say: say)
+        let reload = reload(relay)
         operations.began(relay, say)
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
         try announce(relay.address)
@@ -141,7 +143,7 @@ struct RelayTool: Program {
         }
     }
 
-    func plan() throws(Failure) -> RelayConfiguration {
+    func plan() throws -> RelayConfiguration {
         func address(_ text: String, _ option: String) throws(Failure) -> RelayURL {
             do throws(RelayURL.Invalid) { return try RelayURL(name: text) } catch {
                 throw Failure(
@@ -166,6 +168,7 @@ struct RelayTool: Program {
         plan.mailboxBytes = bytes
         plan.maximumConnections = maxConnections
         plan.operations = try operations.plan()
+        try admission.apply(to: &plan)
         return plan
     }
 
@@ -180,6 +183,33 @@ struct RelayTool: Program {
             return overflow ? nil : size
         }
         return nil
+    }
+
+    /// Has files read again on SIGHUP; one that cannot be read leaves things as they are.
+    private func reload(_ relay: Relay) -> (any DispatchSourceSignal)? {
+        guard tls.files != nil || admission.members != nil else { return nil }
+        signal(SIGHUP, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
+        source.setEventHandler { [self] in
+            if tls.files != nil {
+                do throws(RelayError) {
+                    try relay.reloadCertificate()
+                    say("read the certificate again")
+                } catch {
+                    Terminal.say("relay: error: \(error.message); the old one serves on")
+                }
+            }
+            do {
+                guard let list = try admission.list() else { return }
+                relay.replaceMembers(list)
+                say("read the members again: \(list.count)")
+            } catch {
+                let message = (error as? Failure)?.message ?? "the members cannot be read"
+                Terminal.say("relay: error: \(message); the old ones stay")
+            }
+        }
+        source.resume()
+        return source
     }
 
     private func announce(_ address: String) throws(Failure) {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import Glibc
 import Sotto
 import SottoServer
@@ -66,24 +65,5 @@ struct TLSOptions: ParsableArguments {
             if !hosts.contains(host) { hosts.append(host) }
         }
         return hosts
-    }
-
-    /// Has the certificate read again on SIGHUP.
-    func watch(_ relay: Relay, say: @escaping @Sendable (String) -> Void) -> (
-        any DispatchSourceSignal
-    )? {
-        guard files != nil else { return nil }
-        signal(SIGHUP, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
-        source.setEventHandler {
-            do throws(RelayError) {
-                try relay.reloadCertificate()
-                say("read the certificate again")
-            } catch {
-                Terminal.say("relay: error: \(error.message); the old one serves on")
-            }
-        }
-        source.resume()
-        return source
     }
 }

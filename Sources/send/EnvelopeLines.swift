@@ -80,9 +80,17 @@ final class EnvelopeLines: Sendable {
             return .failure(tooLong)
         } catch .badSignature {
             return .failure(
-                Failure(.authentication, "prekeys that are not signed by their owner"))
+                Failure(.authentication, "a record that is not signed by its owner"))
         } catch {
-            return .failure(Failure(.malformed, "not an envelope, and not prekeys"))
+            return .failure(
+                OwnersRecord.isOne(record)
+                    ? Failure(
+                        .malformed, "not a card for the directory",
+                        hint:
+                            "make it anew with keygen public; cards of contact address stay private"
+                    )
+                    : Failure(
+                        .malformed, "not an envelope, prekeys or a card"))
         }
     }
 
@@ -92,6 +100,11 @@ final class EnvelopeLines: Sendable {
             let owner = published.publication.owner.description
             return Outbox.Item(
                 id: owner, to: owner, envelope: published.bytes, kind: .prekeys)
+        }
+        if OwnersRecord.isOne(record) {
+            let read = try OwnersRecord(record)
+            let owner = read.id.description
+            return Outbox.Item(id: owner, to: owner, envelope: read.bytes, kind: .record)
         }
         let envelope = try AddressedEnvelope(record)
         return Outbox.Item(

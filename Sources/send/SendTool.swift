@@ -14,7 +14,7 @@ struct SendTool: Program {
         abstract: "Send envelopes to a relay.",
         usage: "send [--relay URL] [--lock-timeout SECONDS] [--quiet]",
         discussion: """
-            Reads envelopes, one a line, and publications of prekeys, and prints a result record for each. An envelope is on disk before it \
+            Reads envelopes, one a line, publications of prekeys and cards, and prints a result record for each. An envelope is on disk before it \
             leaves; without a network send exits 75, and the next send delivers what is left, in order.
 
             EXAMPLES

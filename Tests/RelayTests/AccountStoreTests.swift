@@ -25,7 +25,8 @@ import Testing
             try store.account(of: bob)
                 == Account(isMember: true, minute: 7, card: [1], loginKey: [3]))
         let later: [AccountUpdate] = [
-            .card([5], issued: 11), .loginKey([], issued: 6), .membership(false), .seen,
+            .card([9], issued: 11), .card([5], issued: 11), .loginKey([6], issued: 6),
+            .loginKey([], issued: 6), .loginKey([6], issued: 6), .membership(false), .seen,
         ]
         _ = try store.commit(later.map { .update(bob, $0) }, at: 9)
         #expect(try store.account(of: bob) == Account(minute: 9, card: [5]))

@@ -14,8 +14,11 @@ final class Correspondence: Sendable {
     let relay: RelayProcess
     private let store = Scratch()
 
-    init() throws {
-        relay = try #require(RelayProcess(store))
+    /// The relay's store.
+    var storePath: String { store.file("relay.db") }
+
+    init(_ options: [String] = []) throws {
+        relay = try #require(RelayProcess(store, options))
         for (name, identity) in [("alice", alice), ("bob", bob), ("carol", Sample.identity())] {
             _ = scratch.write("\(name).key", identity.record.serialized())
             _ = scratch.write("\(name).card", identity.card().record?.serialized() ?? [])

@@ -498,10 +498,11 @@ RETURNS SETOF bigint LANGUAGE sql AS $$
     ON CONFLICT (key) DO UPDATE SET
         member = CASE WHEN new_member < 0 THEN known.member ELSE new_member END,
         minute = greatest(known.minute, at_minute),
-        card = CASE WHEN new_card_issued > known.card_issued
+        card = CASE WHEN new_card_issued >= known.card_issued AND new_card_issued >= 0
             THEN new_card ELSE known.card END,
         card_issued = greatest(known.card_issued, new_card_issued),
         login_key = CASE WHEN new_login_key_issued > known.login_key_issued
+            OR new_login_key_issued = known.login_key_issued AND new_login_key = ''
             THEN new_login_key ELSE known.login_key END,
         login_key_issued = greatest(known.login_key_issued, new_login_key_issued)
     RETURNING 1::bigint

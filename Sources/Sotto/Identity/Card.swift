@@ -29,11 +29,14 @@ public struct Card: Sendable, Hashable {
     public let address: SessionID?
     /// The owner's accounts in other messengers.
     public let profiles: Profiles
+    /// When it was signed, if it says so: of two cards in a directory the later one counts.
+    public let issued: Timestamp?
     /// The signed record, with members that this version does not know; `nil` for a card from a URI.
     public let record: JSONObject?
 
     static func signed(
-        by identity: Identity, relay: String?, profiles: Profiles, address: SessionID? = nil
+        by identity: Identity, relay: String?, profiles: Profiles, address: SessionID? = nil,
+        issued: Timestamp? = nil
     ) -> Card {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("contact")),
@@ -44,17 +47,19 @@ public struct Card: Sendable, Hashable {
             ("relay", relay.map { .string($0) }),
             ("address", address.map { .string($0.description) }),
             ("profiles", profiles.isEmpty ? nil : .object(profiles.object)),
+            ("issued", issued.map { .string($0.description) }),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         return Card(
             id: identity.id, name: identity.name, age: identity.ageKey.recipient,
             hybrid: identity.hybridKey.recipient, relay: relay, address: address,
-            profiles: profiles, record: record)
+            profiles: profiles, issued: issued, record: record)
     }
 
     private init(
         id: SessionID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, address: SessionID?, profiles: Profiles, record: JSONObject?
+        relay: String?, address: SessionID?, profiles: Profiles, issued: Timestamp?,
+        record: JSONObject?
     ) {
         self.id = id
         self.name = name
@@ -63,6 +68,7 @@ public struct Card: Sendable, Hashable {
         self.relay = relay
         self.address = address
         self.profiles = profiles
+        self.issued = issued
         self.record = record
     }
 
@@ -83,6 +89,8 @@ public struct Card: Sendable, Hashable {
         }
         let address = record["address"]?.string.flatMap { SessionID($0) }
         guard record["address"] == nil || address != nil else { throw .member("address") }
+        let issued = record["issued"]?.string.flatMap { Timestamp($0) }
+        guard record["issued"] == nil || issued != nil else { throw .member("issued") }
         var profiles = Profiles()
         if let value = record["profiles"] {
             guard let read = value.object.flatMap({ Profiles($0) }) else {
@@ -93,14 +101,16 @@ public struct Card: Sendable, Hashable {
         }
         self.init(
             id: id, name: record["name"]?.string ?? "", age: age, hybrid: hybrid,
-            relay: record["relay"]?.string, address: address, profiles: profiles, record: record)
+            relay: record["relay"]?.string, address: address, profiles: profiles, issued: issued,
+            record: record)
     }
 
     /// The card that a scanned URI describes.
     public init(uri: ContactURI) {
         self.init(
             id: uri.id, name: uri.name ?? "", age: AgeX25519Recipient(publicKey: uri.x25519),
-            hybrid: nil, relay: uri.relay, address: nil, profiles: Profiles(), record: nil)
+            hybrid: nil, relay: uri.relay, address: nil, profiles: Profiles(), issued: nil,
+            record: nil)
     }
 
     /// The short form.

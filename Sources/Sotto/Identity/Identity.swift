@@ -188,9 +188,11 @@ public final class Identity: Sendable {
     }
 
     /// The public card, signed, with accounts in other messengers that are ours: each proves it with its own key.
-    public func card(relay: String? = nil, profiles: Profiles) throws(MnemonicError) -> Card {
+    public func card(relay: String? = nil, profiles: Profiles, issued: Timestamp? = nil)
+        throws(MnemonicError) -> Card
+    {
         var profiles = profiles
         try profiles.prove(for: self)
-        return Card.signed(by: self, relay: relay, profiles: profiles)
+        return Card.signed(by: self, relay: relay, profiles: profiles, issued: issued)
     }
 }

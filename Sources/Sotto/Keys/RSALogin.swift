@@ -154,9 +154,37 @@ public final class RSALoginKey: Sendable {
 
     /// Whether `answer` is the key's to `challenge`.
     public func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
-        challenge.count == Self.challengeSize
-            && key.publicKey.isValidSignature(
+        publicKey.isAnswer(answer, to: challenge)
+    }
+
+    /// The half that a server knows.
+    public var publicKey: RSALoginPublicKey { RSALoginPublicKey(key.publicKey) }
+}
+
+/// The public half of an ``RSALoginKey``, as a server knows it.
+public struct RSALoginPublicKey: Sendable {
+    private let key: _RSA.Signing.PublicKey
+
+    fileprivate init(_ key: _RSA.Signing.PublicKey) { self.key = key }
+
+    /// Reads a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) in DER; `nil` for anything else, and for a length that
+    /// is not one of ``RSALoginKey/sizes``.
+    public init?(der: [UInt8]) {
+        guard let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: der),
+            RSALoginKey.sizes.contains(key.keySizeInBits), key.keySizeInBits.isMultiple(of: 8),
+            Array(key.derRepresentation) == der
+        else { return nil }
+        self.key = key
+    }
+
+    /// The SubjectPublicKeyInfo in DER.
+    public var der: [UInt8] { Array(key.derRepresentation) }
+
+    /// Whether `answer` is the key's to a `challenge` of 32 bytes.
+    public func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
+        challenge.count == RSALoginKey.challengeSize
+            && key.isValidSignature(
                 _RSA.Signing.RSASignature(rawRepresentation: answer),
-                for: SHA256.hash(data: Self.signed(challenge)), padding: .PSS)
+                for: SHA256.hash(data: RSALoginKey.signed(challenge)), padding: .PSS)
     }
 }

@@ -42,6 +42,11 @@ extension SecretBytes {
     }
 }
 
+/// HMAC-SHA-256 (RFC 2104) of `bytes`, 32 bytes.
+public func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+    Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
+}
+
 /// BLAKE2b-128 under a key of 32 bytes: 16 bytes that stand for `bytes` and tell nothing of them.
 public func keyedHash(_ bytes: [UInt8], key: borrowing SecretBytes) -> [UInt8] {
     Sodium.start()

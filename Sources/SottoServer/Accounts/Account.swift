@@ -1,4 +1,5 @@
 import Sotto
+import SottoWire
 
 /// What a relay knows of an id beside its mail.
 struct Account: Sendable, Equatable {
@@ -25,8 +26,18 @@ enum AccountUpdate: Sendable, Equatable {
     case membership(Bool)
     /// Its card, one line, issued so many seconds after 1970; an older one changes nothing.
     case card([UInt8], issued: Int64)
-    /// Its login key, or none when empty, issued so many seconds after 1970; an older one changes nothing.
+    /// Its login key, or none when empty, issued so many seconds after 1970; an older one changes nothing. Of the
+    /// same second, none is the later one: what was revoked stays so, whoever repeats it.
     case loginKey([UInt8], issued: Int64)
+
+    /// The update that a record of the owner's is.
+    init(_ record: OwnersRecord) {
+        self =
+            switch record.kind {
+            case .card: .card(record.bytes, issued: record.issued.seconds)
+            case .loginKey(let key): .loginKey(key ?? [], issued: record.issued.seconds)
+            }
+    }
 
     /// The update as the parameters of a statement, where -1 leaves something as it is.
     var row: AccountRow {

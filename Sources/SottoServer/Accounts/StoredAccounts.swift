@@ -13,9 +13,10 @@ extension StoreTransaction {
             ON CONFLICT (key) DO UPDATE SET
                 member = CASE WHEN ?2 < 0 THEN member ELSE ?2 END,
                 minute = max(minute, ?3),
-                card = CASE WHEN ?5 > card_issued THEN ?4 ELSE card END,
+                card = CASE WHEN ?5 >= card_issued AND ?5 >= 0 THEN ?4 ELSE card END,
                 card_issued = max(card_issued, ?5),
-                login_key = CASE WHEN ?7 > login_key_issued THEN ?6 ELSE login_key END,
+                login_key = CASE WHEN ?7 > login_key_issued OR ?7 = login_key_issued AND ?6 = x''
+                    THEN ?6 ELSE login_key END,
                 login_key_issued = max(login_key_issued, ?7)
             """)
         upsert.bind(1, id.publicKey)

@@ -1,19 +1,19 @@
-import ArgumentParser
+public import ArgumentParser
 import Glibc
-import Sotto
-import SottoTool
+public import Sotto
 
 /// Files with a key in them that are not ours alone: PEM and ECP1.
-enum KeyFile {
+public enum KeyFile {
     private static let limit = 64 << 10
 
     /// The password of `source`, else one that is asked for.
-    static func password(of path: String, _ source: SecretSource?) throws -> SecretBytes {
+    public static func password(of path: String, _ source: SecretSource?) throws -> SecretBytes {
         try source?.read() ?? Terminal.ask("Password for \(path): ", secret: true)
     }
 
     /// The RSA key for Mercurio in a PEM file; a password is asked for where it has one and none is given.
-    static func rsaKey(at path: String, _ source: SecretSource?) throws -> MercurioPrivateKey {
+    public static func rsaKey(at path: String, _ source: SecretSource?) throws -> MercurioPrivateKey
+    {
         var pem = try contents(of: path)
         defer { wipe(&pem) }
         if RSALoginKey.isEncrypted(pem: pem) {
@@ -25,7 +25,7 @@ enum KeyFile {
     }
 
     /// The RSA key for Kecalek's login in a PEM file.
-    static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
+    public static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
         var pem = try contents(of: path)
         defer { wipe(&pem) }
         if RSALoginKey.isEncrypted(pem: pem) {
@@ -50,12 +50,17 @@ enum KeyFile {
 }
 
 /// How a key file is protected.
-struct PasswordOptions: ParsableArguments {
+public struct PasswordOptions: ParsableArguments {
+    /// Its source.
     @Option(
         help: ArgumentHelp(
             "Password of the key file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
             valueName: "source"))
-    var password: SecretSource?
+    public var password: SecretSource?
 
-    func validate() throws { try password?.validate() }
+    /// No options given.
+    public init() {}
+
+    /// Refuses a password on the command line.
+    public func validate() throws { try password?.validate() }
 }

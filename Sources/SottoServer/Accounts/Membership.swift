@@ -1,0 +1,43 @@
+public import Sotto
+public import SottoState
+public import SottoWire
+
+/// The members of a relay, changed from outside; a relay may be running meanwhile.
+public enum Membership {
+    /// Keeps new invitations in a store, that end after so many days, and returns their codes, which are nowhere else.
+    public static func invite(_ count: Int, days: Int64, in store: StoreLocation)
+        throws(StateError) -> [InvitationCode]
+    {
+        let codes = (0..<count).map { _ in InvitationCode() }
+        try change(store) { minute in
+            codes.map {
+                .invite(
+                    StoredInvitation(tag: $0.tag, key: $0.key, until: minute + days * 24 * 60))
+            }
+        }
+        return codes
+    }
+
+    /// Makes ids members, or no longer.
+    public static func set(_ ids: [SessionID], isMember: Bool, in store: StoreLocation)
+        throws(StateError)
+    {
+        try change(store) { _ in ids.map { .update($0, .membership(isMember)) } }
+    }
+
+    private static func change(_ location: StoreLocation, _ changes: (Int64) -> [Change])
+        throws(StateError)
+    {
+        let store = try location.open(Retention(), isAlone: false)
+        let minute = RelayClock().minute
+        let outcomes: [Outcome]
+        do throws(StateError) {
+            outcomes = try store.commit(changes(minute), at: minute)
+        } catch {
+            try? store.close()
+            throw error
+        }
+        try store.close()
+        guard !outcomes.contains(.diskFull) else { throw .full(path: location.name) }
+    }
+}

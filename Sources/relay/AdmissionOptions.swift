@@ -1,0 +1,102 @@
+import ArgumentParser
+import Sotto
+import SottoServer
+import SottoTool
+
+/// Who may have a mailbox, and how fast they may be.
+struct AdmissionOptions: ParsableArguments {
+    @Flag(help: "Only for members: who redeemed a code of relay invite, or was admitted.")
+    var invited = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Only for those whose ids, cards or sotto: URIs are in this file, one a line; read again on SIGHUP.",
+            valueName: "file"))
+    var members: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The most messages that one mailbox gets in a minute; 0 for as many as come.",
+            valueName: "n"))
+    var mailboxRate = 0
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The most requests that a connection makes in a second; 0 for as many as it likes.",
+            valueName: "n"))
+    var connectionRate = 10_000
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The most publications in a minute before new ids must do some work; 0 for as many as come.",
+            valueName: "n"))
+    var surge = 600
+
+    func validate() throws {
+        guard mailboxRate >= 0, connectionRate >= 0, surge >= 0 else {
+            throw ValidationError("--mailbox-rate, --connection-rate and --surge begin at 0")
+        }
+    }
+
+    /// Puts what was asked for into a plan.
+    func apply(to plan: inout RelayConfiguration) throws {
+        plan.admission.isByInvitation = invited
+        plan.admission.list = try list()
+        plan.mailboxRate = mailboxRate
+        plan.connectionRate = connectionRate
+        plan.surge = surge
+    }
+
+    /// Those on the list, as the file is now; `nil` without one.
+    func list() throws -> Set<SessionID>? {
+        try members.map { Set(try MemberList.read($0)) }
+    }
+}
+
+/// Ids as people write them down.
+enum MemberList {
+    /// The most bytes of a file.
+    private static let limit = 64 << 20
+
+    /// The ids in a file: an id, a card or a `sotto:` URI on each line; `#` begins a comment.
+    static func read(_ path: String) throws -> [SessionID] {
+        var ids: [SessionID] = []
+        let lines = try Input(path: path).readAll(limit: limit)
+            .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let text = String(decoding: line, as: UTF8.self).trimmed
+            if text.isEmpty || text.hasPrefix("#") { continue }
+            guard let id = id(in: text) else {
+                throw Failure(
+                    .malformed, "\(path), line \(index + 1): not an id, a card or a sotto: URI")
+            }
+            ids.append(id)
+        }
+        return ids
+    }
+
+    /// The id in an argument: an id, a card's file or a `sotto:` URI.
+    static func id(of argument: String) throws -> SessionID {
+        if let id = SessionID(argument) { return id }
+        return try Addressee.card(argument).id
+    }
+
+    private static func id(in line: String) -> SessionID? {
+        if line.hasPrefix("{") {
+            return (try? JSON.object(parsing: Array(line.utf8))).flatMap { try? Card(record: $0) }?
+                .id
+        }
+        if line.hasPrefix("sotto:") { return (try? ContactURI(line))?.id }
+        return SessionID(line)
+    }
+}
+
+extension String {
+    /// Without white space at either end.
+    fileprivate var trimmed: String {
+        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}

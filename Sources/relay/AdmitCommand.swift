@@ -1,0 +1,54 @@
+import ArgumentParser
+import Glibc
+import SottoServer
+import SottoTool
+
+/// `relay admit`: makes ids members, or no longer.
+struct AdmitCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "admit",
+        abstract: "Make ids members of a relay, or no longer.",
+        usage: "relay admit --store FILE [--remove] CARD|ID ...",
+        discussion: """
+            CARD is a card's file or a sotto: URI. The relay may be running: who is removed cannot log in again, and \
+            sessions over HTTP end within a day.
+
+            EXAMPLES
+              relay admit --store relay.db bob.card
+              relay admit --store relay.db --remove 05d8a2...
+            """)
+
+    @Option(help: ArgumentHelp("The relay's store, a file or a URL.", valueName: "file"))
+    var store: String
+
+    @Flag(help: "They are no longer members.")
+    var remove = false
+
+    @Argument(help: ArgumentHelp("Whom: a card, a sotto: URI or an id.", valueName: "card"))
+    var people: [String]
+
+    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    var quiet = false
+
+    mutating func execute() throws {
+        let ids = try people.map { try MemberList.id(of: $0) }
+        try MemberStore.check(store)
+        try Membership.set(ids, isMember: !remove, in: StoreLocation(store))
+        guard !quiet else { return }
+        for id in ids { Terminal.say("relay: \(remove ? "removed" : "admitted") \(id)") }
+    }
+}
+
+/// The store whose members are changed.
+enum MemberStore {
+    /// Refuses a file that is not there: a mistyped name would make a store that no relay looks into.
+    static func check(_ store: String) throws(Failure) {
+        guard case .file(let path) = StoreLocation(store) else { return }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw Failure(
+                .noInput, "there is no store \(path)",
+                hint: "start the relay first, which makes it")
+        }
+    }
+}

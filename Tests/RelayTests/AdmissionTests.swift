@@ -1,0 +1,402 @@
+import Dispatch
+import Sotto
+import SottoState
+import Testing
+
+@testable import SottoServer
+@testable import SottoWire
+
+extension RawClient {
+    /// Logs in under the name that the relay gives itself, with what makes a login of its nonce.
+    fileprivate func login(_ make: ([UInt8], String) throws -> Login) throws -> Response? {
+        guard case .challenge(let nonce, let names) = ask(.challenge) else { return nil }
+        return ask(.login(try make(nonce, names[0])))
+    }
+
+    fileprivate func login(_ identity: Identity, _ code: InvitationCode?) throws -> Response? {
+        try login { Login(key: identity.signingKey, nonce: $0, relay: $1, invitation: code) }
+    }
+}
+
+/// Who may have a mailbox.
+@Suite struct AdmissionTests {
+    let alice = Sample.identity()
+    let bob = Sample.identity()
+    let notAdmitted = Response.error(Refusal(.notAdmitted))
+
+    func closed(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws -> RunningRelay {
+        try RunningRelay {
+            $0.admission.isByInvitation = true
+            $0.failedLoginPause = 0
+            change(&$0)
+        }
+    }
+
+    func store(_ running: RunningRelay) -> StoreLocation {
+        StoreLocation(running.scratch.file("relay.db"))
+    }
+
+    @Test func aCodeMakesOneMember() throws {
+        let running = try closed()
+        let codes = try Membership.invite(2, days: 1, in: store(running))
+        #expect(try running.client().login(alice, nil) == notAdmitted)
+        #expect(try running.client().login(alice, InvitationCode()) == notAdmitted)
+        #expect(try running.client().login(alice, codes[0])?.isSession == true)
+        // It is used up, also for who learns it; its owner needs it no more.
+        #expect(try running.client().login(bob, codes[0]) == notAdmitted)
+        #expect(try running.client().login(alice, nil)?.isSession == true)
+        #expect(try running.client().login(alice, codes[1])?.isSession == true)
+        #expect(try running.client().login(bob, codes[1])?.isSession == true)
+    }
+
+    @Test func aCodeIsProvenForOneLogin() throws {
+        let running = try closed()
+        let code = try Membership.invite(1, days: 1, in: store(running))[0]
+        // The proof of one login in another one.
+        var proof: InvitationProof?
+        let seen = try running.client().login { nonce, _ in
+            let login = Login(
+                key: alice.signingKey, nonce: nonce, relay: "other:1", invitation: code)
+            proof = login.invitation
+            return login
+        }
+        #expect(seen == .error(Refusal(.loginFailed)))
+        let stolen = try running.client().login {
+            let own = Login(key: bob.signingKey, nonce: $0, relay: $1)
+            return Login(
+                id: own.id, nonce: own.nonce, relay: own.relay, proof: own.proof,
+                invitation: proof)
+        }
+        #expect(stolen == notAdmitted)
+        #expect(try running.client().login(alice, code)?.isSession == true)
+    }
+
+    @Test func whatComesAfterALoginWaitsForIt() throws {
+        let running = try closed()
+        try Membership.set([alice.id], isMember: true, in: store(running))
+        let client = running.client()
+        guard case .challenge(let nonce, let names) = client.ask(.challenge) else {
+            Issue.record("no challenge")
+            return
+        }
+        let login = Login(key: alice.signingKey, nonce: nonce, relay: names[0])
+        client.send(
+            Request.login(login).line(requestID: "1") + Request.subscribe().line(requestID: "2")
+                + Request.ping.line(requestID: "3"))
+        let answers = (0..<4).compactMap { _ in client.response() }
+        #expect(answers.contains { $0.isSession } && answers.contains(.subscribed))
+    }
+
+    @Test func membersAreAdmittedAndRemovedWhileItRuns() throws {
+        let running = try closed()
+        let client = running.client()
+        #expect(try client.login(alice, nil) == notAdmitted)
+        try Membership.set([alice.id], isMember: true, in: store(running))
+        guard case .session(_, let token?) = try client.login(alice, nil) else {
+            Issue.record("no session")
+            return
+        }
+        #expect(running.client().ask(.resume(token: token))?.isSession == true)
+        try Membership.set([alice.id], isMember: false, in: store(running))
+        #expect(running.client().ask(.resume(token: token)) == notAdmitted)
+        #expect(try running.client().login(alice, nil) == notAdmitted)
+    }
+
+    @Test func aListIsReplacedWhileItRuns() throws {
+        let running = try RunningRelay {
+            $0.admission.list = [alice.id]
+            $0.failedLoginPause = 0
+        }
+        #expect(try running.client().login(alice, nil)?.isSession == true)
+        #expect(try running.client().login(bob, nil) == notAdmitted)
+        // Admitted or not: with a list alone, the list decides.
+        try Membership.set([bob.id], isMember: true, in: store(running))
+        #expect(try running.client().login(bob, nil) == notAdmitted)
+        running.relay.replaceMembers([bob.id])
+        #expect(try running.client().login(alice, nil) == notAdmitted)
+        #expect(try running.client().login(bob, nil)?.isSession == true)
+    }
+
+    @Test func anAddressIsLetInForItsOwnersSake() throws {
+        let running = try closed()
+        let address = Sample.identity()
+        try Membership.set([alice.id], isMember: true, in: store(running))
+        #expect(try running.client().login(address, nil) == notAdmitted)
+        let client = running.client()
+        #expect(try client.login(alice, nil)?.isSession == true)
+        guard case .session(_, let token?) = try client.login(address, nil) else {
+            Issue.record("no session")
+            return
+        }
+        #expect(client.ask(.subscribe(of: address.id)) == .subscribed)
+        // Its token opens it again, and lets nobody else in.
+        let other = running.client()
+        #expect(other.ask(.resume(token: token))?.isSession == true)
+        #expect(try other.login(Sample.identity(), nil) == notAdmitted)
+    }
+
+    @Test func whoIsNoMemberPublishesNothing() throws {
+        let running = try closed()
+        let preKeys = Sample.preKeys(of: alice, oneTime: 1..<3)
+        let card = try OwnersRecord(
+            try #require(alice.card(profiles: Profiles(), issued: .now()).record))
+        let client = running.client()
+        #expect(client.publish(preKeys) == notAdmitted)
+        #expect(client.ask(.record(card)) == notAdmitted)
+        // Mail is another matter: nobody learns here who is a member.
+        #expect(client.ask(.send(Sample.envelope(to: alice.id))) == .stored)
+        try Membership.set([alice.id], isMember: true, in: store(running))
+        #expect(client.publish(preKeys) == .stored)
+        #expect(client.ask(.record(card)) == .stored)
+        #expect(client.ask(.lookup(alice.id)) == .card(card.bytes))
+    }
+
+    @Test func whoWasThereBeforeItClosedLosesNoMail() throws {
+        let scratch = Scratch()
+        let path = scratch.file("relay.db")
+        let open = try StoreLocation(path).open(Retention())
+        _ = try open.commit([.store(Sample.envelope(to: alice.id))], at: RelayClock().minute)
+        try open.close()
+        let running = try closed { $0.store = path }
+        try Membership.set([alice.id], isMember: true, in: StoreLocation(path))
+        let client = running.client()
+        #expect(try client.login(alice, nil)?.isSession == true)
+        guard case .messages(let messages, _) = client.ask(.fetch(max: 9, after: 0, dead: false))
+        else {
+            Issue.record("no messages")
+            return
+        }
+        #expect(messages.count == 1)
+    }
+}
+
+/// The RSA login of Kecalek's clients.
+@Suite struct RSALoginTests {
+    let alice = Sample.identity()
+    static let key = RSALoginKey(size: .bits2048)
+    static let otherKey = RSALoginKey(size: .bits2048)
+    let refused = Response.error(Refusal(.loginFailed))
+
+    func record(_ key: RSALoginKey?, at seconds: Int64) throws -> Request {
+        .record(
+            try OwnersRecord(
+                LoginKeyRecord(
+                    key?.publicKey, of: alice, issued: Timestamp(seconds: seconds)
+                ).record))
+    }
+
+    @Test func theKeyThatTheOwnerNamedLogsIn() throws {
+        let running = try RunningRelay { $0.failedLoginPause = 0 }
+        func login(_ key: RSALoginKey, relay: String? = nil) throws -> Response? {
+            try running.client().login {
+                try Login(rsaKey: key, id: alice.id, nonce: $0, relay: relay ?? $1)
+            }
+        }
+        #expect(try login(Self.key) == refused)
+        let client = running.client()
+        #expect(client.ask(try record(Self.key, at: 10)) == .stored)
+        #expect(try login(Self.key)?.isSession == true)
+        #expect(try login(Self.otherKey) == refused)
+        #expect(try login(Self.key, relay: "other.example:7667") == refused)
+        // An older word, and one of the same second, do not bring a revoked key back.
+        #expect(client.ask(try record(nil, at: 11)) == .stored)
+        #expect(client.ask(try record(Self.key, at: 10)) == .stored)
+        #expect(client.ask(try record(Self.key, at: 11)) == .stored)
+        #expect(try login(Self.key) == refused)
+        #expect(client.ask(try record(Self.otherKey, at: 12)) == .stored)
+        #expect(try login(Self.otherKey)?.isSession == true)
+        #expect(try login(Self.key) == refused)
+    }
+
+    @Test func anAnswerIsForOneNonce() throws {
+        let running = try RunningRelay { $0.failedLoginPause = 0 }
+        let client = running.client()
+        #expect(client.ask(try record(Self.key, at: 10)) == .stored)
+        var login: Login?
+        let response = try client.login {
+            let made = try Login(rsaKey: Self.key, id: alice.id, nonce: $0, relay: $1)
+            login = made
+            return made
+        }
+        #expect(response?.isSession == true)
+        #expect(try client.login { _, _ in try #require(login) } == refused)
+        // With the same answer to a nonce of now.
+        let forged = try client.login { nonce, relay in
+            Login(
+                id: alice.id, nonce: nonce, relay: relay, proof: .rsa(login?.signature ?? []))
+        }
+        #expect(forged == refused)
+    }
+
+    @Test func whoMayNotHaveAMailboxMayNotWithThatKeyEither() throws {
+        let running = try RunningRelay {
+            $0.admission.list = [alice.id]
+            $0.failedLoginPause = 0
+        }
+        #expect(running.client().ask(try record(Self.key, at: 10)) == .stored)
+        func login() throws -> Response? {
+            try running.client().login {
+                try Login(rsaKey: Self.key, id: alice.id, nonce: $0, relay: $1)
+            }
+        }
+        #expect(try login()?.isSession == true)
+        running.relay.replaceMembers([])
+        #expect(try login() == .error(Refusal(.notAdmitted)))
+    }
+}
+
+/// Cards that owners give to a relay.
+@Suite struct DirectoryTests {
+    let alice = Sample.identity()
+
+    func card(_ issued: Timestamp?, relay: String = "tcp://a:1") throws -> JSONObject {
+        try #require(alice.card(relay: relay, profiles: Profiles(), issued: issued).record)
+    }
+
+    @Test func theLatestCardIsHandedOut() throws {
+        let running = try RunningRelay()
+        let client = running.client()
+        #expect(client.ask(.lookup(alice.id)) == .error(Refusal(.noCard)))
+        let old = try OwnersRecord(card(Timestamp(seconds: 10)))
+        let new = try OwnersRecord(card(Timestamp(seconds: 11), relay: "tcp://b:1"))
+        for record in [old, new, old] { #expect(client.ask(.record(record)) == .stored) }
+        #expect(client.ask(.lookup(alice.id)) == .card(new.bytes))
+    }
+
+    @Test func whatIsNoCardForAllIsRefused() throws {
+        let running = try RunningRelay()
+        let client = running.client()
+        func send(_ record: JSONObject) -> Response? {
+            client.send(Request.recordLine(record.serialized(), requestID: "1"))
+            return client.response()
+        }
+        #expect(send(try card(nil)) == .error(Refusal(.badFields)))
+        let tomorrow = Timestamp(seconds: Timestamp.now().seconds + 2 * 86_400)
+        #expect(send(try card(tomorrow)) == .error(Refusal(.badFields)))
+        var forged = try card(.now())
+        forged["name"] = .string("mallory")
+        #expect(send(forged) == .error(Refusal(.badSignature)))
+        var secret = try card(.now())
+        secret["address"] = .string(Sample.identity().id.description)
+        SignedRecord.sign(&secret, with: alice.signingKey)
+        #expect(send(secret) == .error(Refusal(.badFields)))
+        var long = try card(.now())
+        long["name"] = .string(String(repeating: "a", count: WireLimits.cardBytes))
+        SignedRecord.sign(&long, with: alice.signingKey)
+        #expect(send(long) == .rejected(Refusal(.tooLarge)))
+        #expect(client.ask(.lookup(alice.id)) == .error(Refusal(.noCard)))
+    }
+
+    @Test func looksIntoTheDirectoryAreBounded() throws {
+        let running = try RunningRelay()
+        let client = running.client()
+        let answers = (0...WireLimits.claimsInAMinute).map { _ in client.ask(.lookup(alice.id)) }
+        #expect(answers.last == .error(Refusal(.busy)))
+        #expect(answers.dropLast().allSatisfy { $0 == .error(Refusal(.noCard)) })
+    }
+}
+
+/// What keeps one client from having all of a relay.
+@Suite struct AbuseTests {
+    @Test func aNetworkThatTriesFalseProofsWaitsTwiceAsLongEachTime() {
+        let lockout = Lockout()
+        let id = Sample.identity().id
+        let network: [UInt8] = [192, 0, 2, 1]
+        var now = 1_000.0
+        for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
+            #expect(!lockout.holds(id, from: network, at: now))
+            lockout.noteFailure(of: id, from: network, at: now)
+            #expect(lockout.holds(id, from: network, at: now + wait - 0.1))
+            now += wait
+        }
+        // Nobody else waits, and neither does anybody elsewhere.
+        lockout.noteFailure(of: id, from: network, at: now)
+        #expect(!lockout.holds(Sample.identity().id, from: network, at: now))
+        #expect(!lockout.holds(id, from: [192, 0, 2, 2], at: now))
+        // It is forgotten in time, and with a success.
+        now += 2 * Lockout.longest + 1
+        lockout.noteFailure(of: id, from: network, at: now)
+        #expect(!lockout.holds(id, from: network, at: now + 1))
+        lockout.noteFailure(of: id, from: network, at: now + 1)
+        lockout.noteSuccess(of: id, from: network)
+        #expect(!lockout.holds(id, from: network, at: now + 1))
+    }
+
+    @Test func whatIsRememberedOfFalseProofsIsBounded() {
+        let lockout = Lockout()
+        let network: [UInt8] = [192, 0, 2, 1]
+        let first = SessionID(publicKey: [UInt8](repeating: 0, count: 32))
+        for number in 0..<100_000 {
+            var key = [UInt8](repeating: 0, count: 32)
+            for place in 0..<4 { key[place] = UInt8(truncatingIfNeeded: number >> (8 * place)) }
+            lockout.noteFailure(of: SessionID(publicKey: key), from: network, at: 1)
+        }
+        #expect(!lockout.holds(first, from: network, at: 1.5))
+    }
+
+    @Test func aBurstIsFollowedByTheRate() {
+        var bucket = TokenBucket(rate: 10, capacity: 5, at: 0)
+        #expect((0..<6).map { _ in bucket.take(at: 0) } == [true, true, true, true, true, false])
+        #expect([0.1, 0.11, 0.2].map { bucket.take(at: $0) } == [true, false, true])
+    }
+
+    @Test func aMailboxGetsNoMoreThanItsRate() throws {
+        let running = try RunningRelay { $0.mailboxRate = 5 }
+        let client = running.client()
+        let (alice, bob) = (Sample.identity().id, Sample.identity().id)
+        let answers = (0..<6).map { _ in client.ask(.send(Sample.envelope(to: alice))) }
+        #expect(
+            answers == [Response?](repeating: .stored, count: 5) + [.deferred(Refusal(.tooMany))])
+        #expect(client.ask(.send(Sample.envelope(to: bob))) == .stored)
+    }
+
+    @Test func whoAsksTooMuchIsReadMoreSlowlyAndAnsweredAll() throws {
+        let running = try RunningRelay { $0.connectionRate = 100 }
+        let client = running.client()
+        client.send((0..<130).flatMap { Request.ping.line(requestID: "\($0)") })
+        for _ in 0..<130 { #expect(client.response() == .pong) }
+    }
+
+    @Test func inASurgeNewIdsDoSomeWork() throws {
+        let running = try RunningRelay { ($0.surge, $0.surgeBits) = (2, 8) }
+        let client = running.client()
+        let known = Sample.identity()
+        func publish(_ owner: Identity, _ number: UInt32) -> Response? {
+            client.publish(Sample.preKeys(of: owner, signed: number, oneTime: number..<number + 1))
+        }
+        #expect(publish(known, 1) == .stored)
+        #expect(publish(Sample.identity(), 1) == .stored)
+        // Who is known is not asked.
+        let new = Sample.identity()
+        #expect(publish(known, 2) == .stored)
+        #expect(publish(new, 1) == .error(Refusal(.workRequired)))
+        guard case .puzzle(let nonce, let bits) = client.ask(.puzzle) else {
+            Issue.record("no puzzle")
+            return
+        }
+        #expect(bits == 9)
+        let counter = try ProofOfWork.solve(nonce, bits: bits)
+        let other = running.client()
+        #expect(
+            other.ask(.solution(nonce: nonce, counter: counter))
+                == .error(Refusal(.workRequired)))
+        #expect(client.ask(.solution(nonce: nonce, counter: counter)) == .accepted)
+        #expect(
+            client.ask(.solution(nonce: nonce, counter: counter))
+                == .error(Refusal(.workRequired)))
+        #expect(publish(new, 1) == .stored)
+        #expect(publish(Sample.identity(), 1) == .error(Refusal(.workRequired)))
+    }
+
+    @Test func theWorkGrowsWithTheSurge() {
+        let surge = Surge(limit: 10, bits: 20)
+        let bits = (0..<100).map { _ in surge.note(at: 100) }
+        #expect(bits[..<10].allSatisfy { $0 == nil })
+        #expect(bits[10] == 20 && bits[20] == 21 && bits[40] == 22 && bits[99] == 23)
+        // The minute after is one too, and the one after that is not.
+        #expect(surge.note(at: 165) != nil)
+        #expect(surge.note(at: 230) == nil)
+        let never = Surge(limit: 0, bits: 20)
+        #expect((0..<1_000).allSatisfy { _ in never.note(at: 1) == nil })
+    }
+}

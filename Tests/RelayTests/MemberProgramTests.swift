@@ -1,0 +1,107 @@
+import Glibc
+import Sotto
+import Testing
+
+@testable import SottoServer
+
+/// A relay for members, and its directory, through the built programs.
+@Suite struct MemberProgramTests {
+    @Test(arguments: ["tcp", "ws", "http"])
+    func fromACodeToAMessage(_ scheme: String) throws {
+        let world = try Correspondence(["--invited"])
+        let relay = "--relay \(scheme)://\(world.relay.address)"
+        #expect(world.shell("bob", "recv \(relay)").status == 77)
+        #expect(world.errors.contains("recv --invitation"))
+        try world.expect("bob", "relay invite --store \(world.storePath) > code")
+        #expect(world.shell("bob", "recv \(relay) --invitation @FILE:code").status == 1)
+        #expect(world.shell("bob", "recv \(relay)").status == 1)
+        #expect(world.shell("carol", "recv \(relay) --invitation @FILE:code").status == 77)
+        #expect(world.errors.contains("was redeemed"))
+        #expect(world.shell("carol", "echo a b c > bad; recv --invitation @FILE:bad").status == 65)
+        // An address of Bob's takes mail too, and Alice needs no membership to write to it.
+        try world.expect("bob", "contact add --name alice alice.card")
+        try world.expect("bob", "contact address alice > for-alice.card")
+        try world.expect("bob", "keygen prekeys | send \(relay)")
+        try world.expect("alice", "contact add --name bob for-alice.card")
+        try world.expect("alice", "recv \(relay) --bundle bob > /dev/null")
+        try world.expect(
+            "alice", "echo hello | encrypt --to bob --suite ratchet | send \(relay)")
+        let got = try world.expect("bob", "recv \(relay) | decrypt")
+        #expect(Correspondence.texts(got) == ["hello"])
+        #expect(world.shell("alice", "keygen prekeys | send \(relay)").status != 0)
+        try world.expect("alice", "relay admit --quiet --store \(world.storePath) alice.card")
+        try world.expect("alice", "keygen prekeys | send \(relay)")
+        world.stop()
+    }
+
+    @Test func aListIsReadAgainOnSIGHUP() throws {
+        let list = Scratch()
+        let path = list.write("members", Array("# nobody yet\n".utf8))
+        let world = try Correspondence(["--members", path])
+        #expect(world.shell("bob", "recv").status == 77)
+        try world.expect(
+            "bob",
+            "cat bob.card >> \(path); echo >> \(path); keygen public --uri carol.key >> \(path)")
+        world.relay.command.kill(SIGHUP)
+        // A relay that has read it answers with the end of an empty mailbox.
+        for _ in 0..<1_000 where world.shell("bob", "recv").status == 77 {}
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(world.shell("carol", "recv").status == 1)
+        #expect(world.shell("alice", "recv").status == 77)
+        world.stop()
+    }
+
+    @Test func aCardGoesIntoTheDirectoryAndOut() throws {
+        let world = try Correspondence()
+        let id = world.bob.id.description
+        #expect(world.shell("alice", "recv --card \(id)").status == 1)
+        try world.expect("bob", "keygen public --relay tcp://r.example:7667 > new.card")
+        #expect(
+            try world.expect("bob", "send < new.card")[0].contains("\"status\":\"stored\""))
+        #expect(try world.expect("alice", "recv --card \(id)") == world.scratch.lines("new.card"))
+        try world.expect("alice", "recv --card \(id) | contact add --name bob")
+        try world.expect("alice", "echo to the card | encrypt --to bob | send")
+        #expect(
+            Correspondence.texts(try world.expect("bob", "recv | decrypt")) == ["to the card"])
+        // What is one person's alone does not go there.
+        try world.expect("bob", "contact add --name alice alice.card")
+        #expect(world.shell("bob", "contact address alice | send").status == 65)
+        world.stop()
+    }
+
+    @Test func aKeyOfKecaleksLogsIn() throws {
+        let world = try Correspondence()
+        try world.expect("bob", "keygen login-key --bits 2048 --unprotected -o private.pem")
+        try world.expect("bob", "keygen login-key --record private.pem | send")
+        try world.expect("alice", "echo one | encrypt --to bob.card --stateless | send")
+        let got = try world.expect(
+            "bob", "recv --login-key private.pem --of bob.card | decrypt --stateless")
+        #expect(Correspondence.texts(got) == ["one"])
+        #expect(
+            world.shell(
+                "bob", "recv --login-key private.pem --of \(world.bob.id)"
+            ).status == 1)
+        #expect(
+            world.shell("bob", "recv --login-key private.pem --of alice.card").status == 77)
+        try world.expect("bob", "keygen login-key --revoke | send")
+        #expect(world.shell("bob", "recv --login-key private.pem --of bob.card").status == 77)
+        world.stop()
+    }
+
+    @Test(arguments: ["tcp", "http"]) func sendDoesTheWorkThatASurgeAsksFor(_ scheme: String) throws
+    {
+        let running = try RunningRelay { ($0.surge, $0.surgeBits) = (1, 8) }
+        let people = (0..<5).map { _ in Sample.identity() }
+        let world = World(address: running.relay.address)
+        let records = try people.flatMap { person throws -> [UInt8] in
+            let card = try person.card(profiles: Profiles(), issued: .now())
+            return (card.record?.serialized() ?? []) + [0x0A]
+                + Sample.preKeys(of: person, oneTime: 1..<3).record.serialized() + [0x0A]
+        }
+        _ = world.scratch.write("records", records)
+        let status = world.run(
+            "send", relay: "\(scheme)://\(world.address)", input: "records", output: "results")
+        #expect(status == 0)
+        #expect(world.statuses("results") == [String](repeating: "stored", count: 10))
+    }
+}
