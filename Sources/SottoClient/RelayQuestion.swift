@@ -39,7 +39,8 @@ struct RelayQuestion {
         defer { link.close() }
         var others: [RelayLink.Event] = []
         let response = try link.ask(
-            request, requestID: "1", of: relay, events: events, others: &others, timeout: left())
+            request, requestID: "question", of: relay, events: events, others: &others,
+            timeout: left())
         switch response {
         case .error, .rejected, .deferred: throw ClientError(response, relay)
         default: return response

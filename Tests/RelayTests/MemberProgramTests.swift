@@ -100,7 +100,8 @@ import Testing
         }
         _ = world.scratch.write("records", records)
         let status = world.run(
-            "send", relay: "\(scheme)://\(world.address)", input: "records", output: "results")
+            "send", input: "records", output: "results",
+            relay: "\(scheme)://\(world.address)")
         #expect(status == 0)
         #expect(world.statuses("results") == [String](repeating: "stored", count: 10))
     }

@@ -38,7 +38,7 @@ private final class FakeRelay: @unchecked Sendable {
                 while read(connection, &byte, 1) == 1, byte != 0x0A { line.append(byte) }
                 self.lines.append(line)
                 if let answer {
-                    let reply = answer.line(requestID: "claim")
+                    let reply = answer.line(requestID: "question")
                     _ = write(connection, reply, reply.count)
                 }
                 close(connection)

@@ -124,6 +124,15 @@ struct LocaleTests {
         }
     }
 
+    /// A card without the second in which it was signed.
+    private static func timeless(_ bytes: [UInt8]) -> [UInt8] {
+        guard var record = try? JSON.object(parsing: bytes), record["issued"] != nil else {
+            return bytes
+        }
+        (record["issued"], record["sig"]) = (nil, nil)
+        return record.serialized()
+    }
+
     @Test func turkishChangesNothing() throws {
         let folder = try TemporaryDirectory()
         let path = Self.turkish(in: folder)
@@ -133,7 +142,7 @@ struct LocaleTests {
         #expect(expected.count == found.count)
         for (a, b) in zip(expected, found) {
             #expect(
-                a == b,
+                Self.timeless(a) == Self.timeless(b),
                 "\(String(decoding: a, as: UTF8.self)) \(String(decoding: b, as: UTF8.self))")
         }
         // What is written under one is read under the other.
