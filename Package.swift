@@ -187,9 +187,13 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "relay", "send",
-                "recv", "keygen", "encrypt", "decrypt",
+                "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "RelayHarness",
+                "relay", "send", "recv", "keygen", "encrypt", "decrypt",
             ], swiftSettings: strict),
+        // What the tests of the relay and `relay-faults` share: programs, clients, samples, servers.
+        .target(
+            name: "RelayHarness", dependencies: ["Sotto", "SottoWire"], path: "Tests/RelayHarness",
+            swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]),

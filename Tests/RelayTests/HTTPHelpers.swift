@@ -1,4 +1,5 @@
 import Glibc
+import RelayHarness
 import Sotto
 import SottoState
 
@@ -116,11 +117,5 @@ extension RelayProcess {
         let mark = "relay: monitor on "
         return scratch.lines("relay.log").first { $0.hasPrefix(mark) }
             .map { String($0.dropFirst(mark.count)) }
-    }
-
-    /// Ends it; returns its exit status.
-    func end() -> Int32 {
-        command.kill(SIGTERM)
-        return command.wait()
     }
 }

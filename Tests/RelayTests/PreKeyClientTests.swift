@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import RelayHarness
 import Sotto
 import SottoState
 import SottoWire

@@ -1,62 +1,9 @@
 import Glibc
+import RelayHarness
 import Sotto
 import SottoState
 import SottoWire
 import Testing
-
-/// Alice's and Bob's machines, and a relay, as built programs.
-final class World: Sendable {
-    let scratch = Scratch()
-    let bob = Sample.identity()
-    let environment: [String: String]
-    let address: String
-
-    init(address: String) {
-        self.address = address
-        environment = [
-            "SOTTO_HOME": scratch.file("state"), "SOTTO_RELAY": "tcp://\(address)",
-            "SOTTO_IDENTITY": scratch.file("bob.key"),
-        ]
-        _ = scratch.write("bob.key", bob.record.serialized())
-    }
-
-    /// A file of envelopes to Bob, and their ids.
-    func envelopes(_ name: String, _ count: Int) -> [String] {
-        let ids = (0..<count).map { _ in Envelope.newID() }
-        let lines = ids.map { Sample.record($0, to: bob.id).serialized() + [0x0A] }
-        _ = scratch.write(name, Array(lines.joined()))
-        return ids
-    }
-
-    func command(
-        _ program: String, _ arguments: [String] = [], input: String? = nil,
-        output: String = "out", relay: String? = nil
-    ) -> Command {
-        var environment = environment
-        if let relay { environment["SOTTO_RELAY"] = relay.isEmpty ? nil : relay }
-        return Command(
-            program, arguments, environment: environment,
-            input: input.map { scratch.file($0) } ?? "/dev/null", output: scratch.file(output),
-            errors: scratch.file("errors"))
-    }
-
-    func run(
-        _ program: String, _ arguments: [String] = [], input: String? = nil,
-        output: String = "out", relay: String? = nil
-    ) -> Int32 {
-        command(program, arguments, input: input, output: output, relay: relay).wait()
-    }
-
-    func ids(_ output: String) -> [String] { scratch.lines(output).map(Sample.id) }
-
-    func statuses(_ output: String) -> [String] {
-        scratch.lines(output).map {
-            (try? JSON.object(parsing: Array($0.utf8)))?["status"]?.string ?? ""
-        }
-    }
-
-    var errors: String { String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self) }
-}
 
 @Suite struct ProgramTests {
     let relay: RelayProcess

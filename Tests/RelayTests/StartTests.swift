@@ -1,4 +1,5 @@
 import Glibc
+import RelayHarness
 import Testing
 
 /// What keeps a relay from starting.

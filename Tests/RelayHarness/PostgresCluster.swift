@@ -1,16 +1,15 @@
-import Glibc
+package import Glibc
 import Synchronization
-import Testing
 
 /// A PostgreSQL server of the tests' own, on a socket in a temporary directory. It ends with the process of
 /// the tests, however that ends.
-final class PostgresCluster: Sendable {
+package final class PostgresCluster: Sendable {
     /// The directory of the data and of the socket.
-    let path: String
+    package let path: String
     private let lifeline: Int32
 
     /// Where the server's programs are; `nil` where they are not installed.
-    static let programs: String? = {
+    package static let programs: String? = {
         var found = glob_t()
         defer { globfree(&found) }
         guard glob("/usr/lib/postgresql/*/bin/initdb", 0, nil, &found) == 0 else { return nil }
@@ -19,14 +18,14 @@ final class PostgresCluster: Sendable {
     }()
 
     /// Whether tests of PostgreSQL run: where it is installed, or required.
-    static let isExpected: Bool = {
+    package static let isExpected: Bool = {
         if programs != nil || getenv("SOTTO_PEERS") != nil { return true }
         print("PostgreSQL is not installed: its tests are skipped")
         return false
     }()
 
     /// Whether the tests of PL/Proxy run.
-    static let expectsProxy: Bool = {
+    package static let expectsProxy: Bool = {
         guard isExpected else { return false }
         if getenv("SOTTO_PEERS") != nil { return true }
         var found = glob_t()
@@ -39,10 +38,10 @@ final class PostgresCluster: Sendable {
     }()
 
     /// The one that most tests share.
-    static let shared: PostgresCluster? = PostgresCluster()
+    package static let shared: PostgresCluster? = PostgresCluster()
 
     /// Makes and starts a server; `from` makes it a standby of another.
-    init?(settings: [String] = [], from primary: PostgresCluster? = nil) {
+    package init?(settings: [String] = [], from primary: PostgresCluster? = nil) {
         guard Self.programs != nil else { return nil }
         var template = Array("/tmp/sotto-relay-tests.XXXXXX".utf8CString)
         mkdtemp(&template)
@@ -83,7 +82,7 @@ final class PostgresCluster: Sendable {
     deinit { close(lifeline) }
 
     /// Starts the server, and waits until it takes connections.
-    func start(_ settings: [String] = []) -> Bool {
+    package func start(_ settings: [String] = []) -> Bool {
         let own = ["listen_addresses=", "unix_socket_directories=\(path)", "max_connections=200"]
         let options = (own + settings).map { "-c \($0)" }.joined(separator: " ")
         return run(
@@ -93,14 +92,14 @@ final class PostgresCluster: Sendable {
     }
 
     /// The server's process.
-    var process: pid_t {
+    package var process: pid_t {
         let text = String(decoding: Scratch.contents(path + "/data/postmaster.pid"), as: UTF8.self)
         return pid_t(text.split(separator: "\n").first ?? "") ?? 0
     }
 
     /// Runs one of PostgreSQL's programs as the user that it needs.
     @discardableResult
-    func run(_ program: String, _ arguments: [String]) -> Int32 {
+    package func run(_ program: String, _ arguments: [String]) -> Int32 {
         Command.run(
             "/bin/sh", ["-c", "exec " + Self.command(program, arguments)],
             errors: path + "/errors")
@@ -120,7 +119,7 @@ final class PostgresCluster: Sendable {
 
     /// What statements answer, as `psql` writes it without decoration.
     @discardableResult
-    func sql(_ text: String, in database: String = "postgres") -> [String] {
+    package func sql(_ text: String, in database: String = "postgres") -> [String] {
         let scratch = Scratch()
         let file = scratch.write("statements", Array(text.utf8))
         let words =
@@ -130,8 +129,8 @@ final class PostgresCluster: Sendable {
             "/bin/sh", ["-c", words], output: scratch.file("answer"), errors: scratch.file("errors")
         )
         if status != 0 {
-            Issue.record(
-                "\(String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self))")
+            let errors = Scratch.contents(scratch.file("errors"))
+            fatalError("psql: \(String(decoding: errors, as: UTF8.self))")
         }
         return scratch.lines("answer")
     }
@@ -139,21 +138,21 @@ final class PostgresCluster: Sendable {
     private static let databases = Atomic(0)
 
     /// A new database.
-    func database() -> String {
+    package func database() -> String {
         let number = Self.databases.wrappingAdd(1, ordering: .relaxed).newValue
         sql("CREATE DATABASE test\(number)")
         return "test\(number)"
     }
 
     /// A file of `share/postgresql`.
-    static func shared(_ name: String) -> String {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4)
+    package static func shared(_ name: String) -> String {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
         let path = root.joined(separator: "/") + "/share/postgresql/" + name
         return String(decoding: Scratch.contents(path), as: UTF8.self)
     }
 
     /// A database of PL/Proxy in front of two others, set up as relay(8) says.
-    func partitions() -> (proxy: String, parts: [String]) {
+    package func partitions() -> (proxy: String, parts: [String]) {
         let parts = [database(), database()]
         for part in parts { sql(Self.shared("sotto.sql"), in: part) }
         let proxy = database()
@@ -170,7 +169,7 @@ final class PostgresCluster: Sendable {
     }
 
     /// The URL of a database.
-    func url(_ database: String) -> String {
+    package func url(_ database: String) -> String {
         "postgresql:///\(database)?host=\(path)&user=postgres"
     }
 }

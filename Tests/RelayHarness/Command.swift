@@ -1,0 +1,70 @@
+package import Glibc
+
+/// A program that was built, or one of the system.
+package struct Command {
+    package let process: pid_t
+
+    /// Where the programs are: in `SOTTO_PROGRAMS`, or beside the tests.
+    package static let directory: String = {
+        if let directory = getenv("SOTTO_PROGRAMS") { return String(cString: directory) }
+        var buffer = [CChar](repeating: 0, count: 4096)
+        readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        let path = buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return String(path[..<path.lastIndex(of: "/")!])
+    }()
+
+    /// Starts a program with files for its three streams, and perhaps one more descriptor as its 3.
+    package init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:],
+        input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null",
+        descriptor: Int32? = nil
+    ) {
+        let path = program.hasPrefix("/") ? program : Self.directory + "/" + program
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
+        let flags = O_WRONLY | O_CREAT | O_APPEND
+        posix_spawn_file_actions_addopen(&actions, 1, output, flags, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errors, flags, 0o600)
+        if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor, 3) }
+        let argv = ([path] + arguments).map { strdup($0) } + [nil]
+        var all = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no", "HOME": "/nonexistent"]
+        all.merge(environment) { $1 }
+        let envp = all.map { strdup("\($0)=\($1)") } + [nil]
+        // A thread of the test runner blocks signals; its children shall not.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var child: pid_t = 0
+        let code = posix_spawn(&child, path, &actions, &attributes, argv, envp)
+        precondition(code == 0, "cannot start \(path): \(code)")
+        for word in argv + envp { free(word) }
+        process = child
+    }
+
+    package func kill(_ signal: Int32) { Glibc.kill(process, signal) }
+
+    /// The exit status; minus the signal that ended it.
+    @discardableResult
+    package func wait() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+    }
+
+    /// Runs a program to its end.
+    package static func run(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:],
+        input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null"
+    ) -> Int32 {
+        Command(
+            program, arguments, environment: environment, input: input, output: output,
+            errors: errors
+        ).wait()
+    }
+}

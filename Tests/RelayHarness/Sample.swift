@@ -1,0 +1,51 @@
+package import Sotto
+package import SottoWire
+
+/// Envelopes and identities as tests need them.
+package enum Sample {
+    package static func identity() -> Identity {
+        Identity(mnemonic: Mnemonic(randomWordCount: 24), name: "test")
+    }
+
+    package static func record(
+        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA=="
+    ) -> JSONObject {
+        [
+            "v": .integer(1), "type": .string("envelope"), "id": .string(id),
+            "suite": .string("sealed"), "to": .string(to.description),
+            "time": .string("2026-01-01T00:00:00Z"), "payload": .object(["age": .string(text)]),
+        ]
+    }
+
+    package static func envelope(
+        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA=="
+    ) -> AddressedEnvelope {
+        do { return try AddressedEnvelope(record(id, to: to, text: text)) } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+
+    /// Prekeys of an owner: a signed one of this number, and one-time prekeys of these.
+    package static func preKeys(
+        of owner: Identity, signed: UInt32 = 1, oneTime: Range<UInt32>, isPostQuantum: Bool = false
+    ) -> PreKeyPublication {
+        func signedPreKey(_ count: Int, _ label: String) -> PreKeyBundle.SignedPreKey {
+            let key = randomBytes(count)
+            return .init(
+                id: signed, key: key, signature: owner.signingKey.sign(Array(label.utf8) + key))
+        }
+        return PreKeyPublication(
+            by: owner, signedPreKey: signedPreKey(32, ""),
+            pqSignedPreKey: isPostQuantum ? signedPreKey(1568, "ratchet/pqspk/v1\0") : nil,
+            oneTimePreKeys: oneTime.map { .init(id: $0, key: randomBytes(32)) })
+    }
+
+    package static func id(_ line: String) -> String {
+        (try? JSON.object(parsing: Array(line.utf8)))?["id"]?.string ?? ""
+    }
+}
+
+extension Response {
+    /// Whether a mailbox was opened; the token is nobody's business here.
+    package var isSession: Bool { if case .session = self { true } else { false } }
+}
