@@ -1,0 +1,213 @@
+import Dispatch
+import Glibc
+import Sotto
+import SottoWire
+import Synchronization
+
+/// Claimants of one owner's prekeys, in a relay that is killed again and again.
+package struct PreKeyRace {
+    /// How many claim at once.
+    package let claimants: Int
+    /// How many one-time prekeys there are, in hundreds.
+    package let keys: Int
+    /// How many times the relay is killed.
+    package let kills: Int
+
+    /// A race of these numbers; one kill at most for each 110 claims.
+    package init(claimants: Int, keys: Int, kills: Int) {
+        (self.claimants, self.keys, self.kills) = (claimants, keys, kills)
+    }
+
+    /// What came of it.
+    package struct Figures: Sendable, Equatable {
+        /// Keys that were handed out.
+        package var handedOut = 0
+        /// Keys that two claims got, or none.
+        package var wrongOwners = 0
+        /// Claims that were asked again, soon or long after.
+        package var retries = 0
+        /// Of these, those that got something else.
+        package var otherAnswers = 0
+        /// Whether a claim after all of these got the signed prekey alone.
+        package var endsWithoutKey = false
+    }
+
+    /// Runs it on a new relay; `nil` if that does not start.
+    package func run() -> Figures? {
+        let store = Scratch()
+        guard var relay = RelayProcess(store) else { return nil }
+        let address = relay.address
+        let bob = Sample.identity()
+        let lives = Lives()
+        let tickets = Mutex(0)
+        let permits = DispatchSemaphore(value: 0)
+        let claimed = DispatchSemaphore(value: 0)
+        let claims = Mutex<[String: PreKeyBundle.PreKey]>([:])
+        let figures = Mutex(Figures())
+        @Sendable func noteRetry(_ isSame: Bool) {
+            figures.withLock {
+                $0.retries += 1
+                if !isSame { $0.otherAnswers += 1 }
+            }
+        }
+
+        // A permit for each key that is published: nobody finds the shelf empty.
+        var published: UInt32 = 0
+        func publish() {
+            let numbers = published + 1..<published + 101
+            let publication = Sample.preKeys(of: bob, signed: 1 + published, oneTime: numbers)
+            guard RawClient(address).publish(publication) == .stored else { return }
+            published += 100
+            for _ in numbers { permits.signal() }
+        }
+
+        let group = DispatchGroup()
+        for number in 0..<claimants {
+            DispatchQueue(label: "claimant \(number)").async(group: group) { [keys] in
+                var claimant = Claimant(owner: bob.id, address: address, lives: lives)
+                while true {
+                    let ticket = tickets.withLock { ticket in
+                        ticket += 1
+                        return ticket
+                    }
+                    guard ticket <= keys else { return }
+                    permits.wait()
+                    let id = Envelope.newID()
+                    if ticket % 7 == 0 { claimant.askAndGo(id) }
+                    let bundle = claimant.claim(id)
+                    if ticket % 5 == 0 {
+                        claimant.reconnect()
+                        noteRetry(claimant.claim(id) == bundle)
+                    }
+                    claims.withLock { $0[id] = bundle?.oneTimePreKey }
+                    claimed.signal()
+                }
+            }
+        }
+
+        func killAndRestart() -> Bool {
+            relay.command.kill(SIGKILL)
+            relay.command.wait()
+            guard let next = RelayProcess(store, listen: address) else { return false }
+            relay = next
+            lives.begin()
+            return true
+        }
+
+        publish()
+        publish()
+        var generator = SeededGenerator(state: 4)
+        let moments = Set(
+            (0..<kills).map { Int.random(in: $0 * 110 + 10..<$0 * 110 + 110, using: &generator) })
+        for count in 1...keys {
+            claimed.wait()
+            if count % 100 == 0, published < keys { publish() }
+            if moments.contains(count), !killAndRestart() { return nil }
+        }
+        group.wait()
+
+        let all = claims.withLock { $0 }
+        let owned = Set(all.values.map(\.id))
+        let bytes = Set(all.values.map(\.key))
+        // Long after, and in another life, every claim still gets its own.
+        guard killAndRestart() else { return nil }
+        var claimant = Claimant(owner: bob.id, address: address, lives: lives)
+        for (number, (id, key)) in all.enumerated() {
+            if number % WireLimits.claimsInAMinute == 0 { claimant.reconnect() }
+            noteRetry(claimant.claim(id)?.oneTimePreKey == key)
+        }
+        claimant.reconnect()
+        let last = claimant.claim(Envelope.newID())
+        let status = relay.end()
+        return figures.withLock { figures in
+            figures.handedOut = all.count
+            figures.wrongOwners =
+                owned.symmetricDifference(1...UInt32(keys)).count + keys - bytes.count
+            figures.endsWithoutKey = last != nil && last?.oneTimePreKey == nil && status == 0
+            return figures
+        }
+    }
+}
+
+/// Counts the lives of a relay, and wakes who waits for the next one.
+private final class Lives: @unchecked Sendable {
+    // Sendable: `life` is touched only under `mutex`.
+    private var life = 0
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(change, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(change)
+        pthread_mutex_destroy(mutex)
+        change.deallocate()
+        mutex.deallocate()
+    }
+
+    var current: Int {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return life
+    }
+
+    func begin() {
+        pthread_mutex_lock(mutex)
+        life += 1
+        pthread_cond_broadcast(change)
+        pthread_mutex_unlock(mutex)
+    }
+
+    func wait(after old: Int) {
+        pthread_mutex_lock(mutex)
+        while life == old { pthread_cond_wait(change, mutex) }
+        pthread_mutex_unlock(mutex)
+    }
+}
+
+/// A claimant that stays until it is answered, over any number of connections and lives of the relay.
+private struct Claimant {
+    let owner: SessionID
+    let address: String
+    let lives: Lives
+    private var client: RawClient?
+    private var life = 0
+
+    init(owner: SessionID, address: String, lives: Lives) {
+        (self.owner, self.address, self.lives) = (owner, address, lives)
+    }
+
+    /// Asks and goes away before the answer.
+    mutating func askAndGo(_ id: String) {
+        reach()
+        client?.send(Request.claim(owner: owner, id: id).line(requestID: "lost"))
+        client = nil
+    }
+
+    mutating func claim(_ id: String) -> PreKeyBundle? {
+        while true {
+            reach()
+            switch client?.ask(.claim(owner: owner, id: id)) {
+            case nil:
+                client = nil
+                lives.wait(after: life)
+            case .bundle(let line)?:
+                return (try? JSON.object(parsing: line)).flatMap { try? PreKeyBundle(record: $0) }
+            case _?: return nil
+            }
+        }
+    }
+
+    mutating func reconnect() { client = nil }
+
+    private mutating func reach() {
+        while client == nil {
+            life = lives.current
+            client = RawClient(reaching: address)
+            if client == nil { lives.wait(after: life) }
+        }
+    }
+}
