@@ -10,6 +10,11 @@ struct Subscription {
     private var isReading = false
     private var mayHaveMore = true
     private var saidEmpty = false
+    /// About how many bytes an envelope has, from what was read last.
+    private var typicalBytes = 16 << 10
+
+    /// About how many bytes are read at once. A consumer that reads nothing costs the relay some times that.
+    private static let readBytes = 128 << 10
 
     /// Notes that the mailbox got something.
     mutating func noteArrival() { mayHaveMore = true }
@@ -25,13 +30,17 @@ struct Subscription {
         guard !isReading, mayHaveMore, room > 0 else { return nil }
         isReading = true
         mayHaveMore = false
-        return (cursor, min(room, 64))
+        return (cursor, min(room, 64, max(1, Self.readBytes / typicalBytes)))
     }
 
     /// Takes what was read; says what to push.
     mutating func endRead(_ page: Page) -> [Response] {
         isReading = false
         if page.hasMore { mayHaveMore = true }
+        if !page.messages.isEmpty {
+            let bytes = page.messages.reduce(0) { $0 + $1.delivered.envelope.count }
+            typicalBytes = max(1, bytes / page.messages.count)
+        }
         var pushes: [Response] = []
         for message in page.messages {
             cursor = message.delivered.sequence
