@@ -212,7 +212,7 @@ public final class Relay: Sendable {
         self.registry = registry
         address = RelayNames.name(of: local) ?? configuration.listen.name
         let loop = group.next()
-        let beat = min(2, configuration.lineTimeout / 2)
+        let beat = min(0.5, configuration.lineTimeout / 2)
         ticks = loop.scheduleRepeatedTask(
             initialDelay: .milliseconds(Int64(beat * 1000)),
             delay: .milliseconds(Int64(beat * 1000))
