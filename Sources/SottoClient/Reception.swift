@@ -172,6 +172,8 @@ extension Reception {
                     guard let last = rows.last else { break }
                     number = last.number
                     for row in rows { noteOrigin(of: row.envelope) }
+                    // They wait now: `decrypt` leaves alone what a command handles, and what is dead.
+                    try store.hand(on: rows.map(\.id), handing)
                     try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: true)
                     // In printing, the relay is told before the envelope is printed; here it is kept anyway.
                     if case .print = handling { acknowledge(rows.map(\.id), .delivered) }

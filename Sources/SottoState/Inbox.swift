@@ -16,7 +16,8 @@ extension IdentityStore {
         case opened = 2
         /// It is done.
         case done = 3
-        /// Handing it on failed too often; it is not tried again unasked.
+        /// Handing it on failed too often; it is not tried again unasked. What a reader says of it that outlived its
+        /// command does not count.
         case dead = 4
         /// It is being printed. Found like this by the next `recv`, it is printed again: the last was killed.
         case printing = 5
@@ -108,7 +109,7 @@ extension IdentityStore {
         }
     }
 
-    /// Notes that envelopes which wait are handed on next.
+    /// Notes that envelopes which wait or are dead are handed on next.
     public func hand(on ids: [String], _ handing: Handing) throws(StateError) {
         try database.transaction { connection throws(StateError) in
             for id in ids { try Self.hand(on: id, handing, connection) }
@@ -119,7 +120,7 @@ extension IdentityStore {
         on id: String, _ handing: Handing, _ connection: Connection
     ) throws(StateError) {
         let update = try connection.statement(
-            "UPDATE inbox SET state = ?1 WHERE id = ?2 AND state IN (0, 5) AND state <> ?1")
+            "UPDATE inbox SET state = ?1 WHERE id = ?2 AND state IN (0, 4, 5) AND state <> ?1")
         update.bind(1, handing.state.rawValue)
         update.bind(2, id)
         try update.run()
@@ -166,7 +167,7 @@ extension IdentityStore {
     public func markPrinted(_ ids: [String]) throws(StateError) {
         try mark(
             ids,
-            "UPDATE inbox SET state = 1 WHERE id = ? AND envelope IS NOT NULL AND state IN (4, 5)")
+            "UPDATE inbox SET state = 1 WHERE id = ? AND envelope IS NOT NULL AND state = 5")
     }
 
     /// Notes that envelopes were handled, and lets go of them.
@@ -245,7 +246,7 @@ extension StateTransaction {
     /// they were printed: another envelope that uses the id changes nothing. Says whether it was there.
     public func markOpened(id: String, envelope: [UInt8]) throws(StateError) -> Bool {
         let update = try connection.statement(
-            "UPDATE inbox SET state = 2 WHERE id = ? AND envelope = ? AND state IN (1, 2, 4, 5)")
+            "UPDATE inbox SET state = 2 WHERE id = ? AND envelope = ? AND state IN (1, 2, 5)")
         update.bind(1, id)
         update.bind(2, envelope)
         try update.run()

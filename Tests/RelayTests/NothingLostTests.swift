@@ -122,7 +122,8 @@ struct NothingLostTests {
         #expect(world.errors.contains("recv --dead"))
         if byCommand {
             // One that fails again stays.
-            #expect(world.shell("bob", "recv --dead --exec false").status == 75)
+            let failing = "recv --dead --exec 'decrypt -q > /dev/null; exit 1'"
+            #expect(world.shell("bob", failing).status == 75)
             try world.expect("bob", "recv --dead --exec 'decrypt --text -q >> log'")
             #expect(world.scratch.lines("log") == texts)
         } else {

@@ -96,6 +96,21 @@ import Testing
         #expect(try store.kept(.dead, after: 0, limit: 10).map(\.envelope) == [Array(ids[1].utf8)])
     }
 
+    /// A reader may outlive the command that it belongs to, which was killed.
+    @Test func whatIsDeadIsNotDoneByAReaderThatGoesOn() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        _ = try store.receive([(id, Array(id.utf8))], to: .command)
+        for _ in 1...5 { _ = try store.markFailed(id) }
+        #expect(try !store.transaction { try $0.markOpened(id: id, envelope: Array(id.utf8)) })
+        try store.finish([id])
+        #expect(try store.kept(.dead, after: 0, limit: 10).map(\.id) == [id])
+        try store.hand(on: [id], .command)
+        #expect(try store.kept(.waiting, after: 0, limit: 10).map(\.id) == [id])
+        #expect(try !store.markFailed(id))
+        #expect(try store.kept(.dead, after: 0, limit: 10).map(\.id) == [id])
+    }
+
     /// What was printed is kept until what it says has been printed too, whoever is faster.
     @Test func whatWasPrintedIsKeptUntilItIsDone() throws {
         let store = try store()
