@@ -31,8 +31,8 @@ final class SQLiteStore: CopyableStore {
         room = StoreRoom(path: path)
         // The log must find room in the reserve.
         let pages = min(4_000, max(16, room.reserve / 2 / 4_096))
+        writer.foldLog(atPages: Int(pages))
         let last = try writer.use { connection throws(StateError) in
-            try connection.run("PRAGMA wal_autocheckpoint = \(pages)")
             try connection.run("PRAGMA cache_size = -16384")
             return try connection.integer(
                 "SELECT seq FROM sqlite_sequence WHERE name = 'envelope'")

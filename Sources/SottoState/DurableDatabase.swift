@@ -12,6 +12,10 @@ package final class DurableDatabase: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
+    /// How many pages the log had after the last commit, and with how many it is folded into the file; both only
+    /// after ``foldLog(atPages:)``.
+    private var logPages = 0
+    private var foldingPages = Int.max
 
     /// Opens or makes the file, mode 0600, and brings its schema up to date.
     ///
@@ -89,7 +93,38 @@ package final class DurableDatabase: @unchecked Sendable {
         _ body: (Connection) throws(StateError) -> T
     ) throws(StateError) -> T {
         try use { connection throws(StateError) in
-            try connection.transaction { () throws(StateError) in try body(connection) }
+            let value = try connection.transaction { () throws(StateError) in
+                try body(connection)
+            }
+            if logPages >= foldingPages { try foldLog(connection) }
+            return value
+        }
+    }
+
+    /// Has the log folded into the file after each ``transaction(_:)`` that leaves so many pages in it, instead of
+    /// at SQLite's own 1,000.
+    ///
+    /// SQLite keeps to itself what goes wrong then. From now on a transaction throws if the file could not be written
+    /// or synchronised, although its commit is in the log.
+    package func foldLog(atPages pages: Int) {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        foldingPages = pages
+        sqlite3_wal_hook(
+            handle,
+            { database, _, _, pages in
+                guard let database else { return SQLITE_OK }
+                let own = Unmanaged<DurableDatabase>.fromOpaque(database).takeUnretainedValue()
+                own.logPages = Int(pages)
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func foldLog(_ connection: Connection) throws(StateError) {
+        do throws(StateError) {
+            try connection.run("PRAGMA wal_checkpoint(PASSIVE)")
+        } catch .full {
+            // The log grows until a later commit.
         }
     }
 
