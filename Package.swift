@@ -174,6 +174,11 @@ let package = Package(
                 "Sotto", "SottoWire", "SottoState", "SottoTransport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ] + nio, path: "Bench/relay-load", swiftSettings: strict),
+        // What the relay survives, for `make faults`; not installed.
+        .executableTarget(
+            name: "relay-faults",
+            dependencies: ["Sotto", "SottoState", "SottoWire", "RelayHarness"],
+            path: "Bench/relay-faults", exclude: ["shim"], swiftSettings: strict),
         // Rates of the ratchet for `make bench`; not installed.
         .executableTarget(
             name: "ratchet-bench", dependencies: ["Sotto", "SottoState"], path: "Bench/ratchet",

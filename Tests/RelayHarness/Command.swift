@@ -57,6 +57,18 @@ package struct Command {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
     }
 
+    /// The same, if it ends within so many seconds.
+    package func wait(atMost seconds: Int) -> Int32? {
+        for _ in 0..<seconds * 100 {
+            var information = siginfo_t()
+            let options = WEXITED | WNOHANG | WNOWAIT
+            guard waitid(P_PID, id_t(process), &information, options) == 0 else { return nil }
+            if information.si_signo == SIGCHLD { return wait() }
+            usleep(10_000)
+        }
+        return nil
+    }
+
     /// Runs a program to its end.
     package static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = [:],

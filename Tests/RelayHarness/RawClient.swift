@@ -47,6 +47,9 @@ package final class RawClient {
         return true
     }
 
+    /// Says that nothing more comes.
+    package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Sends a line.
     package func send(_ line: String) { send(Array((line + "\n").utf8)) }
 

@@ -1,0 +1,104 @@
+import Glibc
+import RelayHarness
+import Sotto
+import SottoState
+import SottoWire
+
+extension Row {
+    /// Somebody sets the clock while the relay runs.
+    static let movedClock = Row(
+        name: "moved-clock",
+        fault: "clock moved by a day while running, forward and back", goal: "nothing expires early"
+    ) { scale in
+        guard let shim = Shim.shared else { return .broken("the shim does not compile") }
+        var figures: [String] = []
+        var isGood = true
+        for shift in [86_400, -86_400] {
+            let scratch = Scratch()
+            let clock = scratch.file("shift")
+            // Whatever the relay keeps, it keeps for a day.
+            guard
+                var subject = Subject(
+                    scratch, options: ["--ttl", "1"],
+                    environment: shim.environment(["FAULT_CLOCK": clock]))
+            else { return .broken("no relay") }
+            let bob = Sample.identity()
+            let kept = Kept(bob, subject.address)
+            _ = scratch.write("shift", Array("\(shift)".utf8))
+            var lost = kept?.opens == true ? [] : ["nonce"]
+            // What goes through the store at intervals does so every minute.
+            if scale == .full { sleep(70) }
+            lost += kept?.lost(subject.address) ?? ["all"]
+            isGood = isGood && lost.isEmpty
+            figures.append(
+                "\(shift > 0 ? "+" : "−")1 day: "
+                    + (lost.isEmpty ? "nothing expired" : lost.joined(separator: ", ") + " expired")
+            )
+            // A relay that starts with that clock believes it: so the clock was indeed another one.
+            subject.relay.end()
+            guard subject.restart(environment: shim.environment(["FAULT_CLOCK": clock])) else {
+                return .broken("no start")
+            }
+            let isThere = Kept.mail(of: bob, subject.address)?.isEmpty == false
+            isGood = isGood && isThere == (shift < 0)
+            subject.relay.end()
+        }
+        return Outcome(2, figures.joined(separator: "; "), isGood: isGood)
+    }
+}
+
+/// What a relay has and could let go of.
+private struct Kept {
+    private let bob: Identity
+    private let id: String
+    private let claim: String
+    private let bundle: PreKeyBundle
+    private let token: String
+    private let waiting: RawClient
+    private let nonce: [UInt8]
+    private let name: String
+
+    /// Leaves an envelope, a claim, a token and a nonce with a relay.
+    init?(_ bob: Identity, _ address: String) {
+        let client = RawClient(address)
+        let envelope = Sample.envelope(to: bob.id)
+        guard client.publish(Sample.preKeys(of: bob, oneTime: 1..<3)) == .stored,
+            client.ask(.send(envelope)) == .stored,
+            case .session(_, let token?) = client.login(bob)
+        else { return nil }
+        claim = Envelope.newID()
+        guard let bundle = client.claim(bob.id, claim) else { return nil }
+        waiting = RawClient(address)
+        guard case .challenge(let nonce, let names) = waiting.ask(.challenge),
+            let name = names.first
+        else { return nil }
+        (self.bob, self.bundle, self.token, self.nonce) = (bob, bundle, token, nonce)
+        (self.name, id) = (name, envelope.id)
+    }
+
+    /// What is not there any more.
+    func lost(_ address: String) -> [String] {
+        var lost: [String] = []
+        if Self.mail(of: bob, address) != [id] { lost.append("envelope") }
+        let client = RawClient(address)
+        if client.claim(bob.id, claim) != bundle { lost.append("claim") }
+        if client.ask(.resume(token: token))?.isSession != true { lost.append("session") }
+        if client.ask(.send(Sample.envelope(id, to: bob.id))) != .duplicate { lost.append("id") }
+        return lost
+    }
+
+    /// Whether a nonce that was given out before still opens the mailbox.
+    var opens: Bool {
+        waiting.ask(.login(Login(key: bob.signingKey, nonce: nonce, relay: name)))?.isSession
+            == true
+    }
+
+    /// The ids of somebody's mail.
+    static func mail(of owner: Identity, _ address: String) -> [String]? {
+        let client = RawClient(address)
+        guard client.login(owner)?.isSession == true,
+            case .messages(let page, _) = client.ask(.fetch(max: 10, after: 0, dead: false))
+        else { return nil }
+        return page.map { Sample.id(String(decoding: $0.envelope, as: UTF8.self)) }
+    }
+}

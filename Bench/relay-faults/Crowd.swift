@@ -1,0 +1,202 @@
+import Glibc
+import Sotto
+import SottoState
+import SottoWire
+
+/// Many connections to one relay, served by the thread that calls ``run(for:until:)``.
+final class Crowd {
+    /// What happens to a connection.
+    enum Event {
+        case opened
+        case frame(Frame)
+        /// It ended, or could not be made.
+        case ended
+    }
+
+    private struct Member {
+        var splitter = LineSplitter(limit: WireLimits.responseBytes)
+        var out: [UInt8] = []
+        var isConnecting = false
+        var isDeaf = false
+        var descriptor: Int32 = -1
+    }
+
+    /// Called for what happens to a member.
+    var onEvent: (Int, Event) -> Void = { _, _ in }
+    /// Called some hundred times a second.
+    var onTick: (Double) -> Void = { _ in }
+
+    private let address: String
+    private var members: [Member]
+    /// What is waited for, by member.
+    private var polls: [pollfd]
+
+    /// Members who are not connected yet.
+    init(_ count: Int, of address: String) {
+        self.address = address
+        members = [Member](repeating: Member(), count: count)
+        polls = [pollfd](repeating: pollfd(fd: -1, events: 0, revents: 0), count: count)
+    }
+
+    deinit { for member in members where member.descriptor >= 0 { close(member.descriptor) } }
+
+    /// How many are connected, or about to be.
+    var count: Int { members.count { $0.descriptor >= 0 } }
+
+    /// Begins to connect a member. With `window`, its socket takes so many bytes that nobody reads.
+    func connect(_ index: Int, window: Int32? = nil) {
+        let parts = address.split(separator: ":")
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_INET, kind, 0)
+        guard descriptor >= 0, parts.count == 2, let port = UInt16(parts[1]) else {
+            return onEvent(index, .ended)
+        }
+        if var window {
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_RCVBUF, &window, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        inet_pton(AF_INET, String(parts[0]), &name.sin_addr)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, size)
+            }
+        }
+        guard result == 0 || errno == EINPROGRESS else {
+            close(descriptor)
+            return onEvent(index, .ended)
+        }
+        members[index] = Member()
+        members[index].descriptor = descriptor
+        members[index].isConnecting = true
+        watch(index)
+    }
+
+    /// Sends a member's request.
+    func send(_ index: Int, _ request: Request, _ requestID: String = "0") {
+        send(index, request.line(requestID: requestID))
+    }
+
+    /// Sends a member's bytes, as soon as the socket takes them.
+    func send(_ index: Int, _ bytes: [UInt8]) {
+        guard members[index].descriptor >= 0 else { return }
+        members[index].out += bytes
+        flush(index)
+    }
+
+    /// A member reads no more.
+    func deafen(_ index: Int) {
+        members[index].isDeaf = true
+        watch(index)
+    }
+
+    /// Ends a member's connection, without an event.
+    func disconnect(_ index: Int) {
+        guard members[index].descriptor >= 0 else { return }
+        close(members[index].descriptor)
+        members[index] = Member()
+        watch(index)
+    }
+
+    /// Serves everybody until that is so; `false` if it is not within so many seconds.
+    @discardableResult
+    func run(for seconds: Double, until isDone: () -> Bool = { false }) -> Bool {
+        let end = Monotonic.seconds() + seconds
+        while !isDone() {
+            let now = Monotonic.seconds()
+            guard now < end else { return false }
+            onTick(now)
+            guard poll(&polls, nfds_t(polls.count), 2) > 0 else { continue }
+            for index in polls.indices where polls[index].revents != 0 {
+                serve(index, Int32(polls[index].revents))
+            }
+        }
+        return true
+    }
+
+    /// Has the next round wait for what the member waits for.
+    private func watch(_ index: Int) {
+        let member = members[index]
+        let input = member.isDeaf ? 0 : POLLIN
+        let output = member.isConnecting || !member.out.isEmpty ? POLLOUT : 0
+        // A deaf one would be told of its end again and again.
+        polls[index].fd = member.isDeaf && output == 0 ? -1 : member.descriptor
+        polls[index].events = Int16(input | output)
+    }
+
+    private func serve(_ index: Int, _ events: Int32) {
+        guard members[index].descriptor >= 0 else { return }
+        if members[index].isConnecting, events & POLLOUT != 0, events & POLLERR == 0 {
+            members[index].isConnecting = false
+            watch(index)
+            onEvent(index, .opened)
+        } else if events & POLLOUT != 0 {
+            flush(index)
+        }
+        if events & (POLLIN | POLLHUP | POLLERR) != 0 { receive(index) }
+    }
+
+    private func flush(_ index: Int) {
+        guard !members[index].isConnecting, !members[index].out.isEmpty else { return }
+        let descriptor = members[index].descriptor
+        let count = members[index].out.withUnsafeBytes {
+            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        if count > 0 { members[index].out.removeFirst(count) }
+        watch(index)
+    }
+
+    private func receive(_ index: Int) {
+        let hasEnded = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 8) { block in
+            let descriptor = members[index].descriptor
+            let count = recv(descriptor, block.baseAddress, block.count, 0)
+            if count < 0, errno == EAGAIN { return false }
+            guard count > 0 else { return true }
+            members[index].splitter.append(UnsafeRawBufferPointer(rebasing: block[..<count]))
+            return false
+        }
+        if hasEnded {
+            disconnect(index)
+            return onEvent(index, .ended)
+        }
+        while members[index].descriptor >= 0, case .line(let line) = members[index].splitter.next()
+        {
+            guard let frame = try? Frame(parsing: line) else { continue }
+            onEvent(index, .frame(frame))
+        }
+    }
+}
+
+/// What a consumer says after its connection was made: it logs in and subscribes.
+struct Consumers {
+    private let keys: [SigningKey]
+
+    /// So many owners of mailboxes.
+    init(_ count: Int) {
+        keys = (0..<count).map { _ in SigningKey(seed: SecretBytes(randomCount: 32)) }
+    }
+
+    /// The mailbox of one.
+    func mailbox(_ index: Int) -> SessionID { SessionID(publicKey: keys[index].publicKey) }
+
+    /// Goes on from what happened to a member of a crowd; says whether it has a subscription from now on.
+    func advance(_ index: Int, _ event: Crowd.Event, in crowd: Crowd) -> Bool {
+        switch event {
+        case .opened: crowd.send(index, .challenge)
+        case .frame(let frame):
+            switch Response(frame) {
+            case .challenge(let nonce, let names):
+                let login = Login(key: keys[index], nonce: nonce, relay: names.first ?? "")
+                crowd.send(index, .login(login))
+            case .session: crowd.send(index, .subscribe())
+            case .subscribed: return true
+            default: break
+            }
+        case .ended: break
+        }
+        return false
+    }
+}

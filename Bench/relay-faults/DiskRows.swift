@@ -1,0 +1,226 @@
+import Glibc
+import RelayHarness
+import Sotto
+import SottoState
+import SottoWire
+
+/// A store whose files can be put back to what is on disk for sure.
+private struct Platter {
+    let store = Scratch()
+    let shim: Shim
+    /// What was synchronised, as the shim keeps it.
+    private let shadow = Scratch()
+
+    var environment: [String: String] { shim.environment(["FAULT_SHADOW": shadow.path]) }
+
+    /// How much survives that was written and not synchronised.
+    enum Rest {
+        /// Nothing of it.
+        case nothing
+        /// Any of its pages, in no order: a disk writes when it likes to.
+        case somePages
+    }
+
+    /// Cuts the power, with the relay dead already.
+    func cut(_ rest: Rest, _ generator: inout some RandomNumberGenerator) {
+        for name in ["relay.db", "relay.db-wal"] {
+            var safe = Scratch.contents(shadow.file(name))
+            let written = Scratch.contents(store.file(name))
+            if case .somePages = rest {
+                let page = 4_096
+                if written.count > safe.count || Bool.random(using: &generator) {
+                    let size = Int.random(
+                        in: min(safe.count, written.count)...max(safe.count, written.count),
+                        using: &generator)
+                    safe = Array(safe.prefix(size))
+                    safe += [UInt8](repeating: 0, count: size - safe.count)
+                }
+                for start in stride(from: 0, to: min(safe.count, written.count), by: page)
+                where Bool.random(using: &generator) {
+                    let end = min(start + page, safe.count, written.count)
+                    safe[start..<end] = written[start..<end]
+                }
+            }
+            _ = shadow.write(name, safe)
+            _ = store.write(name, safe)
+        }
+        unlink(store.file("relay.db-shm"))
+    }
+}
+
+extension Row {
+    /// Nothing but what was synchronised survives.
+    static let powerCut = Row(
+        name: "power-cut",
+        fault:
+            "power cut: the store as it was last synchronised, or with any pages written after that",
+        goal: "0 acknowledged lost, 0 twice"
+    ) { scale in
+        guard let shim = Shim.shared else { return .broken("the shim does not compile") }
+        let cuts = scale.pick(small: 5, full: 200)
+        let platter = Platter(shim: shim)
+        guard var subject = Subject(platter.store, environment: platter.environment) else {
+            return .broken("no relay")
+        }
+        let load = Load(on: subject.address, senders: 8)
+        var generator = SystemRandomNumberGenerator()
+        for cut in 0..<cuts {
+            anyMoment(upTo: 300, &generator)
+            subject.kill()
+            platter.cut(cut % 2 == 0 ? .nothing : .somePages, &generator)
+            guard subject.restart(environment: platter.environment) else {
+                load.abandon()
+                return .broken("no start", after: cut + 1)
+            }
+        }
+        guard let counts = subject.settle(load) else { return .broken("no start", after: cuts) }
+        subject.relay.end()
+        // The same must find what a disk loses that says yes too early.
+        guard let lost = lostToALiar(shim) else { return .broken("no relay on a disk that lies") }
+        return Outcome(
+            cuts,
+            "\(counts.lost) of \(counts.acknowledged) lost, \(counts.twice) twice "
+                + "(on a disk that lies: \(lost) lost)",
+            isGood: counts.lost == 0 && counts.twice == 0 && counts.acknowledged > 0 && lost > 0)
+    }
+
+    /// How much is lost to a power cut on a disk that does not synchronise.
+    private static func lostToALiar(_ shim: Shim) -> Int? {
+        let platter = Platter(shim: shim)
+        let liar = platter.environment.merging(["FAULT_LIE": "1"]) { $1 }
+        guard var subject = Subject(platter.store, environment: platter.environment),
+            subject.relay.end() == 0, subject.restart(environment: liar)
+        else { return nil }
+        let load = Load(on: subject.address, senders: 1, consumes: false)
+        var generator = SystemRandomNumberGenerator()
+        while load.ledger.counts.acknowledged == 0 { usleep(1_000) }
+        subject.kill()
+        platter.cut(.nothing, &generator)
+        guard subject.restart() else { return nil }
+        defer { subject.relay.end() }
+        return subject.settle(load)?.lost
+    }
+
+    /// A synchronisation fails, and later ones would succeed without what it was about.
+    static let failedSynchronisation = Row(
+        name: "failed-sync",
+        fault: "a synchronisation fails with EIO",
+        goal: "0 acknowledged after it, exit ≠ 0, a clean restart"
+    ) { scale in
+        guard let shim = Shim.shared else { return .broken("the shim does not compile") }
+        let times = scale.pick(small: 4, full: 50)
+        var (acknowledged, lost, clean, statuses) = (0, 0, 0, Set<Int32>())
+        for time in 0..<times {
+            let platter = Platter(shim: shim)
+            // The store is made whole first: a start that fails has promised nothing.
+            guard var subject = Subject(platter.store, environment: platter.environment) else {
+                return .broken("no relay")
+            }
+            subject.relay.end()
+            // By turns any synchronisation, which is the log's nearly always, and one of the file itself.
+            let fault =
+                time % 2 == 0
+                ? ["FAULT_SYNC_EIO": "\(Int.random(in: 5...200))"]
+                : ["FAULT_SYNC_EIO": "\(Int.random(in: 1...2))", "FAULT_SYNC_NAME": "/relay.db"]
+            let failing = platter.environment.merging(fault) { $1 }
+            guard subject.restart(environment: failing) else { return .broken("no start") }
+            let load = Load(on: subject.address, senders: 4)
+            guard let status = subject.relay.command.wait(atMost: 60) else {
+                subject.kill()
+                load.abandon()
+                return .broken("went on after \(fault)", after: time + 1)
+            }
+            statuses.insert(status)
+            var generator = SystemRandomNumberGenerator()
+            platter.cut(.nothing, &generator)
+            if subject.restart(environment: platter.environment) { clean += 1 }
+            guard let counts = subject.settle(load) else { return .broken("no start") }
+            acknowledged += counts.acknowledged
+            lost += counts.lost
+            if subject.relay.end() != 0 { clean -= 1 }
+        }
+        let exits = statuses.sorted().map(String.init).joined(separator: ", ")
+        return Outcome(
+            times,
+            "\(lost) of \(acknowledged) lost, exit \(exits), \(clean) clean restarts",
+            isGood: lost == 0 && !statuses.contains { $0 <= 0 } && clean == times
+                && acknowledged > 0)
+    }
+
+    /// The file system is full, and room comes only from what is taken out.
+    static let fullDisk = Row(
+        name: "full-disk",
+        fault: "disk full", goal: "deferred, acks work, recovers by itself"
+    ) { scale in
+        let times = scale.pick(small: 2, full: 20)
+        guard SmallDisk.canBeMounted, let disk = SmallDisk() else {
+            return .skipped("a small disk cannot be mounted here")
+        }
+        guard let subject = Subject(disk.scratch) else { return .broken("no relay") }
+        let bob = Sample.identity()
+        let client = RawClient(subject.address)
+        guard client.login(bob)?.isSession == true else { return .broken("no session") }
+        let padding = String(repeating: "A", count: 4_000)
+        var (stored, removed, deferrals) = (0, 0, 0)
+        for _ in 0..<times {
+            var ids: [String] = []
+            fill: while true {
+                let envelope = Sample.envelope(to: bob.id, text: padding)
+                switch client.ask(.send(envelope)) {
+                case .stored: ids.append(envelope.id)
+                case .deferred(let refusal) where refusal == Refusal(.diskFull): break fill
+                case let other: return .broken("\(other as Any)", after: deferrals)
+                }
+            }
+            deferrals += 1
+            stored += ids.count
+            for id in ids where client.ask(.ack(ids: [id], .delivered)) == .acked { removed += 1 }
+        }
+        let after = client.ask(.send(Sample.envelope(to: bob.id)))
+        let status = subject.relay.end()
+        return Outcome(
+            deferrals,
+            "deferred each time; \(removed) of \(stored) taken out; then "
+                + (after == .stored ? "stored" : "not stored") + "; exit \(status)",
+            isGood: removed == stored && stored > deferrals && after == .stored && status == 0)
+    }
+
+    /// Each synchronisation takes longer.
+    static let slowDisk = Row(
+        name: "slow-sync",
+        fault: "1, 5, 50 ms more for each synchronisation",
+        goal: "at +1 ms, 64 × 16 keeps 80 % of the rate"
+    ) { scale in
+        guard let shim = Shim.shared else { return .broken("the shim does not compile") }
+        // By turns, the best of each: other processes only ever make it slower.
+        let delays = scale.pick(small: [0, 1, 5, 50], full: [0, 1, 0, 1, 0, 1, 5, 50])
+        var best: [Int: Double] = [:]
+        for delay in delays {
+            let seconds = scale.pick(small: 1, full: 5)
+            guard let rate = rate(shim, delay: delay, seconds: seconds), rate > 0 else {
+                return .broken("no rate at +\(delay) ms")
+            }
+            best[delay] = max(best[delay] ?? 0, rate)
+        }
+        guard let undelayed = best[0], let first = best[1] else { return .broken("no rate") }
+        let figures = best.sorted { $0.key < $1.key }.map { delay, rate in
+            "+\(delay) ms \(Int(rate))/s (\(Int(rate / undelayed * 100)) %)"
+        }
+        return Outcome(
+            delays.count, figures.joined(separator: ", "), isGood: true,
+            isWithin: first >= undelayed * 0.8)
+    }
+
+    /// How many envelopes a second a relay stores at 64 × 16 with each synchronisation so many ms longer.
+    private static func rate(_ shim: Shim, delay: Int, seconds: Int) -> Double? {
+        let environment = shim.environment(["FAULT_SYNC_DELAY": "\(delay * 1000)"])
+        guard let subject = Subject(environment: environment) else { return nil }
+        defer { subject.relay.end() }
+        let output = Scratch()
+        let load = ["closed", "tcp://\(subject.address)", "64", "16", "\(seconds)"]
+        guard Command.run("relay-load", load, output: output.file("figures")) == 0 else {
+            return nil
+        }
+        return output.lines("figures").first?.split(separator: "\t").first.flatMap { Double($0) }
+    }
+}

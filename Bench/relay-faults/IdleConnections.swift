@@ -1,0 +1,32 @@
+import RelayHarness
+
+extension Row {
+    /// Many are there, logged in over TLS, and say nothing.
+    static let idleConnections = Row(
+        name: "idle-connections",
+        fault: "idle connections over TLS", goal: "at most 40 kB each"
+    ) { scale in
+        let count = scale.pick(small: 200, full: 10_000)
+        let scratch = Scratch()
+        let options = [
+            "--tls-cert", scratch.file("cert.pem"), "--tls-key", scratch.file("tls.key"),
+            "--tls-self-signed",
+        ]
+        guard let subject = Subject(scratch, options: options), let pin = subject.pin else {
+            return .broken("no relay")
+        }
+        let status = Command.run(
+            "relay-load",
+            [
+                "idle", "tls://\(subject.address)#sha256=\(pin)", "\(count)",
+                "\(subject.relay.command.process)",
+            ], output: scratch.file("figures"))
+        let end = subject.relay.end()
+        let figures = scratch.lines("figures").first?.split(separator: "\t") ?? []
+        guard status == 0, figures.count == 3, let each = Double(figures[2]) else {
+            return .broken("not all of \(count) were taken")
+        }
+        return Outcome(
+            count, "\(text(each)) kB each, exit \(end)", isGood: end == 0, isWithin: each <= 40)
+    }
+}
