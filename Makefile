@@ -22,7 +22,7 @@ TOOLS := keygen contact encrypt decrypt fingerprint qr pad send recv relay
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 RELEASE := .build-release/release
 
-.PHONY: all build deps demo test check bench fuzz lint format completions install uninstall clean
+.PHONY: all build deps demo test check bench faults fuzz lint format completions install uninstall clean
 
 all: build
 
@@ -50,6 +50,11 @@ check: deps
 ## bench: start-up, throughput, the relay and the ratchet, each with a peer in the same run
 bench: build
 	Scripts/bench $(RELEASE)
+
+## faults: the relay broken in each way that it must survive, half an hour; FAULTS_FLAGS="--row NAME" for some
+faults: build
+	$(SWIFT) build $(RELEASE_FLAGS) --product relay-faults
+	$(RELEASE)/relay-faults $(FAULTS_FLAGS) $(RELEASE)
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each
 FUZZ_SECONDS ?= 60

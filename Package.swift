@@ -193,7 +193,8 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "RelayHarness",
-                "relay", "send", "recv", "keygen", "encrypt", "decrypt",
+                "relay", "send", "recv", "keygen", "encrypt", "decrypt", "relay-load",
+                "relay-faults",
             ], swiftSettings: strict),
         // What the tests of the relay and `relay-faults` share: programs, clients, samples, servers.
         .target(

@@ -1,0 +1,29 @@
+import Glibc
+import RelayHarness
+import Testing
+
+/// The rows of `make faults`, a few times each.
+@Suite(.timeLimit(.minutes(10))) struct FaultTableTests {
+    private let scratch = Scratch()
+
+    private func run(_ arguments: [String]) -> (status: Int32, lines: [String]) {
+        // The compiler of the shim is wherever it is.
+        let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+        let status = Command.run(
+            "relay-faults", arguments + [Command.directory], environment: ["PATH": path],
+            output: scratch.file("rows"), errors: scratch.file("errors"))
+        return (status, scratch.lines("rows"))
+    }
+
+    @Test func everyFaultIsSurvived() {
+        let (status, lines) = run(["--scale", "small"])
+        #expect(status == 0)
+        #expect(lines.filter { $0.contains("| MISSED |") } == [])
+        // Sixteen below the two lines of the head.
+        #expect(lines.count == 18)
+    }
+
+    @Test func aRowThatIsNoneIsAMistake() {
+        #expect(run(["--row", "none"]).status == 64)
+    }
+}
