@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import Glibc
 import SottoServer
 import SottoState
@@ -81,26 +80,23 @@ struct RelayTool: Program {
 
     mutating func execute() throws {
         let plan = try plan()
-        signal(SIGTERM, SIG_IGN)
-        signal(SIGINT, SIG_IGN)
-        let ended = DispatchSemaphore(value: 0)
+        // Threads inherit this: nobody but sigwait(3) below takes these. Sources of Dispatch lose one in a thousand.
+        var ends = sigset_t()
+        sigemptyset(&ends)
+        for number in [SIGTERM, SIGINT] { sigaddset(&ends, number) }
+        pthread_sigmask(SIG_BLOCK, &ends, nil)
         let lost = Mutex<StateError?>(nil)
-        let sources = [SIGTERM, SIGINT].map { number in
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { ended.signal() }
-            source.resume()
-            return source
-        }
         try tls.prepare(plan, say: say)
         let relay = try start(plan) { error in
             lost.withLock { $0 = error }
-            ended.signal()
+            kill(getpid(), SIGTERM)
         }
         let reload = reload(relay)
         operations.began(relay, say)
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
         try announce(relay.address)
-        ended.wait()
+        var number: Int32 = 0
+        sigwait(&ends, &number)
         ServiceManager.tell("STOPPING=1")
         if let error = lost.withLock({ $0 }) {
             // Nothing of the store is touched again: what a failed synchronisation left is not known.
@@ -108,7 +104,7 @@ struct RelayTool: Program {
         }
         try relay.stop()
         say("ended: \(relay.summary)")
-        withExtendedLifetime((sources, reload)) {}
+        withExtendedLifetime(reload) {}
     }
 
     /// Starts the relay. What is wrong with the store is said here, where its option is known.
