@@ -73,6 +73,7 @@ struct Outcome {
 
 /// A number with so many digits after the point.
 func text(_ number: Double, digits: Int = 1) -> String {
+    guard number.isFinite else { return "endless" }
     var unit = 1
     for _ in 0..<digits { unit *= 10 }
     let scaled = Int((number * Double(unit)).rounded())

@@ -30,8 +30,8 @@ struct MigrateCommand: Program {
         guard !quiet else { return }
         Terminal.say(
             """
-            relay: copied \(summary.mailboxes) mailboxes with \(summary.envelopes) envelopes, and the prekeys of \
-            \(summary.owners) owners
+            relay: copied \(summary.mailboxes) mailboxes with \(summary.envelopes) envelopes, the prekeys of \
+            \(summary.owners) owners, and \(summary.accounts) members or cards
             """)
     }
 }

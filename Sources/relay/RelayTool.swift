@@ -83,7 +83,9 @@ struct RelayTool: Program {
         // Threads inherit this: nobody but sigwait(3) below takes these. Sources of Dispatch lose one in a thousand.
         var ends = sigset_t()
         sigemptyset(&ends)
-        for number in [SIGTERM, SIGINT] { sigaddset(&ends, number) }
+        for number in [SIGTERM, SIGINT, SIGHUP] where number != SIGHUP || rereads {
+            sigaddset(&ends, number)
+        }
         pthread_sigmask(SIG_BLOCK, &ends, nil)
         let lost = Mutex<StateError?>(nil)
         try tls.prepare(plan, say: say)
@@ -91,12 +93,14 @@ struct RelayTool: Program {
             lost.withLock { $0 = error }
             kill(getpid(), SIGTERM)
         }
-        let reload = reload(relay)
         operations.began(relay, say)
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
         try announce(relay.address)
         var number: Int32 = 0
-        sigwait(&ends, &number)
+        repeat {
+            sigwait(&ends, &number)
+            if number == SIGHUP { reread(relay) }
+        } while number == SIGHUP
         ServiceManager.tell("STOPPING=1")
         if let error = lost.withLock({ $0 }) {
             // Nothing of the store is touched again: what a failed synchronisation left is not known.
@@ -104,7 +108,6 @@ struct RelayTool: Program {
         }
         try relay.stop()
         say("ended: \(relay.summary)")
-        withExtendedLifetime(reload) {}
     }
 
     /// Starts the relay. What is wrong with the store is said here, where its option is known.
@@ -181,31 +184,30 @@ struct RelayTool: Program {
         return nil
     }
 
-    /// Has files read again on SIGHUP; one that cannot be read leaves things as they are.
-    private func reload(_ relay: Relay) -> (any DispatchSourceSignal)? {
-        guard tls.files != nil || admission.members != nil else { return nil }
-        signal(SIGHUP, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
-        source.setEventHandler { [self] in
-            if tls.files != nil {
-                do throws(RelayError) {
-                    try relay.reloadCertificate()
-                    say("read the certificate again")
-                } catch {
-                    Terminal.say("relay: error: \(error.message); the old one serves on")
-                }
-            }
-            do {
-                guard let list = try admission.list() else { return }
-                relay.replaceMembers(list)
-                say("read the members again: \(list.count)")
+    /// Whether SIGHUP has files read again. A service manager may send it also where there are none; without one
+    /// it is the end of the terminal.
+    private var rereads: Bool {
+        tls.files != nil || admission.members != nil || ServiceManager.isThere
+    }
+
+    /// Reads files again; one that cannot be read leaves things as they are.
+    private func reread(_ relay: Relay) {
+        if tls.files != nil {
+            do throws(RelayError) {
+                try relay.reloadCertificate()
+                say("read the certificate again")
             } catch {
-                let message = (error as? Failure)?.message ?? "the members cannot be read"
-                Terminal.say("relay: error: \(message); the old ones stay")
+                Terminal.say("relay: error: \(error.message); the old one serves on")
             }
         }
-        source.resume()
-        return source
+        do {
+            guard let list = try admission.list() else { return }
+            relay.replaceMembers(list)
+            say("read the members again: \(list.count)")
+        } catch {
+            let message = (error as? Failure)?.message ?? "the members cannot be read"
+            Terminal.say("relay: error: \(message); the old ones stay")
+        }
     }
 
     private func announce(_ address: String) throws(Failure) {

@@ -3,6 +3,9 @@ import SottoServer
 
 /// The service manager that started this process, if it wants to be told: sd_notify(3), without its library.
 enum ServiceManager {
+    /// Whether one wants to be told.
+    static var isThere: Bool { getenv("NOTIFY_SOCKET") != nil }
+
     /// Sends lines such as `READY=1`; without a manager this does nothing.
     static func tell(_ state: String) {
         guard let path = getenv("NOTIFY_SOCKET").map({ String(cString: $0) }),

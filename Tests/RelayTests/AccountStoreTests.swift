@@ -1,3 +1,4 @@
+import RelayHarness
 import Sotto
 import SottoState
 import SottoWire

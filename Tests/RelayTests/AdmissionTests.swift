@@ -1,4 +1,5 @@
 import Dispatch
+import RelayHarness
 import Sotto
 import SottoState
 import Testing

@@ -1,4 +1,5 @@
 import Glibc
+import RelayHarness
 import Sotto
 import Testing
 
