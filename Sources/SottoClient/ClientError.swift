@@ -32,8 +32,10 @@ public enum ClientError: ReportableError, Sendable, Equatable {
     case forgedBundle(relay: String)
     /// Another consumer took over.
     case replaced
-    /// The relay's certificate is nobody's that we trust, or not the one that was pinned.
+    /// The relay's certificate is nobody's that we trust.
     case untrusted(relay: String)
+    /// The relay's key is not the one that was pinned.
+    case otherKey(relay: String)
     /// The certificates to trust cannot be read from this file.
     case certificates(String)
     /// The local state failed.
@@ -46,7 +48,7 @@ extension ClientError {
         switch self {
         case .unreachable, .lost, .busy, .putOff: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
-            .noBundle, .forgedBundle, .replaced, .untrusted, .certificates, .state:
+            .noBundle, .forgedBundle, .replaced, .untrusted, .otherKey, .certificates, .state:
             false
         }
     }
@@ -69,6 +71,7 @@ extension ClientError {
         case .noBundle(let relay): "\(relay) has no prekeys of that id"
         case .forgedBundle(let relay): "the prekeys from \(relay) are not signed by their owner"
         case .untrusted(let relay): "the certificate of \(relay) is not to be trusted"
+        case .otherKey(let relay): "the key of \(relay) is not the one that is pinned"
         case .certificates(let file): "cannot use the certificates in \(file)"
         case .replaced: "another recv took over this identity's mailbox"
         case .state(let error): error.message
@@ -83,6 +86,8 @@ extension ClientError {
                 + (names.isEmpty ? "" : ", or dial it as \(names.joined(separator: " or "))")
         case .untrusted:
             "name its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
+        case .otherKey:
+            "compare the pin with what relay check prints; if the relay has another key, somebody is between, or it was replaced"
         case .certificates: "it must be a PEM file"
         case .unreachable: "is the relay running, and its address right?"
         case .state(let error): error.hint
@@ -103,7 +108,7 @@ extension ClientError {
         case .unreachable, .lost, .busy, .notARelay, .refused: 69
         case .noBundle, .noCard: 1
         case .forgedBundle, .forgedCard: 11
-        case .untrusted: 12
+        case .untrusted, .otherKey: 12
         case .otherName, .certificates: 78
         case .loginRefused, .notAdmitted: 77
         case .putOff, .replaced: 75

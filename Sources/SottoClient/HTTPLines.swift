@@ -129,7 +129,15 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head: body.clear()
+        case .head(let head):
+            body.clear()
+            // A relay has the path; whoever answers so is none, or a proxy that leads elsewhere.
+            if head.status == .notFound,
+                head.headers.first(name: "content-type") != "application/json"
+                    || relay.path != "/"
+            {
+                return context.fireErrorCaught(ClientError.notARelay(relay: relay.description))
+            }
         case .body(var part):
             body.writeBuffer(&part)
             if body.readableBytes > WireLimits.responseBytes { context.close(promise: nil) }

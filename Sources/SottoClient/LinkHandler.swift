@@ -58,7 +58,7 @@ final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
     func channelInactive(context: ChannelHandlerContext) { close(.lost(relay: relay), context) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        close(.lost(relay: relay), context)
+        close(error as? ClientError ?? .lost(relay: relay), context)
     }
 
     private func close(_ reason: ClientError, _ context: ChannelHandlerContext) {

@@ -176,6 +176,7 @@ extension ClientError {
             return .unreachable(relay: relay, cause: "the TLS handshake failed")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: return .untrusted(relay: relay)
         case is NIOHTTPClientUpgradeError, is HTTPParserError: return .notARelay(relay: relay)
+        case let error as ClientError: return error
         default: return .lost(relay: relay)
         }
     }

@@ -49,6 +49,8 @@ public struct Reception {
         public var failed = 0
         /// Why it ended early.
         public var error: ClientError?
+        /// Whether the relay let the owner in.
+        public var wasIn = false
     }
 
     /// Hands on the envelopes that were put aside because their handling failed too often: those here, and those
@@ -130,6 +132,7 @@ extension Reception {
                     var opened = try open(group)
                     try opened.subscribe(&requests)
                     session = opened
+                    ending.wasIn = true
                     backoff.reset()
                     renewal = Monotonic.seconds() + Self.renewalSeconds
                 } catch {

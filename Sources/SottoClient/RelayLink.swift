@@ -64,6 +64,8 @@ final class RelayLink: Sendable {
             .whenComplete { (result: Result<any Channel, any Error>) in
                 switch result {
                 case .success(let channel): done(.success(RelayLink(channel: channel)))
+                case .failure(ClientError.untrusted) where relay.pin != nil:
+                    done(.failure(.otherKey(relay: name)))
                 case .failure(let error):
                     done(
                         .failure(

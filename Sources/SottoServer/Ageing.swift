@@ -6,11 +6,11 @@ extension SQLiteStore {
     /// The most rows that one sweep deletes from a table.
     static let sweepRows: Int64 = 1_000
 
-    func sweep(at minute: Int64) throws(StateError) -> Bool {
+    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool {
         try memory.withLock { memory throws(StateError) in
             let rows = memory.sweepRows
             do throws(StateError) {
-                let more = try sweep(at: minute, rows, &memory)
+                let more = try sweep(at: minute, rows, strangers, &memory)
                 if !more { memory.sweepRows = Self.sweepRows }
                 return more
             } catch .full where rows > 1 {
@@ -22,7 +22,9 @@ extension SQLiteStore {
         }
     }
 
-    private func sweep(at minute: Int64, _ rows: Int64, _ memory: inout StoreMemory)
+    private func sweep(
+        at minute: Int64, _ rows: Int64, _ strangers: Bool, _ memory: inout StoreMemory
+    )
         throws(StateError) -> Bool
     {
         let more = try writer.transaction { connection throws(StateError) in
@@ -33,8 +35,8 @@ extension SQLiteStore {
             let claims = try forgetClaims(connection, until: until, rows)
             let accounts = try Self.forgetAccounts(connection, at: minute, rows)
             let strangers =
-                if let kept = retention.strangerMinutes {
-                    try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 50))
+                if strangers, let kept = retention.strangerMinutes {
+                    try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 20))
                 } else { false }
             return expired || forgotten || claims || accounts || strangers
         }

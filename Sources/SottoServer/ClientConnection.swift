@@ -53,12 +53,14 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var nonce: (bytes: [UInt8], until: Double)?
     /// The mailboxes that are open here, in the order in which they were.
     var mailboxes = OpenMailboxes()
-    /// Whether one of them is a member's, and not only an address.
-    var hasMember = false
+    /// The member who opened one of them in their own right.
+    var member: SessionID?
     /// The puzzle that was given last, and how many new ids the solved ones are good for.
     var puzzle: (nonce: [UInt8], bits: Int)?
     var workDone = 0
     private var requests: TokenBucket?
+    /// A line that is to be looked at next.
+    private var held: [UInt8]?
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
@@ -72,7 +74,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         let rate = Double(services.connectionRate)
         requests =
             rate > 0
-            ? TokenBucket(rate: rate, capacity: max(rate, 64), at: Monotonic.seconds()) : nil
+            ? TokenBucket(rate: rate, capacity: rate, at: Monotonic.seconds()) : nil
         self.isWelcome = isWelcome
         self.services = services
     }
@@ -143,6 +145,12 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func process() {
         while canWork {
+            if let line = held {
+                guard mayAsk() else { return }
+                held = nil
+                take(line)
+                continue
+            }
             switch splitter.next() {
             case .incomplete:
                 if !splitter.hasPartialLine {
@@ -157,17 +165,23 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             case .line(let line):
                 lineSince = nil
                 lastLine = Monotonic.seconds()
-                take(line)
-                if requests?.take(at: lastLine) == false { slowDown() }
+                held = line
             }
         }
     }
 
-    /// Reads nothing more for a while: the connection asks for more than it may.
-    private func slowDown() {
-        guard !isClosing, !isPaused else { return }
-        isPaused = true
-        loop.scheduleTask(in: .milliseconds(50)) { self.goOn() }
+    /// Whether another request is within the connection's rate; if not, nothing is looked at until it is.
+    private func mayAsk() -> Bool {
+        guard var bucket = requests else { return true }
+        let isWithin = bucket.take(at: Monotonic.seconds())
+        requests = bucket
+        if !isWithin {
+            isPaused = true
+            loop.scheduleTask(in: .nanoseconds(Int64(bucket.wait * 1e9) + 1_000_000)) {
+                self.goOn()
+            }
+        }
+        return isWithin
     }
 
     /// Ends a pause.
@@ -259,13 +273,17 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         do throws(Reason) {
             try body()
         } catch {
-            services.counters.add(.refused)
-            switch error {
-            case .tooLarge: write(.rejected(Refusal(error)), requestID)
-            case .tooMany: write(.deferred(Refusal(error)), requestID)
-            default: write(.error(Refusal(error)), requestID)
+            services.counters.add(error == .tooMany ? .deferred : .refused)
+            let response: Response =
+                switch error {
+                case .tooLarge: .rejected(Refusal(error))
+                case .tooMany: .deferred(Refusal(error))
+                default: .error(Refusal(error))
+                }
+            guard error == .loginFailed || error == .notAdmitted else {
+                return write(response, requestID)
             }
-            if error == .loginFailed || error == .notAdmitted { pauseAfterFailedLogin() }
+            refuseLogin(response, requestID)
         }
     }
 
@@ -273,13 +291,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         switch request {
         case .ping: write(.pong, requestID)
         case .challenge:
-            let bytes = randomBytes(WireLimits.nonceBytes)
             let now = Monotonic.seconds()
-            if isOfRequests {
-                services.nonces.add(bytes, at: now)
-            } else {
-                nonce = (bytes, now + WireLimits.nonceSeconds)
-            }
+            let bytes = services.nonces.make(at: now)
+            if !isOfRequests { nonce = (bytes, now + WireLimits.nonceSeconds) }
             write(.challenge(nonce: bytes, names: names), requestID)
         case .login(let login): try logIn(login, requestID)
         case .resume(let token): try resume(token, requestID)
@@ -313,11 +327,11 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
             submit(.claim(owner: owner, id: id), requestID)
         case .record(let record):
-            guard services.clock.isPast(record.issued) else { throw .badFields }
+            guard services.clock.isCurrent(record.issued) else { throw .badFields }
             bring(.update(record.id, AccountUpdate(record)), of: record.id, requestID)
         case .lookup(let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
-            answer(requestID) { store, _ throws(StateError) in
+            answer(requestID, weight: WireLimits.cardBytes) { store, _ throws(StateError) in
                 let card = try store.account(of: id)?.card
                 return card.map { .card($0) } ?? .error(Refusal(.noCard))
             }
@@ -339,7 +353,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Over HTTP each request says anew whose it is: a proxy may send those of several people here.
     func beginRequest() {
         mailboxes = OpenMailboxes()
-        hasMember = false
+        member = nil
+        failedLogins = 0
     }
 
     /// Whether a nonce was given out, here or, over HTTP, anywhere; it is used up with that.
@@ -355,14 +370,21 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// After a failed login: reads nothing for a while, and closes when it has happened too often.
     ///
     /// A signature cannot be guessed, so this only bounds the work that somebody can make of verifying. It
-    /// is kept by connection, because whoever proves a key must get in whatever others did with it before.
-    private func pauseAfterFailedLogin() {
+    /// is kept by connection, because whoever proves a key must get in whatever others did with it before. Where a
+    /// connection may be many people's, it is the answer that is late, and nobody else's request.
+    private func refuseLogin(_ response: Response, _ requestID: String?) {
         failedLogins += 1
         services.counters.add(.failedLogins)
-        guard failedLogins < Self.failedLoginLimit else { return close() }
+        if !isOfRequests {
+            write(response, requestID)
+            guard failedLogins < Self.failedLoginLimit else { return close() }
+        }
         isPaused = true
         let seconds = services.timeouts.failedLogin * Double(1 << (failedLogins - 1))
-        loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) { self.goOn() }
+        loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) {
+            if self.isOfRequests, !self.isClosing { self.write(response, requestID) }
+            self.goOn()
+        }
     }
 
     /// Has a change made, and its outcome told to the client, or given to `then`.
@@ -426,30 +448,36 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Reading
 
+    /// Says what there is of the owner's prekeys, before anything else is looked at.
     func welcome(_ owner: SessionID, _ requestID: String?, token: String) {
-        answer(requestID) { store, _ throws(StateError) in
-            .session(try store.preKeys(of: owner), token: token)
+        consider { store, minute throws(StateError) in
+            (try store.preKeys(of: owner), try store.account(of: owner), minute)
+        } then: { status, account, minute in
+            self.write(.session(status, token: token), requestID)
+            if account != nil { self.noteSeen(owner, account, minute) }
         }
     }
 
     private func fetch(
         _ mailbox: SessionID, _ requestID: String?, max: Int, after: Int64, dead: Bool
     ) {
-        answer(requestID) { store, minute throws(StateError) in
+        answer(requestID, weight: WireLimits.fetchBytes) { store, minute throws(StateError) in
             let page = try store.messages(
                 in: mailbox, after: after, limit: max, dead: dead, at: minute)
             return .messages(page.messages.map(\.delivered), more: page.hasMore)
         }
     }
 
-    /// Answers a request with what is read from the store.
+    /// Answers a request with what is read from the store, about `weight` bytes.
     private func answer(
-        _ requestID: String?,
+        _ requestID: String?, weight: Int,
         _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Response
     ) {
         pending += 1
+        pendingBytes += weight
         read(body) { response in
             self.pending -= 1
+            self.pendingBytes -= weight
             guard !self.isClosing else { return }
             self.write(response, requestID)
             self.process()

@@ -16,51 +16,75 @@ extension ClientConnection {
             }
             if services.admission.isOpen { return try enter(login.id, requestID) }
         }
+        let member = member
         consider { store, minute throws(StateError) in
-            let invitation = try login.invitation.flatMap { proof throws(StateError) in
-                try store.invitation(proof.tag)
-            }
-            return (try store.account(of: login.id), invitation, minute)
-        } then: { account, invitation, minute in
+            Papers(
+                account: try store.account(of: login.id),
+                invitation: try login.invitation.flatMap { proof throws(StateError) in
+                    try store.invitation(proof.tag)
+                },
+                voucher: try member.flatMap { id throws(StateError) in try store.account(of: id) },
+                minute: minute)
+        } then: { papers in
             self.settle(requestID) { () throws(Reason) in
-                try self.decide(login, account, invitation, minute, requestID)
+                try self.decide(login, papers, member, requestID)
             }
         }
     }
 
-    /// What is known of the id has been read.
+    /// What the store knows that matters to a login.
+    private struct Papers {
+        let account: Account?
+        let invitation: StoredInvitation?
+        /// The account of the member who is in on this connection.
+        let voucher: Account?
+        let minute: Int64
+    }
+
     private func decide(
-        _ login: Login, _ account: Account?, _ invitation: StoredInvitation?, _ minute: Int64,
-        _ requestID: String?
+        _ login: Login, _ papers: Papers, _ member: SessionID?, _ requestID: String?
     ) throws(Reason) {
         if case .rsa = login.proof {
-            guard let key = account?.loginKey.flatMap({ RSALoginPublicKey(der: $0) }),
+            guard let key = papers.account?.loginKey.flatMap({ RSALoginPublicKey(der: $0) }),
                 login.isProven(by: key)
             else {
                 noteFalseProof(of: login.id)
                 throw .loginFailed
             }
         }
-        if services.admission.admits(login.id, account) {
-            noteSeen(login.id, account, minute)
-            return try enter(login.id, requestID)
+        let admission = services.admission
+        if admission.admits(login.id, papers.account) {
+            try enter(login.id, requestID)
+            return noteSeen(login.id, papers.account, papers.minute)
         }
-        if hasMember {
-            // An address of a member's, whose name the relay does not keep.
-            noteSeen(login.id, account, minute)
-            return try enter(login.id, requestID, isAddress: true)
-        }
-        guard services.admission.isByInvitation, let invitation, invitation.until > minute,
-            invitation.owner == nil || invitation.owner == login.id,
-            login.provesInvitation(withKey: invitation.key)
-        else { throw .notAdmitted }
-        commit(.redeem(invitation.tag, by: login.id), requestID) {
-            self.commit(.update(login.id, .membership(true)), requestID) {
-                self.settle(requestID) { () throws(Reason) in
-                    try self.enter(login.id, requestID)
+        if let tag = redeemable(login, papers) {
+            commit(.redeem(tag, by: login.id), requestID) {
+                self.commit(.update(login.id, .membership(true)), requestID) {
+                    self.settle(requestID) { () throws(Reason) in
+                        try self.enter(login.id, requestID)
+                    }
                 }
             }
+            return
         }
+        // An address of a member's, whose name the relay does not keep.
+        guard let member, member != login.id, admission.admits(member, papers.voucher) else {
+            throw .notAdmitted
+        }
+        try enter(login.id, requestID, voucher: member)
+        noteSeen(login.id, papers.account, papers.minute)
+    }
+
+    /// The tag of the invitation that a login redeems. Its owner may do so again, until they are removed: the answer may
+    /// have been lost before they were a member.
+    private func redeemable(_ login: Login, _ papers: Papers) -> [UInt8]? {
+        guard services.admission.isByInvitation, let invitation = papers.invitation,
+            invitation.until > papers.minute,
+            invitation.owner == nil
+                || invitation.owner == login.id && papers.account?.wasRemoved != true,
+            login.provesInvitation(withKey: invitation.key)
+        else { return nil }
+        return invitation.tag
     }
 
     /// Opens a mailbox again with the token of an earlier login.
@@ -69,30 +93,33 @@ extension ClientConnection {
             throw .loginFailed
         }
         let id = session.mailbox
-        if services.admission.isOpen || session.isAddress {
-            return try enter(id, requestID, isAddress: session.isAddress, begun: session.begun)
+        if services.admission.isOpen {
+            return try enter(id, requestID, voucher: session.voucher, begun: session.begun)
         }
+        let responsible = session.voucher ?? id
         consider { store, _ throws(StateError) in
-            try store.account(of: id)
+            try store.account(of: responsible)
         } then: { account in
             self.settle(requestID) { () throws(Reason) in
-                guard self.services.admission.admits(id, account) else { throw .notAdmitted }
-                try self.enter(id, requestID, begun: session.begun)
+                guard self.services.admission.admits(responsible, account) else {
+                    throw .notAdmitted
+                }
+                try self.enter(id, requestID, voucher: session.voucher, begun: session.begun)
             }
         }
     }
 
     private func enter(
-        _ id: SessionID, _ requestID: String?, isAddress: Bool = false, begun: Double? = nil
+        _ id: SessionID, _ requestID: String?, voucher: SessionID? = nil, begun: Double? = nil
     ) throws(Reason) {
         guard mailboxes.open(id) else { throw .loginFailed }
-        if !isAddress { hasMember = true }
+        if voucher == nil { member = id }
         if let network { services.lockout.noteSuccess(of: id, from: network) }
         let now = Monotonic.seconds()
         welcome(
             id, requestID,
             token: services.tokens.issue(
-                .init(mailbox: id, begun: begun ?? now, isAddress: isAddress), at: now))
+                .init(mailbox: id, begun: begun ?? now, voucher: voucher), at: now))
     }
 
     // MARK: Bringing something
@@ -151,7 +178,7 @@ extension ClientConnection {
     }
 
     /// Notes, once a day, that an id's owner was here: what nobody comes for is let go one day.
-    private func noteSeen(_ id: SessionID, _ account: Account?, _ minute: Int64) {
+    func noteSeen(_ id: SessionID, _ account: Account?, _ minute: Int64) {
         guard account.map({ $0.minute + Account.signMinutes <= minute }) ?? true else { return }
         services.writer.note([.update(id, .seen)])
     }

@@ -58,7 +58,10 @@ struct Figures: Sendable {
         (.storedBytes, "stored_bytes", "Bytes of the messages that were stored."),
         (.duplicates, "duplicates", "Messages that had been stored before."),
         (.delivered, "delivered", "Messages that their recipients took."),
-        (.deferred, "deferred", "Changes that were put off for want of room."),
+        (
+            .deferred, "deferred",
+            "Changes that were put off: for want of room, or too many at once."
+        ),
         (.refused, "refused", "Requests that were refused."),
         (.failedLogins, "logins_failed", "Logins that failed."),
         (.wakeUps, "wakeups", "Wake-ups that were sent."),

@@ -121,12 +121,7 @@ public final class Relay: Sendable {
                 retention.strangerMinutes = Retention.strangerMinutes
             }
             store = try StoreLocation(configuration.store).open(retention)
-            if !configuration.admission.isOpen {
-                let minute = RelayClock().minute
-                try store.adoptMailboxes(at: minute)
-                let listed = configuration.admission.list ?? []
-                _ = try store.commit(listed.map { .update($0, .seen) }, at: minute)
-            }
+            if configuration.admission.isOpen { try store.adoptMailboxes() }
         } catch {
             throw .store(error)
         }
@@ -148,8 +143,11 @@ public final class Relay: Sendable {
             registry.forEach { $0.abort() }
             onFailure(error)
         }
+        let admission = Admission(configuration.admission)
+        let rates = MailboxRates(perMinute: configuration.mailboxRate)
         let writer = Writer(
-            store: store, hub: hub, clock: clock, counters: counters, onFailure: fail)
+            store: store, hub: hub, clock: clock, counters: counters, admission: admission,
+            rates: rates, onFailure: fail)
         let tls = try configuration.tls.map { files throws(RelayError) in
             try TLSCertificate(files)
         }
@@ -198,9 +196,9 @@ public final class Relay: Sendable {
                 names: configuration.names
                     + (configuration.listen.port == 0 ? [] : [configuration.listen.name]),
                 listening: local),
-            admission: Admission(configuration.admission),
+            admission: admission,
             surge: Surge(limit: configuration.surge, bits: configuration.surgeBits),
-            rates: MailboxRates(perMinute: configuration.mailboxRate),
+            rates: rates,
             connectionRate: configuration.connectionRate,
             timeouts: Timeouts(
                 line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause),
@@ -232,9 +230,8 @@ public final class Relay: Sendable {
 
     /// Puts another list in place of the one of those who may have a mailbox here.
     public func replaceMembers(_ list: Set<SessionID>) {
-        services.admission.listed = list
-        // What comes for them is kept from now on.
-        services.writer.note(list.map { .update($0, .seen) })
+        services.admission.replace(list)
+        services.writer.sweep()
     }
 
     /// What was done so far, as people read it.

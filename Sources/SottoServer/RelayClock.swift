@@ -13,8 +13,12 @@ struct RelayClock: Sendable {
         monotonic = Monotonic.seconds()
     }
 
-    /// Whether a time is past, or not far in the future: clocks of clients go wrong by a day.
-    func isPast(_ time: Timestamp) -> Bool { time.seconds / 60 <= minute + 24 * 60 }
+    /// Whether a record was issued by now, give or take a day for clocks that are wrong, and not so long ago that
+    /// it is forgotten what came after it.
+    func isCurrent(_ issued: Timestamp) -> Bool {
+        let age = minute - issued.seconds / 60
+        return age >= -24 * 60 && age < Account.lifeMinutes
+    }
 
     /// Minutes since 1970.
     var minute: Int64 { Int64((wall + Monotonic.seconds() - monotonic) / 60) }

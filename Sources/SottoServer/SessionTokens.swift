@@ -16,8 +16,8 @@ struct SessionTokens: Sendable {
         let mailbox: SessionID
         /// When its owner logged in.
         let begun: Double
-        /// Whether it was opened for a member's sake, as a member's address.
-        let isAddress: Bool
+        /// The member for whose sake it was opened, as an address of theirs; `nil` for one in their own right.
+        let voucher: SessionID?
     }
 
     private let key = TokenKey()
@@ -26,20 +26,23 @@ struct SessionTokens: Sendable {
     func issue(_ session: Session, at now: Double) -> String {
         let body =
             session.mailbox.publicKey + UInt64(now + Self.seconds).bigEndianBytes
-            + UInt64(session.begun).bigEndianBytes + [session.isAddress ? 1 : 0]
+            + UInt64(session.begun).bigEndianBytes
+            + (session.voucher ?? session.mailbox).publicKey
         return Base64.url.encode(body + mac(body))
     }
 
     /// What a token opens; `nil` for one that is not ours or whose time is over.
     func session(_ token: String, at now: Double) -> Session? {
-        let size = 49
+        let size = 80
         guard let bytes = Base64.url.decode(token), bytes.count > size,
             constantTimeEqual(mac(Array(bytes[..<size])), Array(bytes[size...])),
             Self.seconds(bytes[32..<40]) > now
         else { return nil }
+        let mailbox = SessionID(publicKey: Array(bytes[..<32]))
+        let voucher = SessionID(publicKey: Array(bytes[48..<80]))
         let session = Session(
-            mailbox: SessionID(publicKey: Array(bytes[..<32])),
-            begun: Self.seconds(bytes[40..<48]), isAddress: bytes[48] == 1)
+            mailbox: mailbox, begun: Self.seconds(bytes[40..<48]),
+            voucher: voucher == mailbox ? nil : voucher)
         return session.begun + Self.sessionSeconds > now ? session : nil
     }
 

@@ -26,12 +26,11 @@ protocol Store: Sendable {
     /// The invitation with a tag of 16 bytes.
     func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation?
 
-    /// Where no account is known yet, makes one for each mailbox that there is: so that a relay that was open
-    /// to all lets go of nobody's mail when it no longer is. Of several partitions each does so for itself.
-    func adoptMailboxes(at minute: Int64) throws(StateError)
+    /// Makes no mailbox a stranger's any more that there is: a relay that is open to all begins with that.
+    func adoptMailboxes() throws(StateError)
 
-    /// Lets go of some of what is too old; says whether there may be more.
-    func sweep(at minute: Int64) throws(StateError) -> Bool
+    /// Lets go of some of what is too old, perhaps also of mail to strangers; says whether there may be more.
+    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool
 
     /// Where others write to the store too: `onArrival` is called, from any thread, with mailboxes that may have
     /// got something from them. `mailboxes` gives those that matter, to look at now and then.
@@ -44,6 +43,11 @@ protocol Store: Sendable {
 }
 
 extension Store {
+    /// Lets go of all that is too old.
+    func sweep(at minute: Int64) throws(StateError) -> Bool {
+        try sweep(at: minute, strangers: true)
+    }
+
     /// Nobody else writes to the store.
     func watch(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
@@ -157,7 +161,8 @@ struct Retention: Sendable {
     var deadMessages: Int64 = 1_000
     /// The most bytes of dead letters in one mailbox.
     var deadBytes: Int64 { mailboxBytes / 4 }
-    /// Minutes until mail to a mailbox that is nobody's is let go, where not everybody may have one.
+    /// Minutes until mail is let go in a mailbox that nobody came for, where not everybody may have one. Those
+    /// count that are made while this is set, until there is an account.
     var strangerMinutes: Int64?
     /// An hour, in minutes: time enough for who was invited to log in.
     static let strangerMinutes: Int64 = 60

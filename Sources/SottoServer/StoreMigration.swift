@@ -93,7 +93,7 @@ enum StoreTable: String, CaseIterable {
         case .mailbox:
             [
                 ("number", false), ("key", true), ("messages", false), ("bytes", false),
-                ("dead", false), ("dead_bytes", false),
+                ("dead", false), ("dead_bytes", false), ("stranger", false),
             ]
         case .envelope:
             [

@@ -2,7 +2,7 @@
 ///
 /// | table | what it is |
 /// |---|---|
-/// | `mailbox` | a public key, its small number, and how much waits there, dead letters apart |
+/// | `mailbox` | a public key, its small number, and how much waits there, dead letters apart; `stranger` is NULL, or for one that nobody who may have it came for, the minute of the oldest envelope |
 /// | `envelope` | what waits: `seq` is the order, `body` the envelope as it came; with 5 `failures` a dead letter |
 /// | `seen` | for each id that a mailbox ever got: 16 bytes of the body's SHA-256, to know it again |
 ///
@@ -10,7 +10,7 @@
 /// | `prekey_signed` | the signed prekeys, as the head of a bundle's line; those superseded last as long as claims |
 /// | `prekey_one_time` | one-time prekeys that nobody has claimed |
 /// | `prekey_claim` | what each claim got, to say it again |
-/// | `account` | an id that is a member or published something: its card, its RSA login key, when its owner was last seen |
+/// | `account` | an id that is a member or published something: its card, its RSA login key, when its owner was last seen; `member` is 1, or 2 for who was removed |
 /// | `invitation` | the tags and keys of codes, and who redeemed them; `owner` is empty until then |
 ///
 /// No row says who sent or claimed, and no time is finer than a minute.
@@ -71,6 +71,8 @@ extension SQLiteStore {
             tag BLOB NOT NULL PRIMARY KEY, key BLOB NOT NULL, until INTEGER NOT NULL,
             owner BLOB NOT NULL
         );
+        ALTER TABLE mailbox ADD COLUMN stranger INTEGER;
+        CREATE INDEX mailbox_stranger ON mailbox (stranger) WHERE stranger IS NOT NULL;
         """,
     ]
 }

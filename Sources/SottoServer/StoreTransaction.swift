@@ -76,8 +76,13 @@ struct StoreTransaction {
         }
         guard !isScarce else { return nil }
         let insert = try connection.statement(
-            "INSERT INTO mailbox (key, messages, bytes) VALUES (?, 0, 0)")
+            """
+            INSERT INTO mailbox (key, messages, bytes, stranger) VALUES (?1, 0, 0,
+                CASE WHEN ?2 AND NOT EXISTS (SELECT 1 FROM account WHERE key = ?1) THEN ?3 END)
+            """)
         insert.bind(1, mailbox.publicKey)
+        insert.bind(2, retention.strangerMinutes == nil ? 0 : 1)
+        insert.bind(3, minute)
         try insert.run()
         return MailboxRow(number: connection.lastRow)
     }
@@ -86,13 +91,16 @@ struct StoreTransaction {
     func update(_ row: MailboxRow) throws(StateError) {
         let update = try connection.statement(
             """
-            UPDATE mailbox SET messages = ?, bytes = ?, dead = ?, dead_bytes = ? WHERE number = ?
+            UPDATE mailbox SET messages = ?, bytes = ?, dead = ?, dead_bytes = ?,
+                stranger = min(stranger, ?)
+            WHERE number = ?
             """)
         update.bind(1, row.live.messages)
         update.bind(2, row.live.bytes)
         update.bind(3, row.dead.messages)
         update.bind(4, row.dead.bytes)
-        update.bind(5, row.number)
+        update.bind(5, minute)
+        update.bind(6, row.number)
         try update.run()
     }
 

@@ -22,6 +22,7 @@ final class Writer: Sendable {
         var isScheduled = false
         var hasFailed = false
         var isEnding = false
+        var isSweeping = false
     }
 
     private static let batchCount = 1_000
@@ -31,6 +32,8 @@ final class Writer: Sendable {
     private let hub: Hub
     private let clock: RelayClock
     private let counters: Counters
+    private let admission: Admission
+    private let rates: MailboxRates
     private let onFailure: @Sendable (StateError) -> Void
     private let queue = DispatchQueue(label: "relay.writer")
     private let state = Mutex(State())
@@ -38,12 +41,16 @@ final class Writer: Sendable {
     /// A writer to `store` that tells `hub`'s consumers what arrived. After `onFailure` it writes no more.
     init(
         store: any Store, hub: Hub, clock: RelayClock, counters: Counters,
+        admission: Admission = Admission(AdmissionPlan()),
+        rates: MailboxRates = MailboxRates(perMinute: 0),
         onFailure: @escaping @Sendable (StateError) -> Void
     ) {
         self.store = store
         self.hub = hub
         self.clock = clock
         self.counters = counters
+        self.admission = admission
+        self.rates = rates
         self.onFailure = onFailure
     }
 
@@ -71,18 +78,40 @@ final class Writer: Sendable {
         repeat { queue.sync {} } while state.withLock { $0.isScheduled && !$0.hasFailed }
     }
 
-    /// Lets go of what is too old, some at a time so that commits get between.
+    /// Lets go of what is too old, some at a time so that commits get between. One that is under way is not begun
+    /// anew.
     func sweep() {
-        queue.async {
-            guard !self.state.withLock({ $0.hasFailed || $0.isEnding }) else { return }
-            do throws(StateError) {
-                if try self.store.sweep(at: self.clock.minute) { self.sweep() }
-            } catch .full {
-                // The next sweep tries again.
-            } catch {
-                self.fail(error)
-            }
+        let mayBegin = state.withLock { state in
+            defer { state.isSweeping = true }
+            return !state.isSweeping
         }
+        if mayBegin { queue.async { self.sweepOn() } }
+    }
+
+    private func sweepOn() {
+        guard !state.withLock({ $0.hasFailed || $0.isEnding }) else { return }
+        do throws(StateError) {
+            // Nobody on the list is taken for a stranger.
+            let isListKnown = try noteList()
+            if try store.sweep(at: clock.minute, strangers: isListKnown) {
+                return queue.async { self.sweepOn() }
+            }
+        } catch .full {
+            // The next sweep tries again.
+        } catch {
+            return fail(error)
+        }
+        state.withLock { $0.isSweeping = false }
+    }
+
+    /// Makes accounts for those on the list of members, now and then; false while there is no room for that.
+    private func noteList() throws(StateError) -> Bool {
+        let now = Monotonic.seconds()
+        guard let list = admission.unnoted(at: now) else { return true }
+        let outcomes = try store.commit(list.map { .update($0, .seen) }, at: clock.minute)
+        guard outcomes.allSatisfy({ $0 == .published }) else { return false }
+        admission.markNoted(list, at: now)
+        return true
     }
 
     /// Commits one batch, and comes back for the next one behind whatever else waits its turn.
@@ -136,6 +165,8 @@ final class Writer: Sendable {
             if outcome == .stored, case .store(let envelope) = entry.change {
                 arrived[envelope.to, default: 0] += 1
                 bytes += envelope.bytes.count
+            } else if case .store(let envelope) = entry.change {
+                rates.giveBack(envelope.to)
             }
             guard let connection = entry.connection else { continue }
             let reply = ClientConnection.Reply(
@@ -149,7 +180,7 @@ final class Writer: Sendable {
             }
         }
         counters.commits.note(outcomes)
-        counters.add(.deferred, outcomes.count { $0 == .diskFull })
+        counters.add(.deferred, outcomes.count { $0 == .diskFull || $0 == .mailboxFull })
         counters.add(.storedBytes, bytes)
         counters.add(.stored, outcomes.count { $0 == .stored })
         counters.add(.duplicates, outcomes.count { $0 == .duplicate })

@@ -56,7 +56,7 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
             secret = try Self.firstLine(of: descriptor, name: path)
         case .exposed: throw Failure(.usage, Self.exposure)
         }
-        guard secret.count > 0 else { throw Failure(.usage, "the passphrase is empty") }
+        guard secret.count > 0 else { throw Failure(.usage, "the secret is empty") }
         return secret
     }
 

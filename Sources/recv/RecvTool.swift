@@ -187,6 +187,10 @@ struct RecvTool: Program {
         reception.maximum = max
         let ending = try dead ? reception.runDead(handling) : reception.run(handling)
         try after()
+        if reception.invitation != nil, ending.wasIn {
+            if !quiet { Terminal.say("recv: note: \(reception.relay) has let you in") }
+            if ending.error == nil, ending.received + ending.failed == 0 { return }
+        }
         try end(ending)
     }
 

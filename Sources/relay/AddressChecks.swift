@@ -1,10 +1,13 @@
 import Glibc
+import Sotto
 import SottoServer
 import SottoWire
 
 /// Whether the addresses of a relay can be had, and its names be found.
 enum AddressChecks {
-    static func findings(_ plan: RelayConfiguration) -> [Finding] {
+    static func findings(
+        _ plan: RelayConfiguration, willMakeCertificate: Bool = false
+    ) -> [Finding] {
         var findings = listening(plan.listen, "listen")
         let addresses = resolve(plan.listen) ?? []
         let isWildcard = addresses.contains { ["0.0.0.0", "::"].contains($0.text) }
@@ -25,6 +28,9 @@ enum AddressChecks {
         }
         if let monitor = plan.operations.monitor { findings += listening(monitor, "monitor") }
         for way in plan.operations.wake?.ways ?? [] { findings.append(wake(way)) }
+        if willMakeCertificate {
+            return findings + [Finding(.ok, "certificate", "it and its key will be made")]
+        }
         return findings + certificates(plan)
     }
 
@@ -36,7 +42,11 @@ enum AddressChecks {
             switch days {
             case ..<0: return [Finding(.error, "certificate", "its time is over")]
             case ..<14: return [Finding(.warning, "certificate", "its time ends in \(days) days")]
-            default: return [Finding(.ok, "certificate", "it and its key serve for \(days) days")]
+            default:
+                return [
+                    Finding(.ok, "certificate", "it and its key serve for \(days) days"),
+                    Finding(.ok, "pin", "#sha256=\(hex(try files.pin()))"),
+                ]
             }
         } catch {
             return [Finding(.error, "certificate", error.message)]

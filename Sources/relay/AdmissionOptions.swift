@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Sotto
 import SottoServer
 import SottoTool
@@ -69,7 +70,7 @@ enum MemberList {
         for (index, line) in lines.enumerated() {
             let text = String(decoding: line, as: UTF8.self).trimmed
             if text.isEmpty || text.hasPrefix("#") { continue }
-            guard let id = id(in: text) else {
+            guard let id = id(in: text) ?? id(in: Self.beforeComment(text)) else {
                 throw Failure(
                     .malformed, "\(path), line \(index + 1): not an id, a card or a sotto: URI")
             }
@@ -81,7 +82,18 @@ enum MemberList {
     /// The id in an argument: an id, a card's file or a `sotto:` URI.
     static func id(of argument: String) throws -> SessionID {
         if let id = SessionID(argument) { return id }
+        var status = stat()
+        guard argument.hasPrefix("sotto:") || stat(argument, &status) == 0 else {
+            throw Failure(
+                .noInput, "\(argument) is no id, and no file",
+                hint: "give a card's file, a sotto: URI or an id: 05 and 64 digits of hex")
+        }
         return try Addressee.card(argument).id
+    }
+
+    /// What is before a `#` that follows white space.
+    private static func beforeComment(_ line: String) -> String {
+        line.split(separator: " ").prefix { !$0.hasPrefix("#") }.joined(separator: " ")
     }
 
     private static func id(in line: String) -> SessionID? {

@@ -10,8 +10,7 @@ struct AdmitCommand: Program {
         abstract: "Make ids members of a relay, or no longer.",
         usage: "relay admit --store FILE [--remove] CARD|ID ...",
         discussion: """
-            CARD is a card's file or a sotto: URI. The relay may be running: who is removed cannot log in again, and \
-            sessions over HTTP end within a day.
+            CARD is a card's file or a sotto: URI. The relay may be running: who is removed cannot log in again.
 
             EXAMPLES
               relay admit --store relay.db bob.card
@@ -39,16 +38,17 @@ struct AdmitCommand: Program {
     }
 }
 
-/// The store whose members are changed.
+/// A store that must be there.
 enum MemberStore {
-    /// Refuses a file that is not there: a mistyped name would make a store that no relay looks into.
-    static func check(_ store: String) throws(Failure) {
+    /// Refuses a file that is not there: a mistyped name would make a store of its own.
+    static func check(_ store: String, hint: String? = "start the relay first, which makes it")
+        throws(Failure)
+    {
         guard case .file(let path) = StoreLocation(store) else { return }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw Failure(
-                .noInput, "there is no store \(path)",
-                hint: "start the relay first, which makes it")
+                .noInput, "there is no store \(path)", hint: hint)
         }
     }
 }

@@ -25,7 +25,7 @@ struct CheckCommand: Program {
 
     mutating func execute() throws {
         let plan = try relay.plan()
-        var findings = AddressChecks.findings(plan)
+        var findings = AddressChecks.findings(plan, willMakeCertificate: relay.tls.willMake)
         findings += StoreChecks(path: plan.store).findings()
         findings += MachineChecks.findings(plan)
         let output = try Output(path: nil, content: .text)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SottoServer
+import SottoState
 import SottoTool
 
 /// `relay migrate`: copies a store into another one.
@@ -26,7 +27,15 @@ struct MigrateCommand: Program {
     var quiet = false
 
     mutating func execute() throws {
-        let summary = try StoreMigration.run(from: StoreLocation(source), to: StoreLocation(target))
+        try MemberStore.check(source, hint: nil)
+        let summary: StoreMigration.Summary
+        do throws(StateError) {
+            summary = try StoreMigration.run(
+                from: StoreLocation(source), to: StoreLocation(target))
+        } catch {
+            guard case .locked = error else { throw error }
+            throw Failure(.tryAgain, error.message, hint: "end the relay that uses it")
+        }
         guard !quiet else { return }
         Terminal.say(
             """

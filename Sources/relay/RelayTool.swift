@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Sotto
 import SottoServer
 import SottoState
 import SottoTool
@@ -83,9 +84,7 @@ struct RelayTool: Program {
         // Threads inherit this: nobody but sigwait(3) below takes these. Sources of Dispatch lose one in a thousand.
         var ends = sigset_t()
         sigemptyset(&ends)
-        for number in [SIGTERM, SIGINT, SIGHUP] where number != SIGHUP || rereads {
-            sigaddset(&ends, number)
-        }
+        for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&ends, number) }
         pthread_sigmask(SIG_BLOCK, &ends, nil)
         let lost = Mutex<StateError?>(nil)
         try tls.prepare(plan, say: say)
@@ -99,8 +98,8 @@ struct RelayTool: Program {
         var number: Int32 = 0
         repeat {
             sigwait(&ends, &number)
-            if number == SIGHUP { reread(relay) }
-        } while number == SIGHUP
+            if number == SIGHUP, rereads { reread(relay) }
+        } while number == SIGHUP && rereads
         ServiceManager.tell("STOPPING=1")
         if let error = lost.withLock({ $0 }) {
             // Nothing of the store is touched again: what a failed synchronisation left is not known.
@@ -135,6 +134,9 @@ struct RelayTool: Program {
         do throws(RelayError) {
             return try Relay.start(plan, onFailure: onFailure)
         } catch {
+            if case .store(.damaged) = error {
+                throw Failure(.malformed, "\(store) is damaged, or not a relay's store")
+            }
             guard case .store(.locked) = error else { throw error }
             throw Failure(
                 .tryAgain, "another process, perhaps another relay, uses the store \(store)",
@@ -193,11 +195,13 @@ struct RelayTool: Program {
     /// Reads files again; one that cannot be read leaves things as they are.
     private func reread(_ relay: Relay) {
         if tls.files != nil {
-            do throws(RelayError) {
+            do {
+                try tls.checkKey()
                 try relay.reloadCertificate()
                 say("read the certificate again")
             } catch {
-                Terminal.say("relay: error: \(error.message); the old one serves on")
+                let message = (error as? any ReportableError)?.message ?? "it cannot be read"
+                Terminal.say("relay: error: \(message); the old one serves on")
             }
         }
         do {

@@ -43,17 +43,37 @@ struct TLSOptions: ParsableArguments {
     /// Makes the files that were asked for and says what clients pin.
     func prepare(_ plan: RelayConfiguration, say: (String) -> Void) throws {
         guard let files else { return }
-        if tlsSelfSigned, access(files.certificate, F_OK) != 0, access(files.key, F_OK) != 0 {
+        if willMake {
             try files.makeSelfSigned(for: Self.hosts(plan))
             say("made the certificate \(files.certificate) and its key")
         }
-        var status = stat()
-        if stat(files.key, &status) == 0, status.st_mode & 0o007 != 0 {
-            throw Failure(
-                .permission, "others can read the key \(files.key)",
-                hint: "chmod 600 \(files.key)")
+        if tlsSelfSigned {
+            for (file, other) in [(files.key, files.certificate), (files.certificate, files.key)]
+            where access(file, F_OK) != 0 && access(other, F_OK) == 0 {
+                throw Failure(
+                    .configuration, "\(other) is there, and \(file) is not",
+                    hint: "put it back, or move the other away too, and both are made anew")
+            }
         }
+        try checkKey()
         say("certificate #sha256=\(hex(try files.pin()))")
+    }
+
+    /// Refuses a key that others can read.
+    func checkKey() throws(Failure) {
+        guard let tlsKey else { return }
+        var status = stat()
+        if stat(tlsKey, &status) == 0, status.st_mode & 0o007 != 0 {
+            throw Failure(
+                .permission, "others can read the key \(tlsKey)", hint: "chmod 600 \(tlsKey)")
+        }
+    }
+
+    /// Whether both files are to be made.
+    var willMake: Bool {
+        guard let files else { return false }
+        return tlsSelfSigned && access(files.certificate, F_OK) != 0
+            && access(files.key, F_OK) != 0
     }
 
     /// The hosts under which clients dial.

@@ -26,11 +26,12 @@ import Testing
             try store.account(of: bob)
                 == Account(isMember: true, minute: 7, card: [1], loginKey: [3]))
         let later: [AccountUpdate] = [
-            .card([9], issued: 11), .card([5], issued: 11), .loginKey([6], issued: 6),
+            .card([4], issued: 11), .card([5], issued: 11), .card([4], issued: 11),
+            .loginKey([6], issued: 6),
             .loginKey([], issued: 6), .loginKey([6], issued: 6), .membership(false), .seen,
         ]
         _ = try store.commit(later.map { .update(bob, $0) }, at: 9)
-        #expect(try store.account(of: bob) == Account(minute: 9, card: [5]))
+        #expect(try store.account(of: bob) == Account(wasRemoved: true, minute: 9, card: [5]))
         #expect(try store.account(of: alice) == nil)
     }
 
@@ -88,32 +89,78 @@ import Testing
         while try store.sweep(at: 70) {}
         #expect(try count(bob) == 0)
         #expect(try count(alice) == 1)
-        // Nothing is left of it, and the next one is stored as the first was.
+        // It is known again as what a member took is.
         #expect(
             try store.commit([.store(toStranger), .store(toMember)], at: 71)
-                == [.stored, .duplicate])
+                == [.duplicate, .duplicate])
+        #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 72) == [.stored])
+        while try store.sweep(at: 131) {}
         #expect(try count(bob) == 1)
+        while try store.sweep(at: 132) {}
+        #expect(try count(bob) == 0)
     }
 
-    @Test(arguments: StoreKind.available) func whoWasThereBeforeTheDoorsCloseKeepsTheirMail(
-        _ kind: StoreKind
-    ) throws {
+    @Test(arguments: StoreKind.available) func onlyWhatIsAnHourOldGoes(_ kind: StoreKind) throws {
         var retention = Retention()
         retention.strangerMinutes = 60
         let store = try place.open(kind, retention)
-        _ = try store.commit([.store(Sample.envelope(to: bob))], at: 10)
-        try store.adoptMailboxes(at: 11)
-        // Only once: later ones are strangers.
-        _ = try store.commit([.store(Sample.envelope(to: alice))], at: 12)
-        try store.adoptMailboxes(at: 13)
-        while try store.sweep(at: 1_000) {}
-        // Partitions do not know of each other's accounts.
-        for (mailbox, count) in [(bob, 1), (alice, 0)] where kind != .partitions || count == 1 {
+        for minute in [10, 30, 50] as [Int64] {
+            _ = try store.commit([.store(Sample.envelope(to: bob))], at: minute)
+        }
+        for (minute, left) in [(69, 3), (70, 2), (89, 2), (90, 1), (110, 0)] as [(Int64, Int)] {
+            while try store.sweep(at: minute) {}
             let page = try store.messages(
+                in: bob, after: 0, limit: 9, dead: false, at: minute)
+            #expect(page.messages.count == left, "\(minute)")
+        }
+    }
+
+    @Test(arguments: StoreKind.available) func whoeverHasAnAccountIsNoStranger(_ kind: StoreKind)
+        throws
+    {
+        var retention = Retention()
+        retention.strangerMinutes = 60
+        let store = try place.open(kind, retention)
+        // Of one mail came before, of the other after.
+        _ = try store.commit(
+            [.store(Sample.envelope(to: bob)), .update(alice, .seen)], at: 10)
+        _ = try store.commit(
+            [.store(Sample.envelope(to: alice)), .update(bob, .seen)], at: 11)
+        while try store.sweep(at: 1_000) {}
+        for mailbox in [bob, alice] {
+            let page = try store.messages(
+                in: mailbox, after: 0, limit: 9, dead: false, at: 1_000)
+            #expect(page.messages.count == 1)
+        }
+    }
+
+    @Test(arguments: StoreKind.available) func whatCameWhileItWasOpenToAllStays(
+        _ kind: StoreKind
+    ) throws {
+        // Others have accounts already, whatever for.
+        let open = try place.open(kind)
+        _ = try open.commit(
+            [.store(Sample.envelope(to: bob)), .update(alice, .card([1], issued: 1))], at: 10)
+        try open.close()
+        var retention = Retention()
+        retention.strangerMinutes = 60
+        let closed = try place.open(kind, retention)
+        let later = Sample.identity().id
+        _ = try closed.commit([.store(Sample.envelope(to: later))], at: 12)
+        while try closed.sweep(at: 20) {}
+        try closed.close()
+        // Opened and closed again, also what came for a stranger in between.
+        let again = try place.open(kind)
+        try again.adoptMailboxes()
+        _ = try again.commit([.store(Sample.envelope(to: later))], at: 30)
+        try again.close()
+        let last = try place.open(kind, retention)
+        while try last.sweep(at: 1_000) {}
+        for (mailbox, count) in [(bob, 1), (later, 2)] {
+            let page = try last.messages(
                 in: mailbox, after: 0, limit: 9, dead: false, at: 1_000)
             #expect(page.messages.count == count)
         }
-        #expect(try store.account(of: bob) == Account(minute: 11))
     }
 
     @Test func accountsAreChangedBesideARunningRelay() throws {

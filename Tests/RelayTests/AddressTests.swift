@@ -137,10 +137,17 @@ import Testing
         #expect(session.status == 200)
         let token = try #require(
             try JSON.object(parsing: session.body)["payload"]?.object?["token"]?.string)
-        let fetch = Request.fetch(max: 1, after: 0, dead: false).line(requestID: "3")
+        let question = Request.fetch(max: 1, after: 0, dead: false)
+        let fetch = question.line(requestID: "3")
         #expect(try http.post(fetch).status == 401)
         #expect(try http.post(fetch, token: token).status == 200)
         #expect(try http.post(fetch).status == 401)
+        // Whatever is asked with a token is answered, and not how the token did.
+        for request in [Request.ping, .challenge, .puzzle, question] {
+            let answer = try http.post(request.line(requestID: "4"), token: token)
+            let frame = try JSON.object(parsing: answer.body)
+            #expect(frame["request_id"]?.string == "4")
+        }
         relay.command.kill(SIGTERM)
         #expect(relay.command.wait() == 0)
     }

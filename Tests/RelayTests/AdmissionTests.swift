@@ -103,6 +103,46 @@ extension RawClient {
         #expect(try running.client().login(alice, nil) == notAdmitted)
     }
 
+    @Test func whoIsRemovedDoesNotComeBackWithAnOldCode() throws {
+        let running = try closed()
+        let codes = try Membership.invite(2, days: 9, in: store(running))
+        let client = running.client()
+        #expect(try client.login(alice, codes[0])?.isSession == true)
+        // The answer may have been lost.
+        #expect(try running.client().login(alice, codes[0])?.isSession == true)
+        try Membership.set([alice.id], isMember: false, in: store(running))
+        #expect(try running.client().login(alice, codes[0]) == notAdmitted)
+        // Neither are others let in for her sake where she still is, nor she for her own.
+        #expect(try client.login(alice, nil) == notAdmitted)
+        #expect(try client.login(bob, nil) == notAdmitted)
+        #expect(try running.client().login(alice, codes[1])?.isSession == true)
+    }
+
+    @Test func anAddressGoesWithItsMember() throws {
+        let running = try closed()
+        let address = Sample.identity()
+        try Membership.set([alice.id], isMember: true, in: store(running))
+        let client = running.client()
+        #expect(try client.login(alice, nil)?.isSession == true)
+        guard case .session(_, let token?) = try client.login(address, nil) else {
+            Issue.record("no session")
+            return
+        }
+        #expect(running.client().ask(.resume(token: token))?.isSession == true)
+        try Membership.set([alice.id], isMember: false, in: store(running))
+        #expect(running.client().ask(.resume(token: token)) == notAdmitted)
+    }
+
+    @Test func aCodeIsRedeemedWhereAMemberIsToo() throws {
+        let running = try closed()
+        let code = try Membership.invite(1, days: 1, in: store(running))[0]
+        try Membership.set([alice.id], isMember: true, in: store(running))
+        let client = running.client()
+        #expect(try client.login(alice, nil)?.isSession == true)
+        #expect(try client.login(bob, code)?.isSession == true)
+        #expect(try running.client().login(bob, nil)?.isSession == true)
+    }
+
     @Test func aListIsReplacedWhileItRuns() throws {
         let running = try RunningRelay {
             $0.admission.list = [alice.id]
@@ -178,11 +218,13 @@ extension RawClient {
     static let otherKey = RSALoginKey(size: .bits2048)
     let refused = Response.error(Refusal(.loginFailed))
 
+    static let now = Timestamp.now().seconds - 100
+
     func record(_ key: RSALoginKey?, at seconds: Int64) throws -> Request {
         .record(
             try OwnersRecord(
                 LoginKeyRecord(
-                    key?.publicKey, of: alice, issued: Timestamp(seconds: seconds)
+                    key?.publicKey, of: alice, issued: Timestamp(seconds: Self.now + seconds)
                 ).record))
     }
 
@@ -229,6 +271,24 @@ extension RawClient {
         #expect(forged == refused)
     }
 
+    @Test func anOwnerWhoLogsInIsNotForgotten() throws {
+        let scratch = Scratch()
+        let path = scratch.file("relay.db")
+        let store = try StoreLocation(path).open(Retention())
+        let now = RelayClock().minute
+        _ = try store.commit(
+            [.update(alice.id, .loginKey([], issued: 1))], at: now - 3 * 24 * 60)
+        try store.close()
+        let running = try RunningRelay { $0.store = path }
+        #expect(running.client().login(alice)?.isSession == true)
+        let other = try StoreLocation(path).open(Retention(), isAlone: false)
+        var minute: Int64 = 0
+        for _ in 0..<10_000 where minute < now {
+            minute = try other.account(of: alice.id)?.minute ?? 0
+        }
+        #expect(minute >= now)
+    }
+
     @Test func whoMayNotHaveAMailboxMayNotWithThatKeyEither() throws {
         let running = try RunningRelay {
             $0.admission.list = [alice.id]
@@ -258,8 +318,9 @@ extension RawClient {
         let running = try RunningRelay()
         let client = running.client()
         #expect(client.ask(.lookup(alice.id)) == .error(Refusal(.noCard)))
-        let old = try OwnersRecord(card(Timestamp(seconds: 10)))
-        let new = try OwnersRecord(card(Timestamp(seconds: 11), relay: "tcp://b:1"))
+        let now = Timestamp.now().seconds
+        let old = try OwnersRecord(card(Timestamp(seconds: now - 11)))
+        let new = try OwnersRecord(card(Timestamp(seconds: now - 10), relay: "tcp://b:1"))
         for record in [old, new, old] { #expect(client.ask(.record(record)) == .stored) }
         #expect(client.ask(.lookup(alice.id)) == .card(new.bytes))
     }
@@ -274,6 +335,9 @@ extension RawClient {
         #expect(send(try card(nil)) == .error(Refusal(.badFields)))
         let tomorrow = Timestamp(seconds: Timestamp.now().seconds + 2 * 86_400)
         #expect(send(try card(tomorrow)) == .error(Refusal(.badFields)))
+        // What came after it may be forgotten.
+        let lastYear = Timestamp(seconds: Timestamp.now().seconds - 367 * 86_400)
+        #expect(send(try card(lastYear)) == .error(Refusal(.badFields)))
         var forged = try card(.now())
         forged["name"] = .string("mallory")
         #expect(send(forged) == .error(Refusal(.badSignature)))
@@ -332,7 +396,8 @@ extension RawClient {
             for place in 0..<4 { key[place] = UInt8(truncatingIfNeeded: number >> (8 * place)) }
             lockout.noteFailure(of: SessionID(publicKey: key), from: network, at: 1)
         }
-        #expect(!lockout.holds(first, from: network, at: 1.5))
+        // Nobody gets another's wait forgotten.
+        #expect(lockout.holds(first, from: network, at: 1.5))
     }
 
     @Test func aBurstIsFollowedByTheRate() {
@@ -345,10 +410,59 @@ extension RawClient {
         let running = try RunningRelay { $0.mailboxRate = 5 }
         let client = running.client()
         let (alice, bob) = (Sample.identity().id, Sample.identity().id)
-        let answers = (0..<6).map { _ in client.ask(.send(Sample.envelope(to: alice))) }
+        // Repeats fill nothing, and count for nothing.
+        let first = Sample.envelope(to: alice)
+        let repeats = (0..<9).map { _ in client.ask(.send(first)) }
+        #expect(repeats == [.stored] + [Response?](repeating: .duplicate, count: 8))
+        let answers = (0..<5).map { _ in client.ask(.send(Sample.envelope(to: alice))) }
         #expect(
-            answers == [Response?](repeating: .stored, count: 5) + [.deferred(Refusal(.tooMany))])
+            answers == [Response?](repeating: .stored, count: 4) + [.deferred(Refusal(.tooMany))])
         #expect(client.ask(.send(Sample.envelope(to: bob))) == .stored)
+    }
+
+    @Test func strangersDoNotUnboundAMailbox() {
+        let rates = MailboxRates(perMinute: 2)
+        let bob = Sample.identity().id
+        #expect((0..<3).map { _ in rates.admits(bob, at: 1) } == [true, true, false])
+        for number in 0..<70_000 {
+            var key = [UInt8](repeating: 0, count: 32)
+            for place in 0..<4 { key[place] = UInt8(truncatingIfNeeded: number >> (8 * place)) }
+            _ = rates.admits(SessionID(publicKey: key), at: 1)
+        }
+        #expect(!rates.admits(bob, at: 1))
+        #expect(rates.admits(bob, at: 40))
+    }
+
+    @Test func whoAsksForAllAndReadsNothingCostsLittle() throws {
+        let scratch = Scratch()
+        let relay = try #require(RelayProcess(scratch))
+        let bob = Sample.identity()
+        let client = RawClient(relay.address)
+        let text = String(repeating: "A", count: 60_000)
+        for _ in 0..<10 {
+            #expect(client.ask(.send(Sample.envelope(to: bob.id, text: text))) == .stored)
+        }
+        func resident() -> Int {
+            let pages = String(
+                decoding: Scratch.contents("/proc/\(relay.command.process)/statm"), as: UTF8.self
+            ).split(separator: " ")
+            return (Int(pages[1]) ?? 0) * 4_096
+        }
+        let before = resident()
+        let greedy = (0..<10).map { _ in RawClient(relay.address) }
+        for one in greedy {
+            #expect(one.login(bob)?.isSession == true)
+            one.send(
+                (0..<256).flatMap {
+                    Request.fetch(max: 100, after: 0, dead: false).line(requestID: "\($0)")
+                })
+        }
+        // Others get in meanwhile, after what was asked for before them.
+        for _ in 0..<20 {
+            #expect(RawClient(relay.address).login(Sample.identity())?.isSession == true)
+        }
+        #expect(resident() - before < 120 << 20)
+        #expect(relay.end() == 0)
     }
 
     @Test func whoAsksTooMuchIsReadMoreSlowlyAndAnsweredAll() throws {

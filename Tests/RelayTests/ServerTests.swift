@@ -357,9 +357,9 @@ final class FailingStore: Store {
 
     func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? { nil }
 
-    func adoptMailboxes(at minute: Int64) throws(StateError) {}
+    func adoptMailboxes() throws(StateError) {}
 
-    func sweep(at minute: Int64) throws(StateError) -> Bool { false }
+    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool { false }
 
     func close() throws(StateError) {}
 }

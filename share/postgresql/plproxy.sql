@@ -143,10 +143,17 @@ RETURNS SETOF bigint LANGUAGE plproxy AS $$
     RUN ON sotto.partition(of_tag);
 $$;
 
-CREATE OR REPLACE FUNCTION sotto.adopt(at_minute bigint)
+CREATE OR REPLACE FUNCTION sotto.adopt()
 RETURNS SETOF bigint LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.meet(at_minute bigint, mailboxes bytea[])
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(mailboxes);
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.sweep_accounts(

@@ -5,6 +5,8 @@ import SottoWire
 struct Account: Sendable, Equatable {
     /// Whether it was invited or admitted to a relay that is not open to all.
     var isMember = false
+    /// Whether it was a member, and was removed.
+    var wasRemoved = false
     /// The minute, since 1970, of the last sign of its owner, no finer than a day.
     var minute: Int64 = 0
     /// The line of its card; `nil` without one.
@@ -44,7 +46,7 @@ enum AccountUpdate: Sendable, Equatable {
         var row = AccountRow()
         switch self {
         case .seen: break
-        case .membership(let isMember): row.member = isMember ? 1 : 0
+        case .membership(let isMember): row.member = isMember ? 1 : 2
         case .card(let line, let issued): (row.card, row.cardIssued) = (line, issued)
         case .loginKey(let key, let issued): (row.loginKey, row.loginKeyIssued) = (key, issued)
         }

@@ -19,23 +19,42 @@ public struct AdmissionPlan: Sendable {
 final class Admission: Sendable {
     let isOpen: Bool
     let isByInvitation: Bool
-    private let list: Mutex<Set<SessionID>>
+    private let list: Mutex<Listed>
+
+    private struct Listed {
+        var ids: Set<SessionID> = []
+        /// When the store got to know them; `nil` before.
+        var noted: Double?
+    }
+
+    /// Seconds after which the store is told again who is on the list: it forgets who is not seen for a year.
+    private static let noteSeconds = 86_400.0
 
     init(_ plan: AdmissionPlan) {
         isOpen = plan.isOpen
         isByInvitation = plan.isByInvitation
-        list = Mutex(plan.list ?? [])
+        list = Mutex(Listed(ids: plan.list ?? []))
     }
 
-    /// Those on the list.
-    var listed: Set<SessionID> {
-        get { list.withLock { $0 } }
-        set { list.withLock { $0 = newValue } }
+    /// Puts another list in place of the one there was.
+    func replace(_ ids: Set<SessionID>) { list.withLock { $0 = Listed(ids: ids) } }
+
+    /// Those on the list, if the store is to be told of them.
+    func unnoted(at now: Double) -> Set<SessionID>? {
+        list.withLock { list in
+            let isDue = list.noted.map { $0 + Self.noteSeconds < now } ?? true
+            return isDue && !list.ids.isEmpty ? list.ids : nil
+        }
+    }
+
+    /// The store knows these now.
+    func markNoted(_ ids: Set<SessionID>, at now: Double) {
+        list.withLock { if $0.ids == ids { $0.noted = now } }
     }
 
     /// Whether an id may have a mailbox, with what the store knows of it.
     func admits(_ id: SessionID, _ account: Account?) -> Bool {
-        isOpen || list.withLock { $0.contains(id) }
+        isOpen || list.withLock { $0.ids.contains(id) }
             || isByInvitation && account?.isMember == true
     }
 }

@@ -15,35 +15,45 @@ final class Lockout: Sendable {
 
     /// The longest wait, in seconds.
     static let longest = 900.0
-    /// The most that are remembered; over it all are forgotten that wait no more, or all.
+    /// The most that are remembered; over it those are forgotten that wait no more, and nothing new is
+    /// remembered.
     private static let limit = 65_536
 
-    private let failures = Mutex<[[UInt8]: Failures]>([:])
+    private struct State {
+        var failures: [[UInt8]: Failures] = [:]
+        var tidied = 0.0
+    }
+
+    private let state = Mutex(State())
 
     /// Whether a login may not even be looked at.
     func holds(_ id: SessionID, from network: [UInt8], at now: Double) -> Bool {
-        failures.withLock { ($0[id.publicKey + network]?.until ?? 0) > now }
+        state.withLock { ($0.failures[id.publicKey + network]?.until ?? 0) > now }
     }
 
     /// Notes a false proof.
     func noteFailure(of id: SessionID, from network: [UInt8], at now: Double) {
-        failures.withLock { failures in
-            if failures.count >= Self.limit {
-                failures = failures.filter { $0.value.until > now }
-                if failures.count >= Self.limit { failures = [:] }
+        state.withLock { state in
+            let known = state.failures[id.publicKey + network]
+            if known == nil, state.failures.count >= Self.limit {
+                if now - state.tidied > 1 {
+                    state.tidied = now
+                    state.failures = state.failures.filter { $0.value.until > now }
+                }
+                guard state.failures.count < Self.limit else { return }
             }
-            var entry = failures[id.publicKey + network] ?? Failures()
+            var entry = known ?? Failures()
             // Whoever waited as long again as they had to begins anew.
             if entry.until + Self.longest < now { entry.count = 0 }
             entry.count = min(entry.count + 1, 16)
             entry.until = now + min(Self.longest, Double(1 << (entry.count - 1)))
-            failures[id.publicKey + network] = entry
+            state.failures[id.publicKey + network] = entry
         }
     }
 
     /// Notes that the owner is in.
     func noteSuccess(of id: SessionID, from network: [UInt8]) {
-        failures.withLock { _ = $0.removeValue(forKey: id.publicKey + network) }
+        state.withLock { _ = $0.failures.removeValue(forKey: id.publicKey + network) }
     }
 }
 

@@ -21,18 +21,17 @@ extension PostgresStore {
             tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2))
     }
 
-    func adoptMailboxes(at minute: Int64) throws(StateError) {
-        var query = PostgresQuery("SELECT sotto.adopt($1)")
-        query.add(minute)
-        _ = try writer.transaction([query])
+    func adoptMailboxes() throws(StateError) {
+        _ = try writer.transaction([PostgresQuery("SELECT sotto.adopt()")])
     }
 
     /// Lets go of accounts, invitations and, where not everybody may have a mailbox, of strangers' mail.
-    func sweepAccounts(at minute: Int64, _ limit: Int64) throws(StateError) -> Bool {
+    func sweepAccounts(at minute: Int64, strangers: Bool, _ limit: Int64) throws(StateError) -> Bool
+    {
         var query = PostgresQuery("SELECT sotto.sweep_accounts($1, $2, $3, $4)")
         query.add(minute - Account.lifeMinutes)
         query.add(minute - StoredInvitation.keptMinutes)
-        query.add(retention.strangerMinutes.map { minute - $0 } ?? -1)
+        query.add(strangers ? retention.strangerMinutes.map { minute - $0 } ?? -1 : -1)
         query.add(limit)
         let rows = try writer.transaction([query]).rows[0]
         return (0..<rows.count).contains { rows.integer($0, 0) != 0 }
@@ -40,7 +39,7 @@ extension PostgresStore {
 }
 
 extension PostgresSchema {
-    /// What version 2 adds: accounts and invitations. As mailboxes may go now, ``lock`` looks twice.
+    /// What version 2 adds: accounts and invitations, and which mailboxes are strangers'.
     static let accounts = """
         CREATE TABLE IF NOT EXISTS sotto.account (
             key bytea PRIMARY KEY, member bigint NOT NULL, minute bigint NOT NULL,
@@ -52,22 +51,23 @@ extension PostgresSchema {
             tag bytea PRIMARY KEY, key bytea NOT NULL, until bigint NOT NULL, owner bytea NOT NULL
         );
 
-        -- A mailbox that is swept meanwhile is made again.
-        CREATE OR REPLACE FUNCTION sotto.lock(mailboxes bytea[]) RETURNS SETOF bigint
-        LANGUAGE plpgsql SET enable_seqscan = off AS $$
-        DECLARE
-            wanted bigint := (SELECT count(DISTINCT one) FROM unnest(mailboxes) AS one);
-            found bigint;
+        ALTER TABLE sotto.mailbox ADD COLUMN IF NOT EXISTS stranger bigint;
+        CREATE INDEX IF NOT EXISTS mailbox_stranger ON sotto.mailbox (stranger)
+            WHERE stranger IS NOT NULL;
+
+        -- As lock, where not everybody may have a mailbox: one that is made here is a stranger's, unless there is
+        -- an account.
+        CREATE OR REPLACE FUNCTION sotto.meet(at_minute bigint, mailboxes bytea[])
+        RETURNS SETOF bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
         BEGIN
-            LOOP
-                INSERT INTO sotto.mailbox (key)
-                    SELECT DISTINCT one FROM unnest(mailboxes) AS one
-                    WHERE NOT EXISTS (SELECT FROM sotto.mailbox WHERE key = one) ORDER BY one
-                    ON CONFLICT DO NOTHING;
-                PERFORM FROM sotto.mailbox WHERE key = ANY (mailboxes) ORDER BY key FOR UPDATE;
-                GET DIAGNOSTICS found = ROW_COUNT;
-                EXIT WHEN found = wanted;
-            END LOOP;
+            INSERT INTO sotto.mailbox (key, stranger)
+                SELECT DISTINCT one, at_minute FROM unnest(mailboxes) AS one
+                WHERE NOT EXISTS (SELECT FROM sotto.mailbox WHERE key = one)
+                    AND NOT EXISTS (SELECT FROM sotto.account WHERE key = one)
+                ORDER BY one ON CONFLICT DO NOTHING;
+            PERFORM sotto.lock(mailboxes);
+            UPDATE sotto.mailbox SET stranger = at_minute
+                WHERE key = ANY (mailboxes) AND stranger > at_minute;
         END $$;
 
         CREATE OR REPLACE FUNCTION sotto.account(
@@ -87,6 +87,7 @@ extension PostgresSchema {
             at_minute bigint, of_id bytea, new_member bigint, new_card bytea, new_card_issued bigint,
             new_login_key bytea, new_login_key_issued bigint)
         RETURNS SETOF bigint LANGUAGE sql AS $$
+            UPDATE sotto.mailbox SET stranger = NULL WHERE key = of_id AND stranger IS NOT NULL;
             INSERT INTO sotto.account AS known
                 (key, member, minute, card, card_issued, login_key, login_key_issued)
             VALUES (of_id, greatest(new_member, 0), at_minute, new_card, new_card_issued,
@@ -94,7 +95,8 @@ extension PostgresSchema {
             ON CONFLICT (key) DO UPDATE SET
                 member = CASE WHEN new_member < 0 THEN known.member ELSE new_member END,
                 minute = greatest(known.minute, at_minute),
-                card = CASE WHEN new_card_issued >= known.card_issued AND new_card_issued >= 0
+                card = CASE WHEN new_card_issued > known.card_issued
+                        OR new_card_issued = known.card_issued AND new_card > known.card
                     THEN new_card ELSE known.card END,
                 card_issued = greatest(known.card_issued, new_card_issued),
                 login_key = CASE WHEN new_login_key_issued > known.login_key_issued
@@ -119,14 +121,8 @@ extension PostgresSchema {
                 RETURNING 1::bigint
         $$;
 
-        CREATE OR REPLACE FUNCTION sotto.adopt(at_minute bigint)
-        RETURNS SETOF bigint LANGUAGE sql AS $$
-            INSERT INTO sotto.account
-                (key, member, minute, card, card_issued, login_key, login_key_issued)
-            SELECT key, 0, at_minute, '', -1, '', -1 FROM sotto.mailbox
-                WHERE NOT EXISTS (SELECT FROM sotto.account)
-            ON CONFLICT DO NOTHING
-            RETURNING 1::bigint
+        CREATE OR REPLACE FUNCTION sotto.adopt() RETURNS SETOF bigint LANGUAGE sql AS $$
+            UPDATE sotto.mailbox SET stranger = NULL WHERE stranger IS NOT NULL RETURNING number
         $$;
 
         -- Says whether there may be more. Of several relays one sweeps at a time.
@@ -153,22 +149,22 @@ extension PostgresSchema {
                 WHERE minute <= accounts AND (card <> '' OR login_key <> '');
             DELETE FROM sotto.invitation WHERE until <= invitations;
             IF strangers >= 0 THEN
-                -- A mailbox that is locked is in use, and no account can be missed: they come first.
+                -- Whose account came at the same moment is no stranger.
+                UPDATE sotto.mailbox SET stranger = NULL
+                    WHERE stranger <= strangers
+                        AND EXISTS (SELECT FROM sotto.account WHERE account.key = mailbox.key);
                 SELECT array_agg(number) INTO boxes FROM (
-                    SELECT number FROM sotto.mailbox
-                    WHERE NOT EXISTS (SELECT FROM sotto.account WHERE account.key = mailbox.key)
-                        AND NOT EXISTS (
-                            SELECT FROM sotto.seen WHERE mailbox = number AND minute > strangers)
-                    ORDER BY key LIMIT most FOR UPDATE OF mailbox SKIP LOCKED
+                    SELECT number FROM sotto.mailbox WHERE stranger <= strangers
+                    ORDER BY key LIMIT most FOR UPDATE SKIP LOCKED
                 ) AS box;
-                -- What came before the lock was there is seen now.
-                SELECT array_agg(number) INTO boxes FROM unnest(boxes) AS number
-                    WHERE NOT EXISTS (
-                        SELECT FROM sotto.seen WHERE mailbox = number AND minute > strangers);
-                DELETE FROM sotto.envelope WHERE mailbox = ANY (boxes);
-                DELETE FROM sotto.seen WHERE mailbox = ANY (boxes);
-                DELETE FROM sotto.mailbox WHERE number = ANY (boxes);
-                more := more OR cardinality(boxes) = most;
+                DELETE FROM sotto.envelope WHERE mailbox = ANY (boxes) AND minute <= strangers;
+                UPDATE sotto.mailbox AS box SET (messages, bytes, stranger) = (
+                        SELECT count(*), coalesce(sum(octet_length(body)), 0),
+                            coalesce(min(minute), 9223372036854775807)
+                        FROM sotto.envelope WHERE mailbox = box.number
+                    )
+                    WHERE number = ANY (boxes);
+                more := more OR coalesce(cardinality(boxes) = most, false);
             END IF;
             RETURN NEXT coalesce(more, false);
         END $$;

@@ -13,7 +13,8 @@ extension StoreTransaction {
             ON CONFLICT (key) DO UPDATE SET
                 member = CASE WHEN ?2 < 0 THEN member ELSE ?2 END,
                 minute = max(minute, ?3),
-                card = CASE WHEN ?5 >= card_issued AND ?5 >= 0 THEN ?4 ELSE card END,
+                card = CASE WHEN ?5 > card_issued OR ?5 = card_issued AND ?4 > card THEN ?4
+                    ELSE card END,
                 card_issued = max(card_issued, ?5),
                 login_key = CASE WHEN ?7 > login_key_issued OR ?7 = login_key_issued AND ?6 = x''
                     THEN ?6 ELSE login_key END,
@@ -27,6 +28,10 @@ extension StoreTransaction {
         upsert.bind(6, row.loginKey)
         upsert.bind(7, row.loginKeyIssued)
         try upsert.run()
+        let known = try connection.statement(
+            "UPDATE mailbox SET stranger = NULL WHERE key = ? AND stranger IS NOT NULL")
+        known.bind(1, id.publicKey)
+        try known.run()
         return .published
     }
 
@@ -85,17 +90,9 @@ extension SQLiteStore {
         }
     }
 
-    func adoptMailboxes(at minute: Int64) throws(StateError) {
+    func adoptMailboxes() throws(StateError) {
         try writer.transaction { connection throws(StateError) in
-            let adopt = try connection.statement(
-                """
-                INSERT INTO account
-                    (key, member, minute, card, card_issued, login_key, login_key_issued)
-                SELECT key, 0, ?, x'', -1, x'', -1 FROM mailbox
-                WHERE NOT EXISTS (SELECT 1 FROM account)
-                """)
-            adopt.bind(1, minute)
-            try adopt.run()
+            try connection.run("UPDATE mailbox SET stranger = NULL WHERE stranger IS NOT NULL")
         }
     }
 
@@ -126,31 +123,33 @@ extension SQLiteStore {
         return more
     }
 
-    /// Lets go of mailboxes that are nobody's and got nothing after a minute, with all that is in them.
+    /// Lets go of mail up to a minute in mailboxes that nobody came for who may have one. Its ids are known as others are.
     static func forgetStrangers(
         _ connection: Connection, until minute: Int64, _ limit: Int64
     ) throws(StateError) -> Bool {
         let find = try connection.statement(
-            """
-            SELECT number FROM mailbox
-            WHERE NOT EXISTS (SELECT 1 FROM account WHERE account.key = mailbox.key)
-                AND NOT EXISTS (SELECT 1 FROM seen WHERE mailbox = number AND minute > ?)
-            LIMIT ?
-            """)
+            "SELECT number FROM mailbox WHERE stranger <= ? ORDER BY stranger LIMIT ?")
         find.bind(1, minute)
         find.bind(2, limit)
         var numbers: [Int64] = []
         while try find.step() { numbers.append(find.integer(0)) }
         find.reset()
         for number in numbers {
-            for table in ["envelope", "seen"] {
-                let delete = try connection.statement("DELETE FROM \(table) WHERE mailbox = ?")
-                delete.bind(1, number)
-                try delete.run()
-            }
-            let delete = try connection.statement("DELETE FROM mailbox WHERE number = ?")
+            let delete = try connection.statement(
+                "DELETE FROM envelope WHERE mailbox = ? AND minute <= ?")
             delete.bind(1, number)
+            delete.bind(2, minute)
             try delete.run()
+            let count = try connection.statement(
+                """
+                UPDATE mailbox SET (messages, bytes, stranger) = (
+                    SELECT count(*), coalesce(sum(length(body)), 0), coalesce(min(minute), ?2)
+                    FROM envelope WHERE mailbox = ?1
+                ) WHERE number = ?1
+                """)
+            count.bind(1, number)
+            count.bind(2, .max)
+            try count.run()
         }
         return numbers.count == limit
     }
@@ -160,7 +159,8 @@ extension Account {
     /// An account as a store has it, where nothing is empty.
     init(member: Int64, minute: Int64, card: [UInt8], loginKey: [UInt8]) {
         self.init(
-            isMember: member != 0, minute: minute, card: card.isEmpty ? nil : card,
+            isMember: member == 1, wasRemoved: member == 2, minute: minute,
+            card: card.isEmpty ? nil : card,
             loginKey: loginKey.isEmpty ? nil : loginKey)
     }
 }

@@ -41,8 +41,11 @@ struct PostgresBatch {
             }
         }
         let mailboxes = Set(changes.compactMap(\.mailbox))
-        if queries.count > 1, !mailboxes.isEmpty {
-            var lock = PostgresQuery("SELECT sotto.lock($1)")
+        let isForMembers = retention.strangerMinutes != nil
+        if queries.count > 1 || isForMembers, !mailboxes.isEmpty {
+            var lock = PostgresQuery(
+                isForMembers ? "SELECT sotto.meet($1, $2)" : "SELECT sotto.lock($1)")
+            if isForMembers { lock.add(minute) }
             lock.add(mailboxes.map(\.publicKey))
             queries.insert(lock, at: 0)
             answers.insert(.none, at: 0)

@@ -12,6 +12,7 @@
 /// | `invite`, `invitation`, `redeem` | invitations |
 /// | `sweep`, `sweep_accounts` | let go of what is too old |
 /// | `lock` | what a transaction of several of these begins with, so that none waits for another in a circle |
+/// | `meet` | the same where not everybody may have a mailbox |
 /// | `settings`, `version` | what a relay checks at its start |
 /// | `partition` | the number by which PL/Proxy spreads mailboxes |
 ///

@@ -67,7 +67,7 @@ final class PostgresStore: CopyableStore {
         return outcomes
     }
 
-    func sweep(at minute: Int64) throws(StateError) -> Bool {
+    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool {
         var query = PostgresQuery("SELECT sotto.sweep($1, $2, $3, $4)")
         query.add(minute - retention.minutes)
         query.add(minute - retention.minutes - Retention.tombstoneMinutes)
@@ -75,7 +75,7 @@ final class PostgresStore: CopyableStore {
         query.add(Self.sweepRows)
         let rows = try writer.transaction([query]).rows[0]
         let more = (0..<rows.count).contains { rows.integer($0, 0) != 0 }
-        return try sweepAccounts(at: minute, Self.sweepRows) || more
+        return try sweepAccounts(at: minute, strangers: strangers, Self.sweepRows) || more
     }
 
     // MARK: Reading
