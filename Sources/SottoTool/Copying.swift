@@ -7,11 +7,27 @@ extension Output: ByteSink {}
 public func copy(
     from source: any ByteSource, to sink: any ByteSink, progress: Progress? = nil
 ) throws {
+    defer { progress?.clear() }
+    if let source = source as? any BorrowingSource {
+        while true {
+            let bytes = try source.borrow()
+            if bytes.isEmpty { return }
+            try sink.write(bytes)
+            progress?.add(bytes.count)
+        }
+    }
+    if let sink = sink as? any LendingSink {
+        while true {
+            let count = try source.read(into: try sink.lend())
+            if count == 0 { return }
+            try sink.take(count)
+            progress?.add(count)
+        }
+    }
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
     defer {
         block.initializeMemory(as: UInt8.self, repeating: 0)
         block.deallocate()
-        progress?.clear()
     }
     while true {
         let count = try source.read(into: block)

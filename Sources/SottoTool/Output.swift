@@ -10,6 +10,7 @@ public final class Output {
     private let destination: Destination
     private let name: String
     private var buffer: [UInt8] = []
+    private var isWide = false
     /// Whether what is written shows on a terminal.
     public private(set) lazy var isTerminal =
         if case .descriptor(let descriptor) = destination {
@@ -112,6 +113,10 @@ public final class Output {
         if buffer.count + bytes.count < 64 << 10 {
             buffer.append(contentsOf: bytes)
             return
+        }
+        if !isWide {
+            isWide = true
+            Pipe.widen(descriptor)
         }
         try flush()
         try Self.writeAll(bytes, to: descriptor, name: name)

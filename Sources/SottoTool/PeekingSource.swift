@@ -1,14 +1,21 @@
 public import Sotto
 
 /// A source whose first bytes can be looked at before they are read.
-public final class PeekingSource: ByteSource {
+public final class PeekingSource: BorrowingSource {
     private let source: any ByteSource
     private var peeked: [UInt8] = []
+    /// What is lent of a source that does not lend.
+    private var block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// The end was met: a terminal would have to be told again.
     private var isAtEnd = false
 
     /// Looks at `source`.
     public init(_ source: any ByteSource) { self.source = source }
+
+    deinit {
+        if block.count > 0 { block.initializeMemory(as: UInt8.self, repeating: 0) }
+        block.deallocate()
+    }
 
     /// The first `count` bytes, fewer only at the end. To be called before anything is read.
     public func peek(_ count: Int) throws -> [UInt8] {
@@ -42,5 +49,15 @@ public final class PeekingSource: ByteSource {
         buffer.copyBytes(from: peeked[..<count])
         peeked.removeFirst(count)
         return count
+    }
+
+    /// The bytes that were looked at, then the source's.
+    public func borrow() throws -> UnsafeRawBufferPointer {
+        if peeked.isEmpty, !isAtEnd, let source = source as? any BorrowingSource {
+            return try source.borrow()
+        }
+        if block.count == 0 { block = .allocate(byteCount: 256 << 10, alignment: 64) }
+        let count = try read(into: block)
+        return UnsafeRawBufferPointer(rebasing: block[..<count])
     }
 }

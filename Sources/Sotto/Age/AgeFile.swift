@@ -111,7 +111,7 @@ public enum AgeIdentity: Sendable {
 }
 
 /// An age file that is being read: its header is, its payload comes on demand.
-public final class AgeFileReader: ByteSource {
+public final class AgeFileReader: BorrowingSource {
     /// The recipient whose identity opened the file; `nil` for a passphrase.
     public let openedBy: AgeRecipient?
     /// All recipients, where the writer named them for the sake of a signature.
@@ -177,6 +177,9 @@ public final class AgeFileReader: ByteSource {
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try payload.read(into: buffer)
     }
+
+    /// The next verified plaintext, where it is; throws as ``read(into:)``.
+    public func borrow() throws -> UnsafeRawBufferPointer { try payload.borrow() }
 
     /// The whole plaintext of a file in memory.
     public static func open(

@@ -147,6 +147,8 @@ final class BufferedSource: ByteSource {
         return buffer[start..<min(end, start + count)]
     }
 
+    var isReady: Bool { start < end || source.isReady }
+
     func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
         if start == end, target.count >= buffer.count { return try source.read(into: target) }
         guard try hasMore() else { return 0 }

@@ -25,3 +25,11 @@ public final class MemorySink: ByteSink {
     /// Does nothing.
     public func finish() {}
 }
+
+/// A sink that lends the place where bytes go.
+public protocol LendingSink: ByteSink {
+    /// Room for at least one byte, until something else is asked for.
+    func lend() throws -> UnsafeMutableRawBufferPointer
+    /// Takes as many bytes as were put into the room that was lent.
+    func take(_ count: Int) throws
+}

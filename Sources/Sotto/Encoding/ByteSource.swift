@@ -40,3 +40,9 @@ extension ByteSource {
         return filled
     }
 }
+
+/// A source whose bytes can be looked at where they are.
+public protocol BorrowingSource: ByteSource {
+    /// The next bytes, at least one, or none at the end. They are there until something else is asked for.
+    func borrow() throws -> UnsafeRawBufferPointer
+}

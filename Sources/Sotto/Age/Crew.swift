@@ -1,0 +1,107 @@
+import Glibc
+
+/// Something that a ``Crew`` does. Whoever submits it leaves it alone until it is done.
+class CrewTask: @unchecked Sendable {
+    fileprivate var isUnderWay = false
+
+    /// Does it, on some thread.
+    func run() {}
+}
+
+/// A few threads for work that takes a while, begun with the first task.
+final class Crew {
+    /// What the threads share. They hold it, and not the crew, which ends them when it goes.
+    private final class State: @unchecked Sendable {
+        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+        var tasks: [CrewTask] = []
+        var isOver = false
+
+        init() {
+            pthread_mutex_init(mutex, nil)
+            pthread_cond_init(changed, nil)
+        }
+
+        deinit {
+            pthread_cond_destroy(changed)
+            pthread_mutex_destroy(mutex)
+            changed.deallocate()
+            mutex.deallocate()
+        }
+
+        func locked<T>(_ body: () -> T) -> T {
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            return body()
+        }
+
+        func work() {
+            while true {
+                let task: CrewTask? = locked {
+                    while tasks.isEmpty, !isOver { pthread_cond_wait(changed, mutex) }
+                    return tasks.isEmpty ? nil : tasks.removeFirst()
+                }
+                guard let task else { return }
+                task.run()
+                locked {
+                    task.isUnderWay = false
+                    pthread_cond_broadcast(changed)
+                }
+            }
+        }
+    }
+
+    /// How many threads there are: one for each processor, at most 8.
+    static let size = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+
+    private let state = State()
+    private var threads: [pthread_t] = []
+
+    deinit {
+        state.locked {
+            state.isOver = true
+            pthread_cond_broadcast(state.changed)
+        }
+        for thread in threads { pthread_join(thread, nil) }
+    }
+
+    /// Has a task done; here, if there can be no thread.
+    func submit(_ task: CrewTask) {
+        if threads.isEmpty { begin() }
+        guard !threads.isEmpty else { return task.run() }
+        state.locked {
+            task.isUnderWay = true
+            state.tasks.append(task)
+            pthread_cond_broadcast(state.changed)
+        }
+    }
+
+    /// Whether a task that was submitted is done.
+    func isDone(_ task: CrewTask) -> Bool { state.locked { !task.isUnderWay } }
+
+    /// Waits until a task that was submitted is done.
+    func wait(for task: CrewTask) {
+        state.locked {
+            while task.isUnderWay { pthread_cond_wait(state.changed, state.mutex) }
+        }
+    }
+
+    private func begin() {
+        for _ in 0..<Self.size {
+            var thread = pthread_t()
+            let shared = Unmanaged.passRetained(state)
+            let result = pthread_create(
+                &thread, nil,
+                { pointer in
+                    guard let pointer else { return nil }
+                    Unmanaged<State>.fromOpaque(pointer).takeRetainedValue().work()
+                    return nil
+                }, shared.toOpaque())
+            guard result == 0 else {
+                shared.release()
+                return
+            }
+            threads.append(thread)
+        }
+    }
+}
