@@ -19,6 +19,8 @@ extension Failure {
         case let error as ChatError: self.init(error)
         case let error as PhraseError: self.init(error)
         case let error as ECP1Error: self.init(error)
+        case let error as OpenSSHKeyError: self.init(error)
+        case let error as MinisignError: self.init(error)
         case let error as RSAKeyError: self.init(error)
         case let error as MercurioKeyError: self.init(error)
         case let error as MercurioKeyBundleError: self.init(error)

@@ -2,6 +2,42 @@ import Sotto
 
 /// What the errors of other messengers' keys and codes say.
 extension Failure {
+    init(_ error: OpenSSHKeyError) {
+        switch error {
+        case .form: self.init(.malformed, "not an OpenSSH private key, or a damaged one")
+        case .encrypted:
+            self.init(
+                .malformed, "the OpenSSH key is under a passphrase, which is not supported",
+                hint: "make a copy, mode 0600, and take it off there: ssh-keygen -p -N '' -f COPY")
+        case .type(let type):
+            self.init(
+                .malformed,
+                "an OpenSSH key of type \(Terminal.escapingControls(type)), where only ssh-ed25519 serves",
+                hint: "make one with: ssh-keygen -t ed25519")
+        case .inconsistent:
+            self.init(.malformed, "the halves of the OpenSSH key do not belong together")
+        }
+    }
+
+    init(_ error: MinisignError) {
+        switch error {
+        case .form: self.init(.malformed, "not a signature in minisign's format")
+        case .legacy:
+            self.init(
+                .malformed, "a legacy signature, not over the file's hash",
+                hint: "have it signed anew, by encrypt --detached or by minisign 0.10 or newer")
+        case .comment(let limit):
+            self.init(
+                .usage, "a trusted comment has at most \(limit) bytes and no control characters")
+        case .signature:
+            self.init(
+                .authentication, "the signature does not belong to the file",
+                hint: "the file or the signature was changed, or they are of different files")
+        case .trustedComment:
+            self.init(.authentication, "the trusted comment of the signature was changed")
+        }
+    }
+
     init(_ error: ECP1Error) {
         switch error {
         case .form: self.init(.malformed, "not an ECP1 key file")

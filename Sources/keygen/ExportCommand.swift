@@ -5,22 +5,34 @@ import SottoTool
 struct ExportCommand: Program {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a secret key in the form of another messenger's key file.",
+        abstract: "Write a key in the form of another program's key file.",
         usage: """
+            keygen export age [--classic] [--public-key] [-o FILE] [FILE]
+            keygen export ssh [--public-key] [-o FILE] [FILE]
+            keygen export minisign [-o FILE] [--password SOURCE | --unprotected] [FILE]
+            keygen export minisign --public-key [-o FILE] [FILE]
             keygen export ecp1 [-o KEYFILE] [--password SOURCE] [FILE]
             keygen export rsa [-o KEYFILE] [--password SOURCE | --unprotected] [FILE]
             """,
         discussion: """
-            ecp1 is Kecalek's key file with the signing key, which is the id; rsa is the RSA key for Mercurio, a PEM \
-            of PKCS #8. Each is under a password of its own.
+            age is the identity file of age, post-quantum and classic, for age 1.3 and newer; with --classic, for \
+            every age. ssh is an OpenSSH private key of the signing key, which is the id, and minisign is minisign's \
+            secret key of it. With --public-key, the public key. ecp1 is Kecalek's key file with the signing key; rsa \
+            is the RSA key for Mercurio, a PEM of PKCS #8. The last three are each under a password of its own.
 
             EXAMPLES
+              keygen export age --classic -o alice.age alice.key
+              keygen export ssh -o ~/.ssh/id_alice alice.key
+              keygen export minisign --public-key alice.key > alice.pub
               keygen export ecp1 -o alice.ecp1 alice.key
               keygen export rsa -o alice.pem alice.key
             """)
 
     enum Key: String, ExpressibleByArgument, CaseIterable {
-        case ecp1, rsa
+        case age, ssh, minisign, ecp1, rsa
+
+        /// Whether the key file can be under a password.
+        var hasPassword: Bool { self == .minisign || self == .ecp1 || self == .rsa }
     }
 
     @Option(
@@ -32,23 +44,39 @@ struct ExportCommand: Program {
 
     @OptionGroup var password: PasswordOptions
 
-    @Flag(help: "Write the RSA key without a password.")
+    @Flag(help: "Write the RSA key or minisign's key without a password.")
     var unprotected = false
+
+    @Flag(help: "Of age, write the X25519 key alone, without the post-quantum one.")
+    var classic = false
+
+    @Flag(help: "Write the public key: of age, ssh and minisign.")
+    var publicKey = false
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(help: "What to write: ecp1 or rsa.")
+    @Argument(help: "What to write: age, ssh, minisign, ecp1 or rsa.")
     var key: Key
 
     @Argument(help: "Identity file. Default: as -i.")
     var file: String?
 
     func validate() throws {
-        guard !unprotected || key == .rsa else {
-            throw ValidationError("--unprotected goes with rsa")
+        guard !unprotected || key == .rsa || key == .minisign else {
+            throw ValidationError("--unprotected goes with rsa and minisign")
         }
         guard !unprotected || password.password == nil else {
             throw ValidationError("--unprotected and --password exclude each other")
+        }
+        guard password.password == nil || key.hasPassword else {
+            throw ValidationError("--password goes with minisign, ecp1 and rsa")
+        }
+        guard !classic || key == .age else { throw ValidationError("--classic goes with age") }
+        guard !publicKey || key != .ecp1 && key != .rsa else {
+            throw ValidationError("--public-key goes with age, ssh and minisign")
+        }
+        guard !publicKey || !unprotected && password.password == nil else {
+            throw ValidationError("--public-key has no password")
         }
     }
 
@@ -60,9 +88,53 @@ struct ExportCommand: Program {
                 .usage, "refusing to write a key file to the terminal",
                 hint: "name a file with -o, or redirect it")
         }
-        output.keepPrivate(tool: KeygenTool.toolName)
+        if !publicKey { output.keepPrivate(tool: KeygenTool.toolName) }
         let identity = try load(identity, file)
+        if publicKey {
+            try output.writeText(publicText(of: identity))
+        } else {
+            try writeSecret(of: identity, to: output)
+        }
+        try output.finish()
+    }
+
+    private func publicText(of identity: Identity) -> String {
         switch key {
+        case .age:
+            // age refuses post-quantum and classic recipients of one file.
+            (classic ? identity.ageKey.recipient.text : identity.hybridKey.recipient.text) + "\n"
+        case .ssh:
+            "\(OpenSSHPublicKey(publicKey: identity.id.publicKey).text) \(comment(identity))\n"
+        case .minisign, .ecp1, .rsa: MinisignKey.publicFile(identity.id.publicKey)
+        }
+    }
+
+    /// What the key is called where others list it: the owner's name without white space, else the id.
+    private func comment(_ identity: Identity) -> String {
+        let name = identity.name.split(whereSeparator: \.isWhitespace).joined(separator: "-")
+        return name.isEmpty ? identity.id.description : name
+    }
+
+    private func writeSecret(of identity: Identity, to output: Output) throws {
+        switch key {
+        case .age:
+            let (hybrid, classic) = (identity.hybridKey, identity.ageKey)
+            if !self.classic {
+                try output.write(Array("# public key: \(hybrid.recipient.text)\n".utf8))
+                try output.write(Array("\(hybrid.text())\n".utf8))
+            }
+            try output.write(Array("# public key: \(classic.recipient.text)\n".utf8))
+            try output.write(Array("\(classic.text())\n".utf8))
+        case .ssh:
+            let pem = OpenSSHKey.pem(identity.signingKey, comment: comment(identity))
+            try pem.withBytes { try output.write($0) }
+        case .minisign:
+            let password =
+                unprotected ? nil : Passphrase(try newSecret("password", password.password))
+            guard let file = MinisignKey.secretFile(identity.signingKey, password: password) else {
+                throw Failure(.ioError, "there are not 256 MiB of memory for the password's key")
+            }
+            try file.withBytes { try output.write($0) }
         case .ecp1:
             Terminal.say(
                 "\(KeygenTool.toolName): warning: the password of an ECP1 file is cheap to guess (PBKDF2): keygen --protect is the better form"
@@ -80,6 +152,5 @@ struct ExportCommand: Program {
                 try output.write(Array(key.pem(password: password).utf8))
             }
         }
-        try output.finish()
     }
 }

@@ -16,7 +16,8 @@ struct KeygenTool: Program {
             keygen public --profile whisper2|mercurio|kecalek [--bundle] [--user-id ID] [FILE]
             keygen words [FILE]
             keygen prekeys [--bundle] [FILE]
-            keygen export ecp1|rsa [-o KEYFILE] [--password SOURCE] [--unprotected] [FILE]
+            keygen export age|ssh|minisign [--public-key] [--classic] [-o FILE] [FILE]
+            keygen export minisign|ecp1|rsa [-o KEYFILE] [--password SOURCE] [--unprotected] [FILE]
             keygen chat [--name NAME] [--phrase SOURCE] [-o FILE]
             keygen chat --public CHAT | --read-name CHAT < RECORD
             keygen answer whisper2|kecalek [--key PEM] [FILE] < CHALLENGE

@@ -1,0 +1,87 @@
+import CSodium
+
+/// Ed25519 keys in the form of minisign's key files.
+///
+/// A key has an id of 8 bytes, by which a signature says who made it; it proves nothing. minisign draws it; here it
+/// is the beginning of the public key, so that it is the same whenever a key is exported.
+public enum MinisignKey {
+    static let algorithm = Array("Ed".utf8)
+    private static let scrypt = Array("Sc".utf8)
+    private static let unprotected: [UInt8] = [0, 0]
+    private static let blake2b = Array("B2".utf8)
+    private static let saltSize = 32
+    /// The limits of a key under a password, as libsodium counts them: 2¹⁸ rounds in 256 MiB.
+    private static let operations: UInt64 = 1 << 23
+    private static let memory: UInt64 = 1 << 28
+
+    /// The id of a 32-byte public key, 8 bytes.
+    static func id(of publicKey: [UInt8]) -> [UInt8] { Array(publicKey.prefix(8)) }
+
+    /// An id as minisign writes it: a number of 16 hexadecimal digits, whose lowest byte comes first in files.
+    static func text(id: some BidirectionalCollection<UInt8>) -> String {
+        hex(Array(id.reversed())).uppercased()
+    }
+
+    /// The public key file of a 32-byte public key: a comment and a line of base64.
+    public static func publicFile(_ publicKey: [UInt8]) -> String {
+        let id = id(of: publicKey)
+        let line = Base64.standard.encode(algorithm + id + publicKey)
+        return "untrusted comment: minisign public key \(text(id: id))\n\(line)\n"
+    }
+
+    /// The secret key file, under `password` with scrypt, or without one as `minisign -W` writes it. `nil` where
+    /// there is no memory for scrypt.
+    public static func secretFile(_ key: SigningKey, password: Passphrase?) -> SecretBytes? {
+        secretFile(key, password: password, salt: randomBytes(saltSize))
+    }
+
+    static func secretFile(
+        _ key: SigningKey, password: Passphrase?, salt: [UInt8]
+    ) -> SecretBytes? {
+        var secret = id(of: key.publicKey)
+        secret.reserveCapacity(256)
+        key.withSeed { secret += $0 }
+        secret += key.publicKey
+        defer { wipe(&secret) }
+        secret += blake2b256(algorithm + secret)
+        if let password {
+            guard let stream = stream(password, salt: salt, count: secret.count) else { return nil }
+            stream.withBytes { for index in secret.indices { secret[index] ^= $0[index] } }
+        }
+        let head =
+            algorithm + (password == nil ? unprotected : scrypt) + blake2b
+            + (password == nil ? [UInt8](repeating: 0, count: saltSize) : salt)
+            + littleEndian(password == nil ? 0 : operations)
+            + littleEndian(password == nil ? 0 : memory)
+        let comment = "minisign \(password == nil ? "unencrypted" : "encrypted") secret key"
+        var line = Base64.standard.encodeBytes(head + secret)
+        defer { wipe(&line) }
+        return SecretBytes(copying: Array("untrusted comment: \(comment)\n".utf8) + line + [0x0A])
+    }
+
+    private static func stream(_ password: Passphrase, salt: [UInt8], count: Int) -> SecretBytes? {
+        var isDone = false
+        let stream = SecretBytes(count: count) { out in
+            let length = UInt64(password.secret.count)
+            isDone =
+                password.secret.withPointer { bytes in
+                    bytes.withMemoryRebound(to: CChar.self, capacity: max(Int(length), 1)) {
+                        crypto_pwhash_scryptsalsa208sha256(
+                            out.baseAddress!.assumingMemoryBound(to: UInt8.self), UInt64(count), $0,
+                            length, salt, operations, Int(memory))
+                    }
+                } == 0
+        }
+        guard isDone else { return nil }
+        return stream
+    }
+
+    private static func littleEndian(_ value: UInt64) -> [UInt8] { value.bigEndianBytes.reversed() }
+
+    private static func blake2b256(_ bytes: [UInt8]) -> [UInt8] {
+        Sodium.start()
+        var hash = [UInt8](repeating: 0, count: 32)
+        _ = crypto_generichash(&hash, hash.count, bytes, UInt64(bytes.count), nil, 0)
+        return hash
+    }
+}

@@ -1,0 +1,140 @@
+import CSodium
+
+/// Why a detached signature is not made or not taken.
+public enum MinisignError: Error, Sendable, Equatable {
+    /// Not the four lines of a signature.
+    case form
+    /// A signature over the file itself and not over its hash: minisign's legacy form.
+    case legacy
+    /// A comment has a control character or more than ``MinisignSignature/commentLimit`` bytes.
+    case comment(limit: Int)
+    /// The signature is of another file or by another key.
+    case signature
+    /// The file is as it was signed, and the trusted comment was changed.
+    case trustedComment
+}
+
+/// BLAKE2b-512 of a stream, which is what is signed.
+public final class MinisignHash: ByteSink {
+    private let memory = UnsafeMutableRawPointer.allocate(
+        byteCount: crypto_generichash_statebytes(), alignment: 64)
+    private var state: OpaquePointer { OpaquePointer(memory) }
+    private var hash: [UInt8] = []
+
+    /// The hash of nothing yet.
+    public init() {
+        Sodium.start()
+        crypto_generichash_init(state, nil, 0, 64)
+    }
+
+    deinit { memory.deallocate() }
+
+    /// Takes `bytes`.
+    public func write(_ bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress else { return }
+        crypto_generichash_update(
+            state, base.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count))
+    }
+
+    /// Ends the stream; only now there is a ``value``.
+    public func finish() {
+        hash = [UInt8](repeating: 0, count: 64)
+        crypto_generichash_final(state, &hash, hash.count)
+    }
+
+    /// The 64 bytes; empty before ``finish()``.
+    public var value: [UInt8] { hash }
+}
+
+/// A detached signature in minisign's format, prehashed: an Ed25519 signature (RFC 8032 §5.1) over the file's
+/// BLAKE2b-512, and a second one over the first and the trusted comment.
+public struct MinisignSignature: Sendable, Equatable {
+    /// The longest comment, in bytes.
+    public static let commentLimit = 4096
+    /// The longest signature file, in bytes.
+    public static let limit = 2 * commentLimit + 1024
+    private static let algorithm = Array("ED".utf8)
+    private static let untrusted = "untrusted comment: "
+    private static let trusted = "trusted comment: "
+
+    /// The id of the key that made it, 8 bytes; it proves nothing.
+    public let keyID: [UInt8]
+    /// The signature over the hash, 64 bytes.
+    let signature: [UInt8]
+    /// What was signed beside the file. Trust it after ``verify(hash:by:)`` only.
+    public let trustedComment: String
+    /// The signature over `signature ‖ trustedComment`, 64 bytes.
+    let globalSignature: [UInt8]
+
+    /// Signs a file's `hash` of 64 bytes, and `comment` with it.
+    public init(
+        hash: [UInt8], trustedComment comment: String, by key: SigningKey
+    ) throws(MinisignError) {
+        precondition(hash.count == 64)
+        guard comment.utf8.count <= Self.commentLimit, Self.isPlain(comment) else {
+            throw .comment(limit: Self.commentLimit)
+        }
+        keyID = MinisignKey.id(of: key.publicKey)
+        signature = key.sign(hash)
+        trustedComment = comment
+        globalSignature = key.sign(signature + comment.utf8)
+    }
+
+    /// Reads a signature file, which proves nothing yet.
+    public init(_ file: [UInt8]) throws(MinisignError) {
+        guard file.count <= Self.limit, let text = String(validating: file, as: UTF8.self) else {
+            throw .form
+        }
+        var lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map {
+            Substring($0.last == 0x0D ? $0.dropLast() : $0)
+        }
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        guard lines.count == 4, lines[0].utf8.starts(with: Self.untrusted.utf8),
+            let body = Base64.standard.decode(lines[1]), body.count == 74,
+            lines[2].utf8.starts(with: Self.trusted.utf8),
+            let global = Base64.standard.decode(lines[3]), global.count == 64
+        else { throw .form }
+        guard body.starts(with: Self.algorithm) else {
+            throw body.starts(with: MinisignKey.algorithm) ? .legacy : .form
+        }
+        let comment = Substring(lines[2].utf8.dropFirst(Self.trusted.utf8.count))
+        keyID = Array(body[2..<10])
+        signature = Array(body[10...])
+        trustedComment = String(comment)
+        globalSignature = global
+    }
+
+    /// The signature file: four lines.
+    public var text: String {
+        """
+        \(Self.untrusted)signature from key \(keyName)
+        \(Base64.standard.encode(Self.algorithm + keyID + signature))
+        \(Self.trusted)\(trustedComment)
+        \(Base64.standard.encode(globalSignature))
+
+        """
+    }
+
+    /// The id of the key as minisign writes it, 16 hexadecimal digits.
+    public var keyName: String { MinisignKey.text(id: keyID) }
+
+    /// Whether it says that it is by the key whose public half this is, as it is exported here.
+    public func names(_ publicKey: [UInt8]) -> Bool { keyID == MinisignKey.id(of: publicKey) }
+
+    /// Whether it is the signature over `hash` by the 32-byte `publicKey`, whatever its trusted comment.
+    public func isSignature(of hash: [UInt8], by publicKey: [UInt8]) -> Bool {
+        verifySignature(signature, of: hash, by: publicKey)
+    }
+
+    /// Verifies it over the `hash` of 64 bytes of a file, under a 32-byte public key.
+    public func verify(hash: [UInt8], by publicKey: [UInt8]) throws(MinisignError) {
+        guard isSignature(of: hash, by: publicKey) else { throw .signature }
+        guard verifySignature(globalSignature, of: signature + trustedComment.utf8, by: publicKey)
+        else { throw .trustedComment }
+    }
+
+    /// Whether a text has no control characters but tabs.
+    private static func isPlain(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0 == "\t" || $0.value >= 0x20 && $0.value != 0x7F }
+    }
+}

@@ -1,0 +1,76 @@
+import TestSupport
+import Testing
+
+@testable import Sotto
+
+struct MinisignTests {
+    func key() throws -> SigningKey {
+        SigningKey(
+            seed: SecretBytes(copying: try #require(bytes(hex: OpenSSHKeyTests.seed))))
+    }
+
+    func hash(_ bytes: [UInt8]) -> [UInt8] {
+        let hash = MinisignHash()
+        bytes.withUnsafeBytes { hash.write($0) }
+        hash.finish()
+        return hash.value
+    }
+
+    @Test func theHashIsBLAKE2b512() {
+        // RFC 7693, appendix A.
+        #expect(
+            hex(hash(Array("abc".utf8)))
+                == "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1"
+                + "7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923")
+    }
+
+    @Test func aPublicKeyFileNamesTheKeyByItsBeginning() throws {
+        let lines = MinisignKey.publicFile(try key().publicKey).split(separator: "\n")
+        #expect(lines[0] == "untrusted comment: minisign public key B70AB18201985AD7")
+        #expect(
+            Base64.standard.decode(lines[1]).map { hex($0) }
+                == "4564d75a980182b10ab7" + OpenSSHKeyTests.publicKey)
+    }
+
+    @Test func aSignatureIsReadAsItWasWrittenAndVerifies() throws {
+        let file = hash([1, 2, 3])
+        let made = try MinisignSignature(
+            hash: file, trustedComment: "timestamp:1\tfile:a", by: key())
+        let read = try MinisignSignature(Array(made.text.utf8))
+        #expect(read == made)
+        try read.verify(hash: file, by: key().publicKey)
+        #expect(throws: MinisignError.signature) {
+            try read.verify(hash: hash([1, 2]), by: key().publicKey)
+        }
+        let changed = made.text.replacing("timestamp:1", with: "timestamp:2")
+        #expect(throws: MinisignError.trustedComment) {
+            try MinisignSignature(Array(changed.utf8)).verify(hash: file, by: key().publicKey)
+        }
+    }
+
+    @Test func aLegacySignatureIsToldApart() throws {
+        let made = try MinisignSignature(hash: hash([]), trustedComment: "", by: key())
+        var lines = made.text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
+        var body = try #require(Base64.standard.decode(lines[1]))
+        body[1] = UInt8(ascii: "d")
+        lines[1] = Base64.standard.encode(body)
+        let text = lines.joined(separator: "\n")
+        #expect(throws: MinisignError.legacy) { try MinisignSignature(Array(text.utf8)) }
+    }
+
+    @Test(arguments: ["a\nb", "\u{1b}[2J", String(repeating: "a", count: 4097)])
+    func aCommentThatWouldBreakTheFileIsNotSigned(_ comment: String) throws {
+        #expect(throws: MinisignError.comment(limit: 4096)) {
+            try MinisignSignature(hash: hash([]), trustedComment: comment, by: key())
+        }
+    }
+
+    @Test func aCutSignatureIsMalformed() throws {
+        let text = Array(
+            try MinisignSignature(hash: hash([]), trustedComment: "c", by: key()).text.utf8)
+        for count in 0..<(text.count - 1) {
+            #expect(throws: MinisignError.form) { try MinisignSignature(Array(text.prefix(count))) }
+        }
+    }
+}
