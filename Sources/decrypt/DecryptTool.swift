@@ -11,6 +11,7 @@ struct DecryptTool: Program {
             decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
             decrypt [-i FILE] [--chat FILE ...] [--suite SUITE] [--text] [-o FILE] [FILE]
             decrypt --attachment RECORD [-o FILE] BLOB
+            decrypt --verify SIGNATURE --from CARD [FILE]
             """,
         discussion: """
             What the input is, is found from its content. Nothing is printed that is not authenticated. A \
@@ -24,6 +25,7 @@ struct DecryptTool: Program {
               recv -i bob.key | decrypt -i bob.key --text
               recv --follow | decrypt | jq -r '.from + ": " + .body.text'
               decrypt --chat family.chat < texts
+              decrypt --verify photos.tar.minisig --from alice.card photos.tar
             """,
         version: sottoVersion)
 
@@ -66,6 +68,13 @@ struct DecryptTool: Program {
     @Flag(help: "Keep no record of opened envelopes: repeats are not noticed.")
     var stateless = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Verify this signature in minisign's format, by --from, of the input; print nothing.",
+            valueName: "file"),
+        completion: .file())
+    var verify: String?
+
     @OptionGroup var other: SuiteArguments
 
     @OptionGroup var lock: LockOptions
@@ -92,6 +101,10 @@ struct DecryptTool: Program {
         }
         if let record = other.attachment {
             try AttachmentDecryption(tool: self, record: record).run()
+            return
+        }
+        if let verify {
+            try DetachedVerification(tool: self, path: verify).run()
             return
         }
         let input = try Input(path: file)

@@ -13,15 +13,17 @@ struct EncryptTool: Program {
             encrypt -p [-s] [-a] [-o FILE] [FILE]
             encrypt --to CARD [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
             encrypt --chat FILE [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
+            encrypt --detached [--trusted-comment TEXT] [-i FILE] [-o FILE] [FILE]
             """,
         discussion: """
             With -r, -R or -p the result is an age v1 file, which other age programs read too. With --to it is one \
-            JSON envelope a line, for send. CARD is a card file, a sotto: URI or an age1... string.
+            JSON envelope a line, for send. With --detached nothing is encrypted: the result is a signature. CARD is a card file, a sotto: URI or an age1... string.
 
             EXAMPLES
               tar c photos | encrypt -r bob.card -s -i alice.key > photos.age
               encrypt -p -a notes.txt > notes.txt.age
               echo 'hello, bob' | encrypt --to bob.card -i alice.key | send
+              encrypt --detached -i alice.key photos.tar > photos.tar.minisig
               echo 'dinner at 8' | encrypt --chat family.chat --to bob | send
 
             SUITES
@@ -61,6 +63,15 @@ struct EncryptTool: Program {
 
     @Flag(name: [.short, .long], help: "Sign the file inside, with your identity.")
     var sign = false
+
+    @Flag(help: "Write a signature in minisign's format alone, and encrypt nothing.")
+    var detached = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Sign this text with the file. Default: the time and the file's name.",
+            valueName: "text"))
+    var trustedComment: String?
 
     @Flag(name: [.short, .long], help: "Write the file as ASCII armor.")
     var armor = false
@@ -162,6 +173,16 @@ struct EncryptTool: Program {
     private func check() throws {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
+        guard detached || trustedComment == nil else {
+            throw ValidationError("--trusted-comment goes with --detached")
+        }
+        if detached {
+            guard !(isFile || isPassphrase || isMessage || sign || armor || jsonl || classic),
+                bundle.isEmpty, !newSession, !requireOneTime, suite == nil, trust == nil,
+                !other.isGiven
+            else { throw ValidationError("--detached goes with -i, -o and a file alone") }
+            return
+        }
         guard [isFile, isPassphrase, isMessage].count(where: { $0 }) <= 1 else {
             throw ValidationError("-r and -R, a passphrase, and --to or --chat exclude each other")
         }
@@ -216,7 +237,9 @@ struct EncryptTool: Program {
             throw ValidationError("--blob and -o name one file")
         }
         let input = try Input(path: file)
-        if isMessage {
+        if detached {
+            try DetachedSigning(tool: self, input: input).run()
+        } else if isMessage {
             try MessageEncryption(tool: self, input: input).run()
         } else {
             try encryptFile(input)

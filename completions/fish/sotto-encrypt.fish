@@ -4,6 +4,8 @@ complete -c sotto-encrypt -c encrypt -s R -l recipients-file -r -F -d 'Encrypt t
 complete -c sotto-encrypt -c encrypt -s p -l ask-passphrase -d 'Encrypt the file with a passphrase, asked for on the terminal'
 complete -c sotto-encrypt -c encrypt -l passphrase -x -d 'Encrypt the file with the passphrase from @ENV:NAME, @FD:N or @FILE:PATH'
 complete -c sotto-encrypt -c encrypt -s s -l sign -d 'Sign the file inside, with your identity'
+complete -c sotto-encrypt -c encrypt -l detached -d 'Write a signature in minisign\'s format alone, and encrypt nothing'
+complete -c sotto-encrypt -c encrypt -l trusted-comment -x -d 'Sign this text with the file. Default: the time and the file\'s name'
 complete -c sotto-encrypt -c encrypt -s a -l armor -d 'Write the file as ASCII armor'
 complete -c sotto-encrypt -c encrypt -l to -r -F -d 'Encrypt the input as a message to this card; may be repeated, an envelope each'
 complete -c sotto-encrypt -c encrypt -l jsonl -d 'Each line is a message: a JSON record with a body or text, or, if it does not begin with {, plain text'

@@ -1,0 +1,58 @@
+import Sotto
+import SottoContacts
+import SottoTool
+
+/// Whether a signature in minisign's format is that of the input, by one of `--from`.
+struct DetachedVerification {
+    let tool: DecryptTool
+    /// The signature's file.
+    let path: String
+
+    func run() throws {
+        guard !tool.from.isEmpty else {
+            throw Failure(
+                .usage, "--verify needs to know whose signature it should be",
+                hint: "give the signer's card: --from CARD")
+        }
+        guard tool.output == nil, !tool.text, !tool.preview, !tool.hold else {
+            throw Failure(
+                .usage, "--verify writes no plaintext: it goes without -o, --text, --hold")
+        }
+        guard path != "-" || tool.file != nil && tool.file != "-" else {
+            throw Failure(.usage, "stdin is one thing only: the signature or the file")
+        }
+        let signature = try MinisignSignature(
+            try Input(path: path).readAll(limit: MinisignSignature.limit))
+        let signers = try DemandedSigners(
+            tool.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+        ).all
+        let input = try Input(path: tool.file)
+        let hash = MinisignHash()
+        try copy(
+            from: input, to: hash,
+            progress: Progress(tool: DecryptTool.toolName, quiet: tool.quiet))
+        hash.finish()
+        for signer in signers
+        where signature.isSignature(of: hash.value, by: signer.id.publicKey) {
+            try signature.verify(hash: hash.value, by: signer.id.publicKey)
+            say(signer, signature)
+            return
+        }
+        guard signers.contains(where: { signature.names($0.id.publicKey) }) else {
+            throw Failure(
+                .untrusted,
+                "the signature is from key \(signature.keyName), which is not the demanded signer's",
+                hint: "compare the ids: fingerprint CARD")
+        }
+        throw MinisignError.signature
+    }
+
+    private func say(_ signer: Correspondent, _ signature: MinisignSignature) {
+        guard !tool.quiet else { return }
+        let id = signer.id.description
+        Terminal.say("decrypt: signed by \(id)" + (signer.name == id ? "" : " (\(signer.name))"))
+        if !signature.trustedComment.isEmpty {
+            Terminal.say("decrypt: trusted comment: \(signature.trustedComment)")
+        }
+    }
+}
