@@ -9,7 +9,7 @@ public enum Addressee: Sendable {
     /// The longest card or list of recipients that is read.
     private static let limit = 16 << 20
 
-    /// Finds what `argument` names: a `sotto:` URI, an `age1…` string, or a file with a card or a URI.
+    /// Finds what `argument` names: a `sotto:` URI, an `age1…` string, an SSH key, or a file with one.
     public static func find(_ argument: String) throws -> Addressee {
         if let addressee = try parse(argument) { return addressee }
         return try only(in: contents(of: argument), of: argument)
@@ -39,15 +39,21 @@ public enum Addressee: Sendable {
         return first
     }
 
-    /// Whether `argument` holds a recipient itself: a `sotto:` URI, a `whisper2:` URL or an `age1…` string.
+    /// Whether `argument` holds a recipient itself: a `sotto:` URI, a `whisper2:` URL, an `age1…` string or an
+    /// SSH key.
     public static func isWritten(_ argument: String) -> Bool {
-        argument.hasPrefix("sotto:") || isWhisper2(argument)
+        argument.hasPrefix("sotto:") || isWhisper2(argument) || isSSH(argument)
             || argument.lowercased().hasPrefix("age1") && !argument.contains("/")
                 && access(argument, F_OK) != 0
     }
 
     /// Whether `argument` is the URL of a Whisper2 account, which is no card.
     public static func isWhisper2(_ argument: String) -> Bool { argument.hasPrefix("whisper2:") }
+
+    /// Whether `argument` is a public key of SSH: its type and its base64.
+    private static func isSSH(_ argument: String) -> Bool {
+        ["ssh-ed25519 ", "ssh-rsa "].contains { argument.hasPrefix($0) }
+    }
 
     /// Whether something that can be read as a file has this name.
     public static func isFile(_ argument: String) -> Bool {
@@ -56,7 +62,7 @@ public enum Addressee: Sendable {
             && status.st_mode & S_IFMT != S_IFDIR
     }
 
-    /// All recipients in a file, one on a line: cards, URIs, `age1…` strings; `#` begins a comment.
+    /// All recipients in a file, one on a line: cards, URIs, `age1…` strings, SSH keys; `#` begins a comment.
     public static func list(in path: String) throws -> [Addressee] {
         try list(in: Input(path: path).readAll(limit: limit), of: path)
     }
@@ -100,6 +106,11 @@ public enum Addressee: Sendable {
     /// The card; a bare recipient is refused.
     public func card() throws(Failure) -> Card {
         guard case .card(let card) = self else {
+            if case .recipient(.ssh) = self {
+                throw Failure(
+                    .usage, "an SSH key names no identity, and a card is needed here",
+                    hint: "give a card file or a sotto: URI")
+            }
             throw Failure(
                 .usage, "an age1… string names no identity, and a card is needed here",
                 hint: "give a card file or a sotto: URI")
@@ -127,6 +138,11 @@ public enum Addressee: Sendable {
         }
         if isWritten(text) {
             guard let recipient = AgeRecipient(text) else {
+                if isSSH(text) {
+                    throw Failure(
+                        .malformed, "not a valid ssh-ed25519 key: of another type, mistyped or cut",
+                        hint: "make one with: ssh-keygen -t ed25519")
+                }
                 throw Failure(.malformed, "not a valid age1… recipient: mistyped or cut")
             }
             return .recipient(recipient)

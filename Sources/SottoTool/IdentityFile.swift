@@ -5,7 +5,7 @@ public import Sotto
 public enum IdentityFile {
     /// An identity of ours.
     case sotto(Identity)
-    /// Keys of `age-keygen`, one on a line.
+    /// Keys of `age-keygen`, one on a line, or an Ed25519 private key of OpenSSH.
     case age([AgeIdentity])
 
     private static let limit = 1 << 20
@@ -35,6 +35,9 @@ public enum IdentityFile {
         var text = try contents(of: path)
         defer { wipe(&text) }
         if AgeFormat.isAge(text) { text = try unprotect(text, path: path, passphrase: passphrase) }
+        if OpenSSHKey.isOpenSSH(text) {
+            return .age([.ssh(AgeSSHIdentity(try OpenSSHKey.read(pem: text)))])
+        }
         let start = text.firstIndex { $0 > 0x20 } ?? text.endIndex
         if text[start...].first == UInt8(ascii: "{") {
             let record = try JSON.object(parsing: text)

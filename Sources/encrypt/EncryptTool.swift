@@ -17,7 +17,7 @@ struct EncryptTool: Program {
             """,
         discussion: """
             With -r, -R or -p the result is an age v1 file, which other age programs read too. With --to it is one \
-            JSON envelope a line, for send. With --detached nothing is encrypted: the result is a signature. CARD is a card file, a sotto: URI or an age1... string.
+            JSON envelope a line, for send. With --detached nothing is encrypted: the result is a signature. CARD is a card file, a sotto: URI, an age1... string or an ssh-ed25519 key.
 
             EXAMPLES
               tar c photos | encrypt -r bob.card -s -i alice.key > photos.age

@@ -31,6 +31,7 @@ public enum AgeFile {
                     switch recipient {
                     case .x25519(let recipient): AgeX25519.wrap(fileKey, to: recipient)
                     case .hybrid(let recipient): AgeHybrid.wrap(fileKey, to: recipient)
+                    case .ssh(let recipient): AgeSSH.wrap(fileKey, to: recipient)
                     }
                 guard let stanza else { throw AgeError.header("recipient") }
                 stanzas.append(stanza)
@@ -89,6 +90,7 @@ enum AgeAudience {
 public enum AgeIdentity: Sendable {
     case x25519(AgeX25519Identity)
     case hybrid(AgeHybridIdentity)
+    case ssh(AgeSSHIdentity)
 
     /// Reads `AGE-SECRET-KEY-1…` or `AGE-SECRET-KEY-PQ-1…`.
     public init?(_ text: some StringProtocol) {
@@ -106,6 +108,7 @@ public enum AgeIdentity: Sendable {
         switch self {
         case .x25519(let identity): .x25519(identity.recipient)
         case .hybrid(let identity): .hybrid(identity.recipient)
+        case .ssh(let identity): .ssh(identity.recipient)
         }
     }
 }
@@ -170,6 +173,9 @@ public final class AgeFileReader: BorrowingSource {
         case .hybrid(let identity):
             guard stanza.type == AgeHybrid.type else { return nil }
             return try AgeHybrid.unwrap(stanza, with: identity)
+        case .ssh(let identity):
+            guard stanza.type == AgeSSH.type else { return nil }
+            return try AgeSSH.unwrap(stanza, with: identity)
         }
     }
 

@@ -124,23 +124,27 @@ public final class AgeHybridIdentity: Sendable {
 public enum AgeRecipient: Sendable, Hashable {
     case x25519(AgeX25519Recipient)
     case hybrid(AgeHybridRecipient)
+    case ssh(AgeSSHRecipient)
 
-    /// Reads `age1…` or `age1pq1…`.
+    /// Reads `age1…`, `age1pq1…` or `ssh-ed25519 AAAA…`, the last with or without a comment.
     public init?(_ text: some StringProtocol) {
         if let recipient = AgeX25519Recipient(text) {
             self = .x25519(recipient)
         } else if let recipient = AgeHybridRecipient(text) {
             self = .hybrid(recipient)
+        } else if let key = OpenSSHPublicKey(line: text), let recipient = AgeSSHRecipient(key) {
+            self = .ssh(recipient)
         } else {
             return nil
         }
     }
 
-    /// `age1…` or `age1pq1…`.
+    /// `age1…`, `age1pq1…` or `ssh-ed25519 AAAA…`.
     public var text: String {
         switch self {
         case .x25519(let recipient): recipient.text
         case .hybrid(let recipient): recipient.text
+        case .ssh(let recipient): recipient.text
         }
     }
 

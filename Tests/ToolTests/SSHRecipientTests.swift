@@ -1,0 +1,113 @@
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// Files for Ed25519 keys of SSH, and the programs `age` and `ssh-keygen`.
+@Suite(.enabled(if: KeyPrograms.sshKeygen != nil, "ssh-keygen is not installed"))
+struct SSHRecipientTests {
+    let home: Home
+    let plain = randomBytes(100_000)
+
+    init() throws {
+        home = try Home(people: "bob")
+        try home.files.write("plain", plain)
+    }
+
+    /// Makes `id` and `id.pub`.
+    func makeKey(_ arguments: [String] = ["-t", "ed25519", "-N", ""]) throws {
+        let run = try home.other(
+            try #require(KeyPrograms.sshKeygen), ["-q", "-C", "a comment", "-f", "id"] + arguments
+        ).run()
+        try #require(run.status == 0, "\(run.stderr)")
+    }
+
+    func age(_ arguments: [String], stdin: [UInt8] = []) throws -> [UInt8] {
+        let run = try home.other(try #require(KeyPrograms.age), arguments).run(stdin: .whole(stdin))
+        #expect(run.status == 0, "\(run.stderr)")
+        return run.stdout
+    }
+
+    func line() throws -> String {
+        String(decoding: try home.files.read("id.pub").dropLast(), as: UTF8.self)
+    }
+
+    @Test(.enabled(if: KeyPrograms.age != nil, "age is not installed"))
+    func ageOpensWhatWeEncryptToAnSSHKey() throws {
+        try makeKey()
+        for arguments in [["-r", try line()], ["-r", "id.pub"], ["-a", "-R", "id.pub"]] {
+            let file = try home.output("encrypt", arguments, stdin: plain)
+            #expect(try age(["-d", "-i", "id"], stdin: file) == plain)
+        }
+    }
+
+    @Test(.enabled(if: KeyPrograms.age != nil, "age is not installed"))
+    func weOpenWhatAgeEncryptsToAnSSHKey() throws {
+        try makeKey()
+        for arguments in [["-r", try line()], ["-R", "id.pub"]] {
+            let file = try age(arguments, stdin: plain)
+            #expect(try home.output("decrypt", ["-i", "id"], stdin: file) == plain)
+            #expect(try home.run("decrypt", ["-i", "bob.key"], stdin: .whole(file)).status == 10)
+        }
+    }
+
+    @Test func aFileForAnSSHKeyAndACardOpensForEither() throws {
+        try makeKey()
+        let file = try home.output(
+            "encrypt", ["--classic", "-r", "id.pub", "-r", "bob.card", "-s", "-i", "bob.key"],
+            stdin: plain)
+        for identity in ["id", "bob.key"] {
+            let opened = try home.run(
+                "decrypt", ["-i", identity, "--from", "bob.card"], stdin: .whole(file))
+            #expect(opened.status == 0 && opened.stdout == plain, "\(opened.stderr)")
+        }
+        let mixed = try home.run(
+            "encrypt", ["-r", "id.pub", "-r", "bob.card"], stdin: .whole(plain))
+        #expect(mixed.status == 64 && mixed.stdout.isEmpty, "\(mixed.stderr)")
+    }
+
+    @Test func anotherSSHKeyOpensNothing() throws {
+        try makeKey()
+        let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
+        _ = try home.output("keygen", ["export", "ssh", "-o", "other", "bob.key"])
+        let run = try home.run("decrypt", ["-i", "other"], stdin: .whole(file))
+        #expect(run.status == 10 && run.stdout.isEmpty)
+    }
+
+    @Test func theExportedSigningKeyOpensWhatItsPublicLineGot() throws {
+        _ = try home.output("keygen", ["export", "ssh", "-o", "id", "bob.key"])
+        try home.files.write(
+            "id.pub", home.output("keygen", ["export", "ssh", "--public-key", "bob.key"]))
+        let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
+        #expect(try home.output("decrypt", ["-i", "id"], stdin: file) == plain)
+    }
+
+    @Test func anSSHKeyUnderAPassphraseIsRefusedWithWhatToDo() throws {
+        try makeKey(["-t", "ed25519", "-N", "correct horse"])
+        let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
+        let run = try home.run("decrypt", ["-i", "id"], stdin: .whole(file))
+        #expect(run.status == 65 && run.stdout.isEmpty)
+        #expect(run.stderr.contains("passphrase") && run.stderr.contains("ssh-keygen -p"))
+    }
+
+    @Test func anSSHKeyOfAnotherTypeIsRefusedByItsName() throws {
+        try makeKey(["-t", "rsa", "-b", "2048", "-N", ""])
+        let file = try home.output("encrypt", ["-r", "bob.card"], stdin: plain)
+        let run = try home.run("decrypt", ["-i", "id"], stdin: .whole(file))
+        #expect(run.status == 65 && run.stderr.contains("ssh-rsa"), "\(run.stderr)")
+        for recipient in [try line(), "id.pub"] {
+            let run = try home.run("encrypt", ["-r", recipient], stdin: .whole(plain))
+            #expect(run.status == 65 && run.stderr.contains("ssh-ed25519"), "\(run.stderr)")
+        }
+        let message = try home.run(
+            "encrypt", ["--to", "id.pub", "-i", "bob.key"], stdin: .whole(plain))
+        #expect(message.status != 0 && message.stdout.isEmpty)
+    }
+
+    @Test func anSSHKeyThatOthersCanReadIsRefused() throws {
+        try makeKey()
+        let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
+        #expect(chmod(home.files("id"), 0o644) == 0)
+        #expect(try home.run("decrypt", ["-i", "id"], stdin: .whole(file)).status == 77)
+    }
+}
