@@ -5,13 +5,14 @@ import Glibc
 public enum PictureFormat: String, Sendable {
     case png = "PNG"
     case jpeg = "JPEG"
+    case pnm = "PNM"
 }
 
 /// Why bytes are not read as a picture.
 public enum PictureError: Error, Sendable, Hashable {
     /// There are no bytes.
     case empty
-    /// They begin neither as a PNG nor as a JPEG file.
+    /// They begin as a file of none of the formats.
     case unknownFormat
     /// They begin so, but are malformed, changed or break off.
     case broken(PictureFormat)
@@ -33,7 +34,7 @@ public struct Picture: Sendable, Hashable {
     /// The most bytes that a picture's file may have: 64 MiB.
     public static let maximumBytes = 64 << 20
 
-    /// Reads a PNG or JPEG file; which of the two it is, its content tells.
+    /// Reads a PNG, JPEG or binary PGM or PPM file; which of them it is, its content tells.
     public init(decoding bytes: [UInt8]) throws(PictureError) {
         guard !bytes.isEmpty else { throw .empty }
         guard bytes.count <= Self.maximumBytes else { throw .tooManyBytes }
@@ -41,6 +42,8 @@ public struct Picture: Sendable, Hashable {
             try self.init(png: bytes)
         } else if bytes.starts(with: [0xFF, 0xD8, 0xFF].prefix(bytes.count)) {
             try self.init(jpeg: bytes)
+        } else if Self.isPNM(bytes) {
+            try self.init(pnm: bytes)
         } else {
             throw .unknownFormat
         }

@@ -60,7 +60,7 @@ extension Raster {
     /// Each pixel `factor` times as wide and high, on a white ground with a quiet zone all around: for
     /// codes of few pixels, and those cut out at their edge.
     func magnified(by factor: Int) -> Raster {
-        let border = 8 * factor
+        let border = Self.magnifiedBorder * factor
         return pixels.withUnsafeBufferPointer { pixels in
             Raster(
                 width: width * factor + 2 * border, height: height * factor + 2 * border
@@ -70,6 +70,26 @@ extension Raster {
                 return pixels[y / factor * width + x / factor]
             }
         }
+    }
+
+    /// The ground around a magnified picture, in pixels of the picture.
+    private static let magnifiedBorder = 8
+
+    /// Where a point of this picture, which was ``magnified(by:)``, was before.
+    func unmagnified(_ point: Point, factor: Double) -> Point {
+        Point(
+            x: point.x / factor - Double(Self.magnifiedBorder),
+            y: point.y / factor - Double(Self.magnifiedBorder))
+    }
+
+    /// Where a point of this picture, which is `original` after ``rotated(degrees:limit:)``, was before.
+    func unrotated(_ point: Point, degrees: Double, to original: Raster) -> Point {
+        let angle = degrees * .pi / 180
+        let (sine, cosine) = (sin(angle), cos(angle))
+        let (right, below) = (point.x - Double(width - 1) / 2, point.y - Double(height - 1) / 2)
+        return Point(
+            x: right * cosine + below * sine + Double(original.width - 1) / 2,
+            y: below * cosine - right * sine + Double(original.height - 1) / 2)
     }
 
     /// The picture turned clockwise about its centre, on a white ground that holds all of it; `nil` when

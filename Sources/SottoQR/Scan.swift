@@ -1,25 +1,43 @@
 extension Picture {
     /// The content of each QR code in the picture, each content once, from the top down; empty when
     /// there is none. Throws ``ScanError`` when memory runs out.
+    public func codes() throws(ScanError) -> [[UInt8]] { try symbols().map(\.bytes) }
+
+    /// The QR codes in the picture, each content once, from the top down.
     ///
-    /// Photographs are rarely read at once, so the picture is tried in several forms, and the first form
-    /// that shows any code is the answer.
-    public func codes() throws(ScanError) -> [[UInt8]] {
+    /// Photographs are rarely read at once, so the picture is tried in several forms until what was found
+    /// in them together `isEnough`: usually, in the first form that shows any code. Where it never is, the
+    /// answer is all that was found.
+    public func symbols(
+        until isEnough: ([Symbol]) -> Bool = { !$0.isEmpty }
+    ) throws(ScanError) -> [Symbol] {
         let scanner = try Scanner()
+        var found: [Symbol] = []
+        func isDone(in form: Raster, _ place: (Point) -> Point) throws(ScanError) -> Bool {
+            for symbol in try scanner.symbols(in: form)
+            where !found.contains(where: { $0.bytes == symbol.bytes }) {
+                found.append(symbol.moved(place))
+            }
+            found.sort { $0.top < $1.top }
+            return isEnough(found)
+        }
         for ground in [raster, onBlack].compactMap(\.self) {
-            let codes = try scanner.codes(in: ground)
-            if !codes.isEmpty { return codes }
+            if try isDone(in: ground, { $0 }) { return found }
         }
         for ground in [raster, onBlack].compactMap(\.self) {
             // Retries of a large photograph would take long, and a code in it is large as well.
             let small = ground.reduced(to: Self.retriedPixels)
+            let scale = Double(ground.width / small.width)
             for attempt in Attempt.allCases where attempt != .plain || small != ground {
                 guard let form = attempt.form(of: small) else { continue }
-                let codes = try scanner.codes(in: form)
-                if !codes.isEmpty { return codes }
+                let isEnd = try isDone(in: form) { point in
+                    let place = attempt.source(of: point, in: form, of: small)
+                    return Point(x: place.x * scale, y: place.y * scale)
+                }
+                if isEnd { return found }
             }
         }
-        return []
+        return found
     }
 
     /// The most pixels of a picture that is tried in other forms; a larger one is reduced first.
@@ -49,6 +67,22 @@ enum Attempt: CaseIterable {
         case .turned15: raster.rotated(degrees: 15, limit: 2 * Picture.retriedPixels)
         case .turned30: raster.rotated(degrees: 30, limit: 2 * Picture.retriedPixels)
         case .turned45: raster.rotated(degrees: 45, limit: 2 * Picture.retriedPixels)
+        }
+    }
+
+    /// Where a point of `form` is in `raster`, of which it is this form.
+    func source(of point: Point, in form: Raster, of raster: Raster) -> Point {
+        switch self {
+        case .plain, .inverted, .blurred, .sharpened: point
+        case .half, .blurredHalf, .sharpenedHalf: Point(x: point.x * 2, y: point.y * 2)
+        case .quarter: Point(x: point.x * 4, y: point.y * 4)
+        case .double: Point(x: point.x / 2, y: point.y / 2)
+        case .fourfold: form.unmagnified(point, factor: 4)
+        case .threefold: form.unmagnified(point, factor: 3)
+        case .bordered: form.unmagnified(point, factor: 1)
+        case .turned15: form.unrotated(point, degrees: 15, to: raster)
+        case .turned30: form.unrotated(point, degrees: 30, to: raster)
+        case .turned45: form.unrotated(point, degrees: 45, to: raster)
         }
     }
 

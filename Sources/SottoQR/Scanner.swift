@@ -25,8 +25,8 @@ final class Scanner {
 
     deinit { zbar_image_scanner_destroy(scanner) }
 
-    /// The content of each code in `raster`, each content once, from the top down.
-    func codes(in raster: Raster) throws(ScanError) -> [[UInt8]] {
+    /// The codes in `raster`, each content once, from the top down.
+    func symbols(in raster: Raster) throws(ScanError) -> [Symbol] {
         guard let image = zbar_image_create() else { throw .outOfMemory }
         defer { zbar_image_destroy(image) }
         // "Y800": a byte of grey to a pixel.
@@ -35,19 +35,19 @@ final class Scanner {
         return raster.pixels.withUnsafeBytes { pixels in
             zbar_image_set_data(image, pixels.baseAddress, UInt(pixels.count), nil)
             guard zbar_scan_image(scanner, image) > 0 else { return [] }
-            var found: [(top: Int32, bytes: [UInt8])] = []
+            var found: [Symbol] = []
             var symbol = zbar_image_first_symbol(image)
             while let current = symbol {
                 // A part of a message that is spread over several codes has another type.
                 if zbar_symbol_get_type(current) == ZBAR_QRCODE {
                     let bytes = Self.content(of: current)
                     if !found.contains(where: { $0.bytes == bytes }) {
-                        found.append((Self.top(of: current), bytes))
+                        found.append(Symbol(bytes: bytes, polygon: Self.polygon(of: current)))
                     }
                 }
                 symbol = zbar_symbol_next(current)
             }
-            return found.sorted { $0.top < $1.top }.map(\.bytes)
+            return found.sorted { $0.top < $1.top }
         }
     }
 
@@ -57,7 +57,11 @@ final class Scanner {
         return Array(UnsafeRawBufferPointer(start: data, count: count))
     }
 
-    private static func top(of symbol: OpaquePointer) -> Int32 {
-        (0..<zbar_symbol_get_loc_size(symbol)).map { zbar_symbol_get_loc_y(symbol, $0) }.min() ?? 0
+    private static func polygon(of symbol: OpaquePointer) -> [Point] {
+        (0..<zbar_symbol_get_loc_size(symbol)).map { corner in
+            Point(
+                x: Double(zbar_symbol_get_loc_x(symbol, corner)),
+                y: Double(zbar_symbol_get_loc_y(symbol, corner)))
+        }
     }
 }

@@ -11,7 +11,9 @@ struct EncodeCommand: Program {
         abstract: "Make a QR code of a file or standard input (this is what a bare qr does).",
         discussion: """
             Bytes are taken as they are, except that one line feed at the end of text is dropped. The \
-            picture is read again before it is written, and must give back the same bytes.
+            picture is read again before it is written, and must give back the same bytes. With --split a \
+            picture is made for each part: card-1.png, card-2.png and so on for -o card.png; a drawing in \
+            text has one after the other.
             """)
 
     @Option(
@@ -36,6 +38,12 @@ struct EncodeCommand: Program {
         help: "Light modules around the code: 0 to 100.")
     var margin = 4
 
+    @Option(
+        help: ArgumentHelp(
+            "Spread over so many codes, 1 to 99; auto: over as many as leave 640 bytes to each.",
+            valueName: "count"))
+    var split: SplitCount?
+
     @Flag(help: "Keep a line feed at the end of text.")
     var exact = false
 
@@ -49,17 +57,34 @@ struct EncodeCommand: Program {
         let plan = try EncodePlan(self)
         let input = try Input(path: file)
         let bytes = try content(of: input)
-        let code: QRCode
-        do throws(QREncodeError) {
-            code = try QRCode(encoding: bytes, level: level)
-        } catch { throw Failure(error) }
+        let contents = try split.map { try $0.codes(of: bytes, level: level) } ?? [whole(bytes)]
+        let codes = try contents.map { content throws(Failure) in
+            do throws(QREncodeError) {
+                return try QRCode(encoding: content, level: level)
+            } catch { throw Failure(error) }
+        }
+        let paths = try plan.paths(output, count: codes.count, isSplit: split != nil)
         // Opened before the work, so that what cannot be written is known at once.
-        let destination = try Output(
-            path: output, content: plan.type == .png ? .binary : .text, inputs: [input])
-        try plan.check(code, fitsInto: destination.terminalWidth)
-        let picture = try plan.picture(of: code, holding: bytes, onTerminal: destination.isTerminal)
-        try destination.write(picture)
-        try destination.finish()
+        let destinations = try paths.map { path throws(Failure) in
+            try Output(path: path, content: plan.type == .png ? .binary : .text, inputs: [input])
+        }
+        for (place, code) in codes.enumerated() {
+            let destination = destinations[min(place, destinations.count - 1)]
+            try plan.check(code, fitsInto: destination.terminalWidth)
+            let picture = try plan.picture(
+                of: code, holding: contents[place], onTerminal: destination.isTerminal)
+            if destinations.count < codes.count {
+                try destination.writeText("\(place + 1) of \(codes.count)\n")
+            }
+            try destination.write(picture)
+        }
+        for destination in destinations { try destination.finish() }
+    }
+
+    /// What the one code of `bytes` holds. Bytes that would be read as a part of something else are made the
+    /// only part of a set, so that any bytes come back as they were.
+    private func whole(_ bytes: [UInt8]) -> [UInt8] {
+        CodePart(parsing: bytes) == nil ? bytes : CodePart.split(bytes, into: 1)[0].code
     }
 
     private func content(of input: Input) throws(Failure) -> [UInt8] {

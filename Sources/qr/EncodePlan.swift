@@ -65,6 +65,23 @@ struct EncodePlan {
         }
     }
 
+    /// Where the pictures of `count` codes go: one path for each, or one for drawings in text.
+    ///
+    /// In a set each has its number before the ending: `card.png` is `card-1.png` and so on.
+    func paths(_ output: String?, count: Int, isSplit: Bool) throws(Failure) -> [String?] {
+        guard isSplit, type == .png || type == .svg else { return [output] }
+        guard let output, output != "-" else {
+            if count == 1 { return [output] }
+            throw Failure(
+                .usage, "\(count) pictures do not go to standard output",
+                hint: "name them: -o FILE.\(type.rawValue)")
+        }
+        let name = output.lastIndex(of: "/").map { output.index(after: $0) } ?? output.startIndex
+        let dot = output[name...].lastIndex(of: ".").flatMap { $0 > name ? $0 : nil }
+        let end = dot ?? output.endIndex
+        return (1...count).map { "\(output[..<end])-\($0)\(output[end...])" }
+    }
+
     /// Throws when a drawing in text would be broken by the end of the terminal's lines.
     func check(_ code: QRCode, fitsInto width: Int?) throws(Failure) {
         let modules = code.side + 2 * margin

@@ -42,7 +42,7 @@ extension Failure {
         case .empty: self.init(.malformed, "the picture is empty")
         case .unknownFormat:
             self.init(
-                .malformed, "neither a PNG nor a JPEG picture",
+                .malformed, "not a PNG, JPEG or PNM picture",
                 hint: "convert the picture to PNG first")
         case .broken(let format):
             self.init(
@@ -56,6 +56,27 @@ extension Failure {
             self.init(
                 .malformed, "the picture is longer than \(Picture.maximumBytes >> 20) MiB")
         case .outOfMemory: self.init(.tryAgain, "memory has run out")
+        }
+    }
+
+    init(_ error: CodePartsError) {
+        switch error {
+        case .sets(let count):
+            self.init(
+                .malformed, "parts of \(count) contents",
+                hint: "name the pictures of one of them, or print each part with --all --json")
+        case .contradiction(let index):
+            self.init(.malformed, "part \(index) is there more than once, and not the same")
+        case .missing(let parts, let count):
+            let (first, last) = (parts.dropLast().map(String.init), String(parts[parts.count - 1]))
+            let names = first.isEmpty ? last : first.joined(separator: ", ") + " and " + last
+            self.init(
+                .partial,
+                first.isEmpty
+                    ? "part \(names) of \(count) is missing"
+                    : "parts \(names) of \(count) are missing",
+                hint: "name their pictures together with the others")
+        case .hash: self.init(.malformed, "the parts together are not what was split")
         }
     }
 

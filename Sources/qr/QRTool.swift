@@ -7,8 +7,9 @@ struct QRTool: ParsableCommand {
         commandName: "qr",
         abstract: "Make a QR code of bytes, and read one back to exactly those bytes.",
         usage: """
-            qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--exact] [--invert] [<file>]
-            qr scan [--all] [--json] [-o <file>] [<file>]
+            qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--split <count>]
+               [--exact] [--invert] [<file>]
+            qr scan [--all] [--json] [-o <file>] [<file> ...]
             """,
         discussion: """
             Without "scan" it encodes a file or standard input:
@@ -18,6 +19,7 @@ struct QRTool: ParsableCommand {
               -l, --level <level>   error correction: L, M, Q or H (default: M)
               -s, --size <size>     pixels to a module, for png and svg (default: 8)
               -m, --margin <margin> light modules around the code (default: 4)
+              --split <count>       spread over so many codes, or over enough: auto
               --exact               keep a line feed at the end of text
               --invert              draw light modules instead of dark ones
 
@@ -26,6 +28,8 @@ struct QRTool: ParsableCommand {
               keygen public --uri alice.key | qr -o a.png make a picture of it
               qr -o key.svg -l H key.bin                  bytes are taken as they are
               qr scan a.png                               exactly those bytes again
+              qr --split auto -o c.png alice.card         c-1.png, c-2.png and so on
+              qr scan c-*.png                             the card again
             """,
         version: "0.1.0",
         subcommands: [EncodeCommand.self, ScanCommand.self],

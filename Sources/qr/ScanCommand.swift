@@ -3,17 +3,19 @@ import Sotto
 import SottoQR
 import SottoTool
 
-/// `qr scan [FILE]`: a picture to bytes.
+/// `qr scan [FILE ...]`: pictures to bytes.
 struct ScanCommand: Program {
     static let configuration = CommandConfiguration(
         commandName: "scan",
-        abstract: "Read the QR code in a PNG or JPEG picture; exit 1 when there is none.",
+        abstract: "Read the QR code in a PNG, JPEG or PNM picture; exit 1 when there is none.",
         discussion: """
-            Prints exactly the bytes of the code, and no line feed in a pipe. More than one code in a \
-            picture is an error unless --all asks for each.
+            Prints exactly the bytes of the code, and no line feed in a pipe. The parts of one content, as \
+            --split makes them, are put together from any number of pictures; exit 15 when some are missing. \
+            Other than that, more than one code is an error unless --all asks for each.
             """)
 
-    @Flag(help: "Print each code, from the top down, with a line feed after each.")
+    @Flag(
+        help: "Print each code, from the top down, with a line feed after each; parts as they are.")
     var all = false
 
     @Flag(help: "Print a JSON record for each code, its bytes in base64.")
@@ -24,55 +26,98 @@ struct ScanCommand: Program {
         help: ArgumentHelp("Write to this file.", valueName: "file"), completion: .file())
     var output: String?
 
-    @Argument(help: "A PNG or JPEG picture (default: standard input).", completion: .file())
-    var file: String?
+    @Argument(
+        help: ArgumentHelp(
+            "PNG, JPEG or PNM pictures (default: standard input).", valueName: "file"),
+        completion: .file())
+    var files: [String] = []
 
     func execute() throws {
-        let input = try Input(path: file)
-        if input.isTerminal {
+        guard files.count(where: { $0 == "-" }) < 2 else {
+            throw Failure(.usage, "standard input can be one picture only")
+        }
+        let inputs = try files.isEmpty ? [Input(path: nil)] : files.map(Input.init(path:))
+        if inputs.contains(where: \.isTerminal) {
             throw Failure(.usage, "no picture is given", hint: "name a PNG or JPEG file")
         }
-        let bytes = try input.readAll(limit: Picture.maximumBytes)
-        let picture: Picture
-        do throws(PictureError) {
-            picture = try Picture(decoding: bytes)
-        } catch { throw Failure(error) }
-        let codes: [[UInt8]]
-        do throws(ScanError) {
-            codes = try picture.codes()
-        } catch { throw Failure(error) }
-        if codes.isEmpty { throw Failure(.no, "no QR code found") }
-        guard all || codes.count == 1 else {
-            throw Failure(
-                .malformed, "\(codes.count) codes in the picture",
-                hint: "--all prints each, or cut the picture to one")
+        var sheets: [Sheet] = []
+        for (place, input) in inputs.enumerated() {
+            let file = files.isEmpty || files[place] == "-" ? nil : files[place]
+            sheets.append(try Sheet(input, file: file, isOneOfSeveral: inputs.count > 1))
         }
-        try write(codes, besides: input)
+        if sheets.contents.isEmpty { throw Failure(.no, "no QR code found") }
+        for (sheet, input) in zip(sheets, inputs) where sheet.symbols.isEmpty {
+            Terminal.say("qr: note: no QR code found in \(input.name)")
+        }
+        try write(try all ? each(of: sheets) : [one(of: &sheets)], besides: inputs)
     }
 
-    private func write(_ codes: [[UInt8]], besides input: Input) throws(Failure) {
-        let texts = codes.map { String(validating: $0, as: UTF8.self) }
+    /// What is printed of a code, and its record.
+    private struct Content {
+        let bytes: [UInt8]
+        let record: JSONObject
+    }
+
+    private func each(of sheets: [Sheet]) -> [Content] {
+        sheets.flatMap { sheet in
+            sheet.symbols.map { symbol in
+                var record = record(symbol.bytes)
+                record["file"] = sheet.file.map(JSON.string)
+                describe(symbol, in: &record)
+                return Content(bytes: symbol.bytes, record: record)
+            }
+        }
+    }
+
+    /// The one content that is shown; where it is in parts, the record has their number in place of a polygon.
+    private func one(of sheets: inout [Sheet]) throws(Failure) -> Content {
+        let (bytes, parts) = try sheets.content()
+        var record = record(bytes)
+        if let parts {
+            record["parts"] = .integer(Int64(parts))
+        } else if let sheet = sheets.first(where: { !$0.symbols.isEmpty }) {
+            record["file"] = sheet.file.map(JSON.string)
+            describe(sheet.symbols[0], in: &record)
+        }
+        return Content(bytes: bytes, record: record)
+    }
+
+    private func describe(_ symbol: Symbol, in record: inout JSONObject) {
+        record["symbology"] = .string("QR Code")
+        record["polygon"] = .array(
+            symbol.polygon.map { point in
+                .array([.integer(Int64(point.x.rounded())), .integer(Int64(point.y.rounded()))])
+            })
+        guard let part = CodePart(parsing: symbol.bytes) else { return }
+        record["part"] = .object(
+            JSONObject([
+                ("set", .string(hex(part.set))), ("index", .integer(Int64(part.index))),
+                ("count", .integer(Int64(part.count))),
+            ]))
+    }
+
+    private func write(_ contents: [Content], besides inputs: [Input]) throws(Failure) {
+        let texts = contents.map { String(validating: $0.bytes, as: UTF8.self) }
         let isShown = json || !texts.contains(nil)
-        let output = try Output(
-            path: output, content: isShown ? .text : .binary, inputs: [input])
-        for (code, text) in zip(codes, texts) {
+        let output = try Output(path: output, content: isShown ? .text : .binary, inputs: inputs)
+        for (content, text) in zip(contents, texts) {
             if json {
-                try output.writeLine(record(code, text))
+                try output.writeLine(content.record)
             } else if output.isTerminal, self.output == nil, let text {
                 try output.writeText(text.utf8.last == UInt8(ascii: "\n") ? text : text + "\n")
             } else {
-                try output.write(all ? code + [UInt8(ascii: "\n")] : code)
+                try output.write(all ? content.bytes + [UInt8(ascii: "\n")] : content.bytes)
             }
         }
         try output.finish()
     }
 
-    private func record(_ code: [UInt8], _ text: String?) -> JSONObject {
+    private func record(_ code: [UInt8]) -> JSONObject {
         JSONObject([
             ("v", .integer(1)),
             ("type", .string("qr")),
             ("data", .string(Base64.standard.encode(code))),
-            ("text", text.map(JSON.string)),
+            ("text", String(validating: code, as: UTF8.self).map(JSON.string)),
         ])
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Sotto
-import SottoQR
+@testable import SottoQR
 import SottoTool
 import TestSupport
 import Testing
@@ -55,15 +55,43 @@ import Testing
         let lines = try BuiltQR(["scan", "--all"], input: sheet)
         #expect(lines.output == Array("a\né\u{0}\n".utf8))
         let records = try BuiltQR(["scan", "--all", "--json"], input: sheet)
+        // Of a version 1 code: 21 modules of 4 pixels, in a margin of 16.
         #expect(
-            String(decoding: records.output, as: UTF8.self) == #"""
-                {"v":1,"type":"qr","data":"YQ==","text":"a"}
-                {"v":1,"type":"qr","data":"w6kA","text":"é\u0000"}
+            String(decoding: records.output, as: UTF8.self).replacing(polygon, with: "HERE") == #"""
+                {"v":1,"type":"qr","data":"YQ==","text":"a","symbology":"QR Code",HERE}
+                {"v":1,"type":"qr","data":"w6kA","text":"é\u0000","symbology":"QR Code",HERE}
 
                 """#)
         let binary = try BuiltQR(["-t", "png"], input: [0xFF])
         let record = try BuiltQR(["scan", "--json"], input: binary.output)
-        #expect(record.output == Array("{\"v\":1,\"type\":\"qr\",\"data\":\"/w==\"}\n".utf8))
+        #expect(
+            String(decoding: record.output, as: UTF8.self).replacing(polygon, with: "HERE")
+                == #"{"v":1,"type":"qr","data":"/w==","symbology":"QR Code",HERE}"# + "\n")
+    }
+
+    /// The corners of a code in a record.
+    private var polygon: Regex<Substring> { /"polygon":\[(?:\[\d+,\d+\],?){4}\]/ }
+
+    @Test func placesInPictures() throws {
+        let small = try QRCode(encoding: Array("place".utf8)).raster(size: 4, margin: 10)
+        // 40 pixels of margin, then 21 modules.
+        let corners = [40.0, 124]
+        for raster in [small, small.inverted(), small.halved().halved()] {
+            let scale = Double(small.width / raster.width)
+            let symbol = try #require(try Picture(raster: raster).symbols().first)
+            #expect(symbol.polygon.count == 4)
+            for point in symbol.polygon {
+                for value in [point.x * scale, point.y * scale] {
+                    #expect(corners.contains { abs($0 - value) <= 6 }, "\(symbol.polygon)")
+                }
+            }
+        }
+        let turned = try #require(small.rotated(degrees: 30, limit: 1 << 20))
+        let place = Attempt.turned30.source(
+            of: Point(x: Double(turned.width - 1) / 2, y: Double(turned.height - 1) / 2),
+            in: turned, of: small)
+        #expect(abs(place.x - Double(small.width - 1) / 2) < 0.001)
+        #expect(abs(place.y - Double(small.height - 1) / 2) < 0.001)
     }
 
     @Test func aTerminalThatIsTooNarrowGetsNoDrawing() throws {

@@ -1,0 +1,97 @@
+import Sotto
+
+/// A part of content that is spread over several QR codes:
+///
+///     "SQR" ‖ 0x01 ‖ set id(16) ‖ u8(index) ‖ u8(count) ‖ its bytes, 1 or more
+///
+/// The set id is the first 16 bytes of SHA-256 of the whole content. The bytes of the parts, in the order
+/// of their indices, are the content.
+///
+/// The structured append of ISO/IEC 18004, §8 is not used: it ends at 16 codes, tells sets apart by a
+/// parity of 8 bits, and many readers do not give it out.
+public struct CodePart: Sendable, Hashable {
+    /// The most parts of a set.
+    public static let maximumCount = 99
+    /// The number of bytes before those of the content.
+    public static let headerSize = magic.count + setSize + 2
+    /// How many bytes of content a part has at most where nobody says into how many to split.
+    public static let usualSize = 640
+
+    static let magic: [UInt8] = Array("SQR".utf8) + [1]
+    static let setSize = 16
+
+    /// What the parts of one content have in common, 16 bytes.
+    public let set: [UInt8]
+    /// Its place, from 1 to ``count``.
+    public let index: Int
+    /// The number of parts, 1 to ``maximumCount``.
+    public let count: Int
+    /// Its bytes of the content, not empty.
+    public let bytes: [UInt8]
+
+    /// Reads what a code holds; `nil` for anything but a part.
+    public init?(parsing code: [UInt8]) {
+        guard code.count > Self.headerSize, code.starts(with: Self.magic) else { return nil }
+        let index = Int(code[Self.headerSize - 2])
+        let count = Int(code[Self.headerSize - 1])
+        guard 1...Self.maximumCount ~= count, 1...count ~= index else { return nil }
+        set = Array(code[Self.magic.count..<Self.magic.count + Self.setSize])
+        (self.index, self.count) = (index, count)
+        bytes = Array(code[Self.headerSize...])
+    }
+
+    private init(set: [UInt8], index: Int, count: Int, bytes: [UInt8]) {
+        (self.set, self.index, self.count, self.bytes) = (set, index, count, bytes)
+    }
+
+    /// What its code holds.
+    public var code: [UInt8] {
+        Self.magic + set + [UInt8(index), UInt8(count)] + bytes
+    }
+
+    /// `content` in `count` parts, of which none is more than a byte longer than another.
+    ///
+    /// `count` is from 1 to ``maximumCount`` and at most the number of bytes.
+    public static func split(_ content: [UInt8], into count: Int) -> [CodePart] {
+        precondition(1...min(maximumCount, content.count) ~= count)
+        let set = id(of: content)
+        return (0..<count).map { place in
+            let range = place * content.count / count..<(place + 1) * content.count / count
+            return CodePart(set: set, index: place + 1, count: count, bytes: Array(content[range]))
+        }
+    }
+
+    static func id(of content: [UInt8]) -> [UInt8] { Array(sha256(content).prefix(setSize)) }
+}
+
+/// Why parts do not give a content.
+public enum CodePartsError: Error, Sendable, Hashable {
+    /// They belong to this many contents.
+    case sets(Int)
+    /// Parts of one set differ in their number, or in the bytes of the part with this index.
+    case contradiction(Int)
+    /// The parts with these indices are not there; never empty.
+    case missing([Int], of: Int)
+    /// All are there, and are not the content from which the set id was made.
+    case hash
+}
+
+extension CodePart {
+    /// The content of `parts`, which are in any order, each once or more often; not empty.
+    public static func content(of parts: [CodePart]) throws(CodePartsError) -> [UInt8] {
+        let sets = Set(parts.map(\.set))
+        guard sets.count == 1, let first = parts.first else { throw .sets(sets.count) }
+        var known: [Int: CodePart] = [:]
+        for part in parts {
+            let other = known.updateValue(part, forKey: part.index) ?? part
+            guard part == other, part.count == first.count else {
+                throw .contradiction(part.index)
+            }
+        }
+        let missing = (1...first.count).filter { known[$0] == nil }
+        guard missing.isEmpty else { throw .missing(missing, of: first.count) }
+        let content = (1...first.count).flatMap { known[$0]?.bytes ?? [] }
+        guard id(of: content) == first.set else { throw .hash }
+        return content
+    }
+}
