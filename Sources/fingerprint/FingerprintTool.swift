@@ -9,18 +9,22 @@ struct FingerprintTool: Program {
         commandName: "fingerprint",
         abstract: "Show keys for people, and check them: safety numbers.",
         usage: """
-            fingerprint [--json] [CARD]
-            fingerprint --with CARD [--check NUMBER] [CARD]
+            fingerprint [--json] [--words] [--randomart] [CARD ...]
+            fingerprint --with CARD [--json] [--words] [--randomart] [CARD ...]
+            fingerprint --with CARD --check NUMBER [-q] [--json] [CARD]
             """,
         discussion: """
             One card shows its 30 digits; two show the 60-digit safety number, which is the same on both \
             sides. Compare it over a call or in person. With --check the exit status is the answer: 0 or 14. \
-            Without CARD it is the default identity's own. The name of a contact serves as a card.
+            Without CARD it is the default identity's own. The name of a contact serves as a card. Several \
+            cards have a line each, with what was named behind it.
 
             EXAMPLES
               fingerprint bob.card
               fingerprint --with bob.card alice.card
               fingerprint --with bob.card --check "$DIGITS" alice.card
+              fingerprint --with bob.card | qr
+              qr scan photo.jpg | fingerprint --with alice.card --check - bob.card
             """,
         version: sottoVersion)
 
@@ -32,7 +36,7 @@ struct FingerprintTool: Program {
 
     @Option(
         help: ArgumentHelp(
-            "Compare with this number, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14.",
+            "Compare with this number or its words, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14.",
             valueName: "number"))
     var check: String?
 
@@ -59,11 +63,19 @@ struct FingerprintTool: Program {
     @Flag(help: "Print a JSON record.")
     var json = false
 
+    @Flag(help: "Words in place of digits: ten of the English BIP 39 list for each 30 digits.")
+    var words = false
+
+    @Flag(help: "Add a field of 17 by 9 squares, as ssh-keygen draws it.")
+    var randomart = false
+
     @Flag(name: [.short, .long], help: "With --check, say nothing: the exit status tells.")
     var quiet = false
 
-    @Argument(help: "Card file, sotto: URI, contact, or `-` for stdin.")
-    var card: String?
+    @Argument(
+        help: ArgumentHelp(
+            "Card files, sotto: URIs, contacts, or `-` for stdin.", valueName: "card"))
+    var cards: [String] = []
 
     /// How long another process that uses the state is waited for, in seconds.
     private static let lockTimeout = 10.0
@@ -72,11 +84,23 @@ struct FingerprintTool: Program {
         guard (key == nil) == (user == nil), (withKey == nil) == (withUser == nil) else {
             throw ValidationError("a raw key goes with a user id")
         }
-        guard key == nil || card == nil, withKey == nil || other == nil else {
+        guard key == nil || cards.isEmpty, withKey == nil || other == nil else {
             throw ValidationError("give a card or a raw key, not both")
         }
-        guard !(card == "-" && check == "-") else {
+        guard !(cards.contains("-") && check == "-") else {
             throw ValidationError("stdin can be the card or the number, not both")
+        }
+        guard cards.count(where: { $0 == "-" }) < 2 else {
+            throw ValidationError("stdin can be one card only")
+        }
+        guard check == nil || cards.count < 2 else {
+            throw ValidationError("--check is about one card")
+        }
+        guard check == nil || !words && !randomart else {
+            throw ValidationError("--check prints no number; leave out --words and --randomart")
+        }
+        guard !json || !randomart else {
+            throw ValidationError("--randomart is for people; leave out --json")
         }
     }
 
@@ -86,41 +110,23 @@ struct FingerprintTool: Program {
         // The other first: a card in a file is read without the address book, also beside one's own identity.
         let theirs = try others(book)
         let mine = try own(book)
-        var digits = mine.digits
-        var record = JSONObject([
-            ("v", .integer(1)), ("type", .string("fingerprint")),
-            ("style", .string(style.rawValue)), ("id", .string(mine.userID)),
-        ])
-        if let theirs {
-            guard theirs.key != mine.key else {
-                throw Failure(
-                    .usage, "this is one and the same card, compared with itself",
-                    hint: "name your own card and the other's")
+        let output = try Output(path: "-", content: .text)
+        for (name, fingerprint) in mine {
+            let number = try Number(of: fingerprint, with: theirs, style: style)
+            if let check {
+                try compare(number, with: check, output)
+            } else {
+                try show(number, of: mine.count > 1 ? name : nil, output)
             }
-            digits = Fingerprint.safetyNumber(mine, theirs, style: style)
-            record["with"] = .string(theirs.userID)
-            record["safety_number"] = .string(digits)
-        } else {
-            record["key"] = .string(hex(mine.key))
-            record["fingerprint"] = .string(digits)
         }
-        var matches: Bool?
-        if let check {
-            matches = try compare(check, with: digits)
-            record["match"] = .bool(matches!)
-        }
-        try show(digits, record, matches)
-        if matches == false {
-            throw Failure(
-                .mismatch, quiet ? "" : "the numbers do not match",
-                hint: quiet ? nil : "one side has another key: do not trust it before you know why")
-        }
+        try output.finish()
     }
 
-    private func own(_ book: AddressBook) throws -> Fingerprint {
-        if let key, let user { return try raw(key, user) }
-        let id = try card.map { try book.find($0).id } ?? book.identity().id
-        return try of(id)
+    /// The fingerprints whose numbers are asked for, and what each was called; not empty.
+    private func own(_ book: AddressBook) throws -> [(name: String, Fingerprint)] {
+        if let key, let user { return [(user, try raw(key, user))] }
+        if cards.isEmpty { return [("", try of(book.identity().id))] }
+        return try cards.map { ($0, try of(book.find($0).id)) }
     }
 
     private func others(_ book: AddressBook) throws -> Fingerprint? {
@@ -144,32 +150,86 @@ struct FingerprintTool: Program {
         return Fingerprint(userID: user, key: key)
     }
 
-    private func compare(_ number: String, with digits: String) throws -> Bool {
-        var text = number
-        if number == "-" {
+    private func compare(_ number: Number, with given: String, _ output: Output) throws {
+        var text = given
+        if given == "-" {
             let bytes = try Input(path: nil).readAll(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
-        guard let typed = TypedDigits.read(text), typed.count == digits.utf8.count else {
+        guard let typed = TypedDigits.read(text) ?? spoken(text),
+            typed.count == number.digits.utf8.count
+        else {
             throw Failure(
-                .malformed, "the number to compare with has not \(digits.utf8.count) digits",
+                .malformed,
+                "the number to compare with has not \(number.digits.utf8.count) digits",
                 hint: other == nil && withKey == nil
                     ? "the number of one card has 30 digits; that of two, with --with, has 60"
                     : "a safety number has 60 digits; compare the whole of it")
         }
-        return constantTimeEqual(typed, Array(digits.utf8))
-    }
-
-    private func show(_ digits: String, _ record: JSONObject, _ matches: Bool?) throws {
-        let output = try Output(path: "-", content: .text)
+        let matches = constantTimeEqual(typed, Array(number.digits.utf8))
         if json {
+            var record = number.record
+            record["match"] = .bool(matches)
             try output.writeLine(record)
-        } else if matches == nil {
-            try output.writeText(Fingerprint.grouped(digits) + "\n")
-        } else if matches == true, !quiet {
+        } else if matches, !quiet {
             Terminal.say("fingerprint: the numbers match")
         }
-        try output.finish()
+        guard matches else {
+            throw Failure(
+                .mismatch, quiet ? "" : "the numbers do not match",
+                hint: quiet ? nil : "one side has another key: do not trust it before you know why")
+        }
+    }
+
+    /// The digits of a number in words; `nil` when it is none.
+    private func spoken(_ text: String) -> [UInt8]? {
+        let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+        return Fingerprint.digits(of: words).map { Array($0.utf8) }
+    }
+
+    private func show(_ number: Number, of name: String?, _ output: Output) throws(Failure) {
+        let spoken = Fingerprint.words(of: number.digits)
+        if json {
+            var record = number.record
+            if words { record["words"] = .array(spoken.map(JSON.string)) }
+            try output.writeLine(record)
+            return
+        }
+        var line = words ? spoken.joined(separator: " ") : Fingerprint.grouped(number.digits)
+        if let name { line += "  " + name }
+        var lines = [line]
+        if randomart { lines += Randomart.lines(ofDigits: number.digits) }
+        for line in lines { try output.writeText(line + "\n") }
+    }
+}
+
+/// The number of one card, or that of two.
+private struct Number {
+    /// 30 digits, or 60.
+    let digits: String
+    let record: JSONObject
+
+    init(of mine: Fingerprint, with theirs: Fingerprint?, style: Fingerprint.Style) throws(Failure)
+    {
+        var record = JSONObject([
+            ("v", .integer(1)), ("type", .string("fingerprint")),
+            ("style", .string(style.rawValue)), ("id", .string(mine.userID)),
+        ])
+        if let theirs {
+            guard theirs.key != mine.key else {
+                throw Failure(
+                    .usage, "this is one and the same card, compared with itself",
+                    hint: "name your own card and the other's")
+            }
+            digits = Fingerprint.safetyNumber(mine, theirs, style: style)
+            record["with"] = .string(theirs.userID)
+            record["safety_number"] = .string(digits)
+        } else {
+            digits = mine.digits
+            record["key"] = .string(hex(mine.key))
+            record["fingerprint"] = .string(digits)
+        }
+        self.record = record
     }
 }
 

@@ -1,6 +1,6 @@
 # fish completion of fingerprint. Made by completions/generate.
 complete -c sotto-fingerprint -c fingerprint -l with -r -F -d 'The other\'s card or contact; shows the safety number'
-complete -c sotto-fingerprint -c fingerprint -l check -x -d 'Compare with this number, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14'
+complete -c sotto-fingerprint -c fingerprint -l check -x -d 'Compare with this number or its words, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14'
 complete -c sotto-fingerprint -c fingerprint -l style -x -a 'sotto signal' -d 'sotto, or signal: libsignal\'s digits for the X25519 form of the keys'
 complete -c sotto-fingerprint -c fingerprint -l key -x -d 'A raw key in hexadecimal in place of CARD'
 complete -c sotto-fingerprint -c fingerprint -l user -x -d 'The user id that goes with --key'
@@ -9,6 +9,8 @@ complete -c sotto-fingerprint -c fingerprint -l with-user -x -d 'The user id tha
 complete -c sotto-fingerprint -c fingerprint -s i -l identity -r -F -d 'Identity file. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-fingerprint -c fingerprint -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-fingerprint -c fingerprint -l json -d 'Print a JSON record'
+complete -c sotto-fingerprint -c fingerprint -l words -d 'Words in place of digits: ten of the English BIP 39 list for each 30 digits'
+complete -c sotto-fingerprint -c fingerprint -l randomart -d 'Add a field of 17 by 9 squares, as ssh-keygen draws it'
 complete -c sotto-fingerprint -c fingerprint -s q -l quiet -d 'With --check, say nothing: the exit status tells'
 complete -c sotto-fingerprint -c fingerprint -l version -d 'Show the version'
 complete -c sotto-fingerprint -c fingerprint -s h -l help -d 'Show help information'
