@@ -7,7 +7,10 @@ struct PadTool: Program {
     static let configuration = CommandConfiguration(
         commandName: "pad",
         abstract: "Hide a length, and undo it.",
-        usage: "pad [--remove] [--scheme SCHEME] [-o FILE] [FILE]",
+        usage: """
+            pad [--remove] [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
+            pad --report [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
+            """,
         discussion: """
             Padding hides a length only inside encryption, and is removed only after decryption: pad before \
             encrypt, remove after decrypt. Both ends name the same scheme.
@@ -21,11 +24,14 @@ struct PadTool: Program {
     @Flag(help: "Undo the padding.")
     var remove = false
 
+    @Flag(help: "Pad nothing: print a JSON record for each scheme, of what it would add.")
+    var report = false
+
     @Option(
         help: ArgumentHelp(
-            "bucket: 64 to 65536 bytes, Padme above. pow2: the next power of two. iso7816: a multiple of --block, its marker only.",
+            "bucket (the default): 64 to 65536 bytes, Padme above. pow2: the next power of two. iso7816: a multiple of --block, its marker only.",
             valueName: "scheme"))
-    var scheme = PadScheme.bucket
+    var scheme: PadScheme?
 
     @Option(
         parsing: .unconditional,
@@ -42,20 +48,29 @@ struct PadTool: Program {
     var file: String?
 
     func validate() throws {
+        guard !report || !remove else { throw ValidationError("--report is about padding") }
         guard let block else { return }
         guard (1...1 << 30).contains(block) else { throw ValidationError("--block is 1 to 2^30") }
-        guard scheme == .iso7816 else {
+        guard scheme == .iso7816 || report && scheme == nil else {
             throw ValidationError("--block goes with --scheme iso7816")
         }
     }
 
     func execute() throws {
         let input = try Input(path: file)
-        let output = try Output(path: output, content: .binary, inputs: [input])
+        let output = try Output(
+            path: output, content: report ? .text : .binary, inputs: [input])
         let block = block ?? 256
         let bytes = try input.readAll(limit: Int(Int32.max))
+        if report {
+            for scheme in scheme.map({ [$0] }) ?? PadScheme.allCases {
+                try output.writeLine(scheme.report(on: bytes.count, block: block))
+            }
+            try output.finish()
+            return
+        }
         let result =
-            switch (scheme, remove) {
+            switch (scheme ?? .bucket, remove) {
             case (.bucket, false): try Padding.frame(bytes)
             case (.bucket, true): try Padding.unframe(bytes)
             case (.pow2, false): try Padding.frame(bytes, scheme: .pow2)
@@ -71,4 +86,28 @@ struct PadTool: Program {
 /// What `--scheme` names.
 enum PadScheme: String, CaseIterable, ExpressibleByArgument {
     case bucket, pow2, iso7816
+
+    /// What becomes of `count` bytes, as a record; without the length of what cannot be padded because that
+    /// would be too long.
+    func report(on count: Int, block: Int) -> JSONObject {
+        let (rule, padded) =
+            switch self {
+            case .bucket:
+                (
+                    count + Padding.overhead <= Padding.buckets.last ?? 0 ? "bucket" : "padme",
+                    Padding.Scheme.bucket.frameLength(count)
+                )
+            case .pow2: ("pow2", Padding.Scheme.pow2.frameLength(count))
+            case .iso7816: ("iso7816", Padding.lengthISO7816(count, block: block))
+            }
+        let isPossible = self == .iso7816 || padded <= Padding.limit
+        return JSONObject([
+            ("v", .integer(1)), ("type", .string("padding")), ("scheme", .string(rawValue)),
+            ("rule", .string(rule)),
+            ("block", self == .iso7816 ? .integer(Int64(block)) : nil),
+            ("length", .integer(Int64(count))),
+            ("padded", isPossible ? .integer(Int64(padded)) : nil),
+            ("overhead", isPossible ? .integer(Int64(padded - count)) : nil),
+        ])
+    }
 }

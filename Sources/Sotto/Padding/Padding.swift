@@ -18,10 +18,12 @@ public enum PaddingError: Error, Sendable, Equatable {
 ///
 /// Remove padding only after what is around it has been authenticated.
 public enum Padding {
-    static let overhead = 5
+    /// The bytes of a frame beside the plaintext and the random bytes.
+    public static let overhead = 5
     /// The frame lengths for up to 65,531 bytes of plaintext.
     public static let buckets = (0...10).map { 64 << $0 }
-    static let limit = Int(Int32.max)
+    /// The most bytes of a frame.
+    public static let limit = Int(Int32.max)
 
     /// How a frame's length is chosen.
     public enum Scheme: String, Sendable, CaseIterable {
@@ -88,10 +90,15 @@ public enum Padding {
         return Array(frame[1..<(frame.count - 4 - padLength)])
     }
 
+    /// How long ``padISO7816(_:block:)`` makes `count` bytes.
+    public static func lengthISO7816(_ count: Int, block: Int) -> Int {
+        precondition(block > 0)
+        return (count / block + 1) * block
+    }
+
     /// ISO/IEC 7816-4 padding to a multiple of `block` bytes: 0x80, then zeros.
     public static func padISO7816(_ message: [UInt8], block: Int) -> [UInt8] {
-        precondition(block > 0)
-        let total = (message.count / block + 1) * block
+        let total = lengthISO7816(message.count, block: block)
         return message + [0x80] + [UInt8](repeating: 0, count: total - message.count - 1)
     }
 
