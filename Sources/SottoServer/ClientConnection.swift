@@ -454,7 +454,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             (try store.preKeys(of: owner), try store.account(of: owner), minute)
         } then: { status, account, minute in
             self.write(.session(status, token: token), requestID)
-            if account != nil { self.noteSeen(owner, account, minute) }
+            self.noteSeen(owner, account, minute)
         }
     }
 

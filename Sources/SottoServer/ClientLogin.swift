@@ -54,8 +54,7 @@ extension ClientConnection {
         }
         let admission = services.admission
         if admission.admits(login.id, papers.account) {
-            try enter(login.id, requestID)
-            return noteSeen(login.id, papers.account, papers.minute)
+            return try enter(login.id, requestID)
         }
         if let tag = redeemable(login, papers) {
             commit(.redeem(tag, by: login.id), requestID) {
@@ -72,7 +71,6 @@ extension ClientConnection {
             throw .notAdmitted
         }
         try enter(login.id, requestID, voucher: member)
-        noteSeen(login.id, papers.account, papers.minute)
     }
 
     /// The tag of the invitation that a login redeems. Its owner may do so again, until they are removed: the answer may
@@ -177,9 +175,11 @@ extension ClientConnection {
         services.lockout.noteFailure(of: id, from: network, at: Monotonic.seconds())
     }
 
-    /// Notes, once a day, that an id's owner was here: what nobody comes for is let go one day.
+    /// Notes, once a day, that an id's owner was here: what nobody comes for is let go one day. A relay that is open
+    /// to all knows nothing of who has published nothing, and does not begin to.
     func noteSeen(_ id: SessionID, _ account: Account?, _ minute: Int64) {
-        guard account.map({ $0.minute + Account.signMinutes <= minute }) ?? true else { return }
-        services.writer.note([.update(id, .seen)])
+        let isDue =
+            account.map { $0.minute + Account.signMinutes <= minute } ?? !services.admission.isOpen
+        if isDue { services.writer.note([.update(id, .seen)]) }
     }
 }

@@ -43,11 +43,6 @@ protocol Store: Sendable {
 }
 
 extension Store {
-    /// Lets go of all that is too old.
-    func sweep(at minute: Int64) throws(StateError) -> Bool {
-        try sweep(at: minute, strangers: true)
-    }
-
     /// Nobody else writes to the store.
     func watch(
         _ mailboxes: @escaping @Sendable () -> [SessionID],

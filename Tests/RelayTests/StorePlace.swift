@@ -23,6 +23,13 @@ enum StoreKind: String, Sendable, CaseIterable {
     }
 }
 
+extension Store {
+    /// Lets go of all that is too old.
+    func sweep(at minute: Int64) throws(StateError) -> Bool {
+        try sweep(at: minute, strangers: true)
+    }
+}
+
 /// Where a test has its store: a file and a database, made when they are first asked for.
 final class StorePlace: Sendable {
     let scratch = Scratch()
