@@ -37,15 +37,16 @@ public struct WakeAddress: Sendable, Equatable {
     /// Reads `http://host:port/path`, `https://…`, `ntfy://host/prefix`, which is ntfy's form over https, or
     /// `ntfy+http://…`.
     public init(_ text: String) throws(Invalid) {
-        guard let separator = text.firstRange(of: "://") else { throw .form }
-        switch text[..<separator.lowerBound].lowercased() {
+        let parts = text.pieces(between: "://")
+        guard parts.count > 1 else { throw .form }
+        switch parts[0].lowercased() {
         case "http": (form, isSecure) = (.json, false)
         case "https": (form, isSecure) = (.json, true)
         case "ntfy": (form, isSecure) = (.ntfy, true)
         case "ntfy+http": (form, isSecure) = (.ntfy, false)
         default: throw .form
         }
-        let rest = text[separator.upperBound...]
+        let rest = text[parts[1].startIndex...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let tail = rest[authority.endIndex...]
         // What is not a plain character of a URL could begin a header of its own.

@@ -32,9 +32,30 @@ public enum IdentityFile {
 
     /// Reads a file, after checking that nobody else can; asks for the passphrase of a protected one.
     public static func read(_ path: String, passphrase: SecretSource?) throws -> IdentityFile {
-        var text = try contents(of: path)
+        var (text, _) = try openContents(of: path, passphrase: passphrase)
         defer { wipe(&text) }
-        if AgeFormat.isAge(text) { text = try unprotect(text, path: path, passphrase: passphrase) }
+        return try parse(text, path: path)
+    }
+
+    /// What an identity file holds, as it stands there, and whether a passphrase protects it. Throws as
+    /// ``read(_:passphrase:)``, also where it is no identity.
+    public static func content(
+        of path: String, passphrase: SecretSource?
+    ) throws -> (text: [UInt8], isProtected: Bool) {
+        let content = try openContents(of: path, passphrase: passphrase)
+        _ = try parse(content.text, path: path)
+        return content
+    }
+
+    private static func openContents(
+        of path: String, passphrase: SecretSource?
+    ) throws -> (text: [UInt8], isProtected: Bool) {
+        let text = try contents(of: path)
+        guard AgeFormat.isAge(text) else { return (text, false) }
+        return (try unprotect(text, path: path, passphrase: passphrase), true)
+    }
+
+    private static func parse(_ text: [UInt8], path: String) throws -> IdentityFile {
         if OpenSSHKey.isOpenSSH(text) {
             return .age([.ssh(AgeSSHIdentity(try OpenSSHKey.read(pem: text)))])
         }

@@ -93,9 +93,7 @@ enum ProgramRuntime {
     private static func sentence(_ message: String) -> String {
         var text = message.prefix(1).lowercased() + message.dropFirst()
         if text.hasSuffix(".") { text.removeLast() }
-        guard let list = text.firstRange(of: ":\n  - ") else { return text }
-        return text[..<list.lowerBound] + ": "
-            + text[list.upperBound...].replacing("\n  - ", with: ", ")
+        return text.replacingAll(":\n  - ", with: ": ").replacingAll("\n  - ", with: ", ")
     }
 
     static func report(_ failure: Failure, tool: String) {

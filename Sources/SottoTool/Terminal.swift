@@ -27,7 +27,7 @@ public enum Terminal {
 
     /// As ``say(_:)``, for what must not be lost: throws a failure with status 74 when it cannot be written.
     public static func tell(_ line: String) throws(Failure) {
-        let bytes = Array((escapingControls(line).replacing("\n", with: "\\u{a}") + "\n").utf8)
+        let bytes = Array((escapingControls(line).replacingAll("\n", with: "\\u{a}") + "\n").utf8)
         var failure: Failure?
         bytes.withUnsafeBytes { bytes in
             do throws(Failure) {
@@ -90,7 +90,7 @@ public enum Terminal {
                 hint: "give a secret as @ENV:NAME, @FD:N or @FILE:PATH")
         }
         defer { close(tty) }
-        let prompt = Array(escapingControls(question).replacing("\n", with: "\\u{a}").utf8)
+        let prompt = Array(escapingControls(question).replacingAll("\n", with: "\\u{a}").utf8)
         let hides = secret && HiddenEcho.begin(on: tty, prompt: prompt)
         defer { if hides { HiddenEcho.end() } }
         _ = prompt.withUnsafeBytes { Glibc.write(tty, $0.baseAddress, $0.count) }

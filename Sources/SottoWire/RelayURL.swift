@@ -58,10 +58,11 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
     /// Reads `scheme://host:port/path#sha256=PIN`; an IPv6 address stands in brackets. Only ``Scheme/ws``,
     /// ``Scheme/http`` and those over TLS have a port of their own; a path serves with these alone.
     public init(_ text: String) throws(Invalid) {
-        guard let separator = text.firstRange(of: "://") else { throw .form }
-        let name = text[..<separator.lowerBound].lowercased()
+        let parts = text.pieces(between: "://")
+        guard parts.count > 1 else { throw .form }
+        let name = parts[0].lowercased()
         guard let scheme = Scheme(rawValue: name) else { throw .scheme(name) }
-        var rest = text[separator.upperBound...]
+        var rest = text[parts[1].startIndex...]
         var pin: [UInt8]?
         if let mark = rest.firstIndex(of: "#") {
             pin = Self.pin(rest[rest.index(after: mark)...])

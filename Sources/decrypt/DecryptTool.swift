@@ -12,6 +12,7 @@ struct DecryptTool: Program {
             decrypt [-i FILE] [--chat FILE ...] [--suite SUITE] [--text] [-o FILE] [FILE]
             decrypt --attachment RECORD [-o FILE] BLOB
             decrypt --verify SIGNATURE --from CARD [FILE]
+            decrypt --inspect [--json] [-o FILE] [FILE]
             """,
         discussion: """
             What the input is, is found from its content. Nothing is printed that is not authenticated. A \
@@ -26,6 +27,7 @@ struct DecryptTool: Program {
               recv --follow | decrypt | jq -r '.from + ": " + .body.text'
               decrypt --chat family.chat < texts
               decrypt --verify photos.tar.minisig --from alice.card photos.tar
+              decrypt --inspect photos.age
             """,
         version: sottoVersion)
 
@@ -75,6 +77,12 @@ struct DecryptTool: Program {
         completion: .file())
     var verify: String?
 
+    @Flag(help: "Say for whom an age file is, and its sizes; no key is needed.")
+    var inspect = false
+
+    @Flag(help: "Say it as a JSON record.")
+    var json = false
+
     @OptionGroup var other: SuiteArguments
 
     @OptionGroup var lock: LockOptions
@@ -89,6 +97,7 @@ struct DecryptTool: Program {
         guard !stateless || trust == nil || trust == .any else {
             throw ValidationError("--stateless knows no contacts, and so no --trust but any")
         }
+        guard inspect || !json else { throw ValidationError("--json goes with --inspect") }
         try passphrase?.validate()
     }
 
@@ -108,6 +117,7 @@ struct DecryptTool: Program {
             return
         }
         let input = try Input(path: file)
+        if inspect { return try Inspection(tool: self, input: input).run() }
         let source = PeekingSource(input)
         let beginning = try source.peek(Self.beginningSize)
         if AgeFormat.isAge(beginning) {
@@ -126,7 +136,7 @@ struct DecryptTool: Program {
 
 extension DecryptTool {
     /// How much tells what most inputs are.
-    fileprivate static let beginningSize = 64
+    static let beginningSize = 64
     /// How far a line that may be an envelope is looked for.
     private static let detectionLimit = 64 << 10
 

@@ -9,12 +9,14 @@ struct KeygenTool: Program {
         commandName: "keygen",
         abstract: "Make an identity from fresh words, restore it from words, show its public card.",
         usage: """
-            keygen [--name NAME] [-o FILE] [--words N] [--rsa BITS] [--whisper-id ID] [--protect]
-            keygen recover [--name NAME] [-o FILE] [--rsa BITS | --rsa-key FILE] [--protect] < WORDS
+            keygen [--name NAME] [-o FILE] [--words N] [--words-passphrase SOURCE] [--rsa BITS] [--whisper-id ID] [--protect]
+            keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--rsa BITS | --rsa-key FILE] [--protect] < WORDS
             keygen recover --ecp1 KEYFILE [--name NAME] [-o FILE] [--protect]
             keygen public [--uri | --include PROFILE ...] [--relay URL] [FILE]
             keygen public --profile whisper2|mercurio|kecalek [--bundle] [--user-id ID] [FILE]
             keygen words [FILE]
+            keygen paper [-o SVG] [FILE]
+            keygen passwd [--unprotected] [FILE]
             keygen prekeys [--bundle] [FILE]
             keygen export age|ssh|minisign [--public-key] [--classic] [-o FILE] [FILE]
             keygen export minisign|ecp1|rsa [-o KEYFILE] [--password SOURCE] [--unprotected] [FILE]
@@ -34,6 +36,8 @@ struct KeygenTool: Program {
               keygen public --uri alice.key | qr -o alice.png
               keygen recover --name alice -o alice.key < words.txt
               keygen words a.key | keygen recover --rsa 3072 -o b.key
+              keygen paper -o alice.svg alice.key
+              keygen passwd alice.key
               keygen public --profile kecalek --user-id alice alice.key | qr -o alice.png
               keygen chat --name friends -o friends.chat
 
@@ -41,7 +45,8 @@ struct KeygenTool: Program {
             """,
         version: sottoVersion,
         subcommands: [
-            New.self, Recover.self, Public.self, Words.self, PreKeysCommand.self,
+            New.self, Recover.self, Public.self, Words.self, PaperCommand.self, PasswdCommand.self,
+            PreKeysCommand.self,
             ExportCommand.self, ChatCommand.self, AnswerCommand.self, WorkCommand.self,
             LoginKeyCommand.self,
         ],
@@ -165,6 +170,11 @@ struct Words: Program {
         output.keepPrivate(tool: KeygenTool.toolName)
         try output.writeText(try identity.mnemonic().sentenceText() + "\n")
         try output.finish()
+        if identity.hasWordsPassphrase {
+            Terminal.say(
+                "\(KeygenTool.toolName): note: these words need their passphrase too: recover with --words-passphrase"
+            )
+        }
     }
 }
 

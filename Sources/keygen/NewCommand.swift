@@ -53,6 +53,8 @@ struct New: Program {
 
     @OptionGroup var messengers: MessengerOptions
 
+    @OptionGroup var passphrase: WordsPassphraseOptions
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Number of words: 12, 15, 18, 21 or 24.", valueName: "n"))
@@ -71,15 +73,17 @@ struct New: Program {
         let output = try saving.open()
         messengers.whisperID?.warnIfMistyped()
         let mnemonic = Mnemonic(randomWordCount: words, wordlist: language)
+        let passphrase = try passphrase.read(isNew: true)
         let rsaKey = try messengers.makeRSAKey(quiet: saving.quiet)
         let identity = Identity(
-            mnemonic: mnemonic, name: saving.name, whisperID: messengers.whisperID, rsaKey: rsaKey)
+            mnemonic: mnemonic, name: saving.name, passphrase: passphrase,
+            whisperID: messengers.whisperID, rsaKey: rsaKey)
         // The words come first: an identity whose words were never shown could not be restored.
         if !saving.quiet {
+            let together = passphrase.isEmpty ? "" : " together with their passphrase"
+            let exception = rsaKey == nil ? "" : " but the RSA key"
             try Terminal.tell(
-                rsaKey == nil
-                    ? "These words restore everything. Write them down:"
-                    : "These words restore everything but the RSA key. Write them down:")
+                "These words\(together) restore everything\(exception). Write them down:")
             try Terminal.tell("")
         }
         try Terminal.tell(mnemonic.sentenceText())

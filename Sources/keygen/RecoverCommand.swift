@@ -15,6 +15,8 @@ struct Recover: Program {
 
     @OptionGroup var messengers: MessengerOptions
 
+    @OptionGroup var passphrase: WordsPassphraseOptions
+
     @Option(help: ArgumentHelp("Word list. Default: found from the words.", valueName: "list"))
     var language: Wordlist?
 
@@ -54,8 +56,8 @@ struct Recover: Program {
         guard password == nil || ecp1 != nil else {
             throw ValidationError("--password goes with --ecp1")
         }
-        guard ecp1 == nil || language == nil else {
-            throw ValidationError("--ecp1 and --language exclude each other")
+        guard ecp1 == nil || language == nil && passphrase.wordsPassphrase == nil else {
+            throw ValidationError("--ecp1 goes without --language and --words-passphrase")
         }
         // What Mercurio and Whisper2 have comes from words.
         guard ecp1 == nil || messengers.rsa == nil && rsaKey == nil && messengers.whisperID == nil
@@ -84,7 +86,8 @@ struct Recover: Program {
         }
         let mnemonic = try Mnemonic(parsing: words, wordlist: language)
         return Identity(
-            mnemonic: mnemonic, name: saving.name, whisperID: messengers.whisperID,
+            mnemonic: mnemonic, name: saving.name, passphrase: try passphrase.read(isNew: false),
+            whisperID: messengers.whisperID,
             rsaKey: try rsaKey.map { try KeyFile.rsaKey(at: $0, rsaPassword) }
                 ?? messengers.makeRSAKey(quiet: saving.quiet))
     }

@@ -70,7 +70,7 @@ struct Finding {
 
     /// The line for people.
     var line: String {
-        "\(level.rawValue) \(topic): \(text.replacing("\n", with: "\\n"))"
+        "\(level.rawValue) \(topic): \(text.replacingAll("\n", with: "\\n"))"
     }
 
     /// The record for programs.

@@ -1,4 +1,5 @@
 import Glibc
+import Sotto
 
 /// Which file system a place is on, from proc(5).
 enum MountTable {
@@ -39,7 +40,7 @@ enum MountTable {
 
     /// A path of the table, in which white space is written in octal.
     private static func unescaped(_ text: Substring) -> String {
-        String(text).replacing("\\040", with: " ").replacing("\\011", with: "\t")
-            .replacing("\\012", with: "\n").replacing("\\134", with: "\\")
+        String(text).replacingAll("\\040", with: " ").replacingAll("\\011", with: "\t")
+            .replacingAll("\\012", with: "\n").replacingAll("\\134", with: "\\")
     }
 }

@@ -71,26 +71,13 @@ enum Tool: String, CaseIterable {
         guard let tool = Tool(rawValue: name) else {
             throw Failure(.usage, "there is no tool \"\(name)\"", hint: "sotto help lists them")
         }
-        let here = directoryOfThisProgram()
-        let candidates = [
-            "\(here)/sotto-\(tool.rawValue)", "\(here)/../libexec/sotto/\(tool.rawValue)",
-            "\(here)/\(tool.rawValue)",
-        ]
-        for path in candidates where access(path, X_OK) == 0 {
+        if let path = Sibling.path(of: tool.rawValue) {
             become(path, [tool.rawValue] + arguments, execv)
         }
         become("sotto-\(tool.rawValue)", [tool.rawValue] + arguments, execvp)
         throw Failure(
             .configuration, "the program of \(tool.rawValue) is not installed",
             hint: "it is looked for as sotto-\(tool.rawValue) beside sotto and on the PATH")
-    }
-
-    private static func directoryOfThisProgram() -> String {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-        guard count > 0 else { return "." }
-        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
 
     private static func become(

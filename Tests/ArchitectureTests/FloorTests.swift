@@ -182,4 +182,20 @@ struct FloorTests {
                 "Sources/\(folder) is no target")
         }
     }
+
+    /// One call pulls the engine of regular expressions into a program, which makes each start of it longer.
+    @Test func nothingNeedsRegularExpressions() throws {
+        let calls = [
+            "firstRange(of:", ".replacing(", ".ranges(of:", ".trimmingPrefix(", "Regex",
+            ".firstMatch(",
+            ".wholeMatch(",
+        ]
+        for (path, lines) in Self.files {
+            for (number, line) in lines.enumerated() {
+                for call in calls {
+                    #expect(!line.contains(call), "\(path):\(number + 1): \(call)")
+                }
+            }
+        }
+    }
 }

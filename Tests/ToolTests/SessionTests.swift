@@ -307,7 +307,7 @@ struct SignedFileTests {
         let audience = AgeAudience.stanza(try named.map(recipient), fileKey: key)
         let sink = MemorySink()
         try sink.write(AgeHeader.encode([stanza, audience], fileKey: key))
-        let payload = try AgePayloadWriter(fileKey: key, to: sink)
+        let payload = try AgePayload.writer(fileKey: key, to: sink)
         try payload.write(stream)
         try payload.finish()
         let run = try decrypt(sink.bytes, "carol", "--from", "alice.card")

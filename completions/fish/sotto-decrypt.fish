@@ -10,6 +10,8 @@ complete -c sotto-decrypt -c decrypt -l hold -d 'Print nothing of a file of any 
 complete -c sotto-decrypt -c decrypt -l preview -d 'Print messages, and keep nothing: as if they had not been opened'
 complete -c sotto-decrypt -c decrypt -l stateless -d 'Keep no record of opened envelopes: repeats are not noticed'
 complete -c sotto-decrypt -c decrypt -l verify -r -F -d 'Verify this signature in minisign\'s format, by --from, of the input; print nothing'
+complete -c sotto-decrypt -c decrypt -l inspect -d 'Say for whom an age file is, and its sizes; no key is needed'
+complete -c sotto-decrypt -c decrypt -l json -d 'Say it as a JSON record'
 complete -c sotto-decrypt -c decrypt -l chat -r -F -d 'Open messages of this chat, whose file keygen chat made; may be repeated'
 complete -c sotto-decrypt -c decrypt -l suite -x -a 'sealed ratchet phrase shainy whisper2 mercurio' -d 'The suite of lines that are not envelopes but a messenger\'s own records'
 complete -c sotto-decrypt -c decrypt -l allow-unverified -d 'Take messages whose sender nothing proves as success; they are marked all the same'

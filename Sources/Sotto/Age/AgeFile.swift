@@ -42,7 +42,7 @@ public enum AgeFile {
         }
         let target: any ByteSink = armored ? try AgeArmorWriter(to: sink) : sink
         try target.write(AgeHeader.encode(stanzas, fileKey: fileKey))
-        return try AgePayloadWriter(fileKey: fileKey, to: target)
+        return try AgePayload.writer(fileKey: fileKey, to: target)
     }
 
     /// A whole file in memory.
@@ -119,7 +119,7 @@ public final class AgeFileReader: BorrowingSource {
     public let openedBy: AgeRecipient?
     /// All recipients, where the writer named them for the sake of a signature.
     public let namedRecipients: [String]?
-    private let payload: AgePayloadReader
+    private let payload: ChunkReader
 
     /// Reads the header of `source`, armored or not, and finds the file key.
     ///
@@ -136,7 +136,7 @@ public final class AgeFileReader: BorrowingSource {
             plain = buffered
         }
         let header = try AgeHeader(reading: plain)
-        if header.stanzas.contains(where: { $0.type == "scrypt" }) {
+        if header.stanzas.contains(where: { $0.type == AgeScrypt.type }) {
             guard header.stanzas.count == 1 else {
                 throw AgeError.header("scrypt beside another stanza")
             }
@@ -145,7 +145,7 @@ public final class AgeFileReader: BorrowingSource {
             guard header.isAuthentic(fileKey: fileKey) else { throw AgeError.headerAuthentication }
             openedBy = nil
             namedRecipients = nil
-            payload = try AgePayloadReader(fileKey: fileKey, from: plain)
+            payload = try AgePayload.reader(fileKey: fileKey, from: plain)
             return
         }
         for identity in identities {
@@ -156,7 +156,7 @@ public final class AgeFileReader: BorrowingSource {
                 }
                 openedBy = identity.recipient
                 namedRecipients = AgeAudience.recipients(in: header.stanzas, fileKey: fileKey)
-                payload = try AgePayloadReader(fileKey: fileKey, from: plain)
+                payload = try AgePayload.reader(fileKey: fileKey, from: plain)
                 return
             }
         }
@@ -179,6 +179,9 @@ public final class AgeFileReader: BorrowingSource {
         }
     }
 
+    /// Whether verified plaintext is there, or is soon without anything more to read.
+    public var isReady: Bool { payload.isReady }
+
     /// Reads verified plaintext; throws ``AgeError`` at the first chunk that is not authentic.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try payload.read(into: buffer)
@@ -194,7 +197,7 @@ public final class AgeFileReader: BorrowingSource {
         let reader = try AgeFileReader(
             MemorySource(file), identities: identities, passphrase: passphrase)
         var plaintext: [UInt8] = []
-        var block = [UInt8](repeating: 0, count: AgePayload.chunkSize)
+        var block = [UInt8](repeating: 0, count: Chunks.size)
         while true {
             let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
             if count == 0 { return plaintext }

@@ -21,6 +21,9 @@ struct AgeHeader {
     let authenticated: [UInt8]
     let code: [UInt8]
 
+    /// The bytes of its text.
+    var size: Int { authenticated.count + " \n".utf8.count + Base64.raw.encodeBytes(code).count }
+
     /// The text of a header for these stanzas.
     static func encode(_ stanzas: [AgeStanza], fileKey: borrowing SecretBytes) -> [UInt8] {
         var text = Array((version + "\n").utf8)

@@ -17,6 +17,7 @@ public final class Passphrase: Sendable {
 
 /// Passphrase recipients (C2SP age, "The scrypt recipient type").
 public enum AgeScrypt {
+    static let type = "scrypt"
     /// The work factor that files are written with: 2¹⁸ rounds, 256 MiB.
     public static let logN = 18
     /// The highest work factor that is read.
@@ -28,7 +29,7 @@ public enum AgeScrypt {
         let salt = randomBytes(16)
         let key = try wrapKey(passphrase: passphrase, salt: salt, logN: logN)
         return AgeStanza(
-            type: "scrypt", arguments: [Base64.raw.encode(salt), String(logN)],
+            type: type, arguments: [Base64.raw.encode(salt), String(logN)],
             body: ChaChaPoly.sealOnce(fileKey, key: key))
     }
 

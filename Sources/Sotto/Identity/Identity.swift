@@ -21,6 +21,8 @@ public final class Identity: Sendable {
     /// Empty for an identity that came from a key alone.
     private let words: SecretBytes
     private let wordlist: Wordlist
+    /// BIP 39's passphrase, without which the words give other keys; as a rule empty.
+    private let passphrase: SecretBytes
     /// The name of the owner's Whisper2 account, which its server gave.
     public let whisperID: WhisperID?
     /// The PKCS #8 PEM of the RSA key for Mercurio, which is not in the words; empty where there is none.
@@ -35,7 +37,7 @@ public final class Identity: Sendable {
     /// The id: `05` and the signing key's public half.
     public var id: SessionID { SessionID(publicKey: signingKey.publicKey) }
 
-    /// The identity of a sentence, and what the words do not hold.
+    /// The identity of a sentence, and what the words do not hold. `passphrase` is BIP 39's, in NFKD, as ASCII is.
     public init(
         mnemonic: Mnemonic, name: String, passphrase: String = "", whisperID: WhisperID? = nil,
         rsaKey: MercurioPrivateKey? = nil
@@ -46,6 +48,7 @@ public final class Identity: Sendable {
         rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
         words = SecretBytes(copying: mnemonic.sentenceText().utf8)
         wordlist = mnemonic.wordlist
+        self.passphrase = SecretBytes(copying: passphrase.utf8)
         signingKey = SigningKey(seed: Self.key(seed, "sign"))
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
@@ -63,6 +66,7 @@ public final class Identity: Sendable {
         rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
         words = SecretBytes(copying: [])
         wordlist = .english
+        passphrase = SecretBytes(copying: [])
         signingKey = SigningKey(seed: seed.withBytes { SecretBytes(copying: $0) })
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
@@ -89,6 +93,7 @@ public final class Identity: Sendable {
             ("name", name.isEmpty ? nil : .string(name)), ("id", .string(id.description)),
             ("words", Self.text(words)),
             ("language", hasWords ? .string(wordlist.rawValue) : nil),
+            ("words_passphrase", Self.text(passphrase)),
             ("sign", .string(signingKey.withSeed { Base64.standard.encode(Array($0)) })),
             ("age", .string(ageKey.text())), ("pq", .string(hybridKey.text())),
             ("whisper2", whisperID.map { .string($0.description) }),
@@ -125,6 +130,9 @@ public final class Identity: Sendable {
         // An identity from a key alone has neither words nor their language.
         let isWordless = record["words"] == nil && record["language"] == nil
         words = SecretBytes(copying: isWordless ? "".utf8 : try text("words").utf8)
+        passphrase = SecretBytes(
+            copying: record["words_passphrase"] == nil ? "".utf8 : try text("words_passphrase").utf8
+        )
         rsa = SecretBytes(copying: record["rsa"] == nil ? "".utf8 : try text("rsa").utf8)
         if record["whisper2"] != nil {
             guard let id = WhisperID(try text("whisper2")) else { throw .member("whisper2") }
@@ -151,6 +159,14 @@ public final class Identity: Sendable {
     /// Whether there are words to restore it from.
     public var hasWords: Bool { words.count > 0 }
 
+    /// Whether the words need BIP 39's passphrase too.
+    public var hasWordsPassphrase: Bool { passphrase.count > 0 }
+
+    /// BIP 39's passphrase, empty where there is none.
+    func wordsPassphrase() -> String {
+        passphrase.withBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The RSA key for Mercurio; `nil` where there is none. Throws ``IdentityError/member(_:)`` for one that is
     /// damaged; it is read when it is asked for.
     public func rsaKey() throws(IdentityError) -> MercurioPrivateKey? {
@@ -173,7 +189,7 @@ public final class Identity: Sendable {
         let other: Identity
         if hasWords {
             guard let mnemonic = try? mnemonic() else { return false }
-            other = Identity(mnemonic: mnemonic, name: name)
+            other = Identity(mnemonic: mnemonic, name: name, passphrase: wordsPassphrase())
         } else {
             other = Identity(seed: signingSeed(), name: name)
         }

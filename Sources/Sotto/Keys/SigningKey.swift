@@ -1,3 +1,4 @@
+import CCryptoBoringSSL
 import CSodium
 
 /// An Ed25519 key pair (RFC 8032 §5.1), kept as its 32-byte seed.
@@ -19,13 +20,14 @@ public final class SigningKey: Sendable {
         self.publicKey = publicKey
     }
 
-    /// The 64-byte signature over `message`.
+    /// The 64-byte signature over `message`. BoringSSL's, which takes two thirds of libsodium's time; to verify, it is
+    /// the other way about.
     public func sign(_ message: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
-            _ = secret.withPointer {
-                crypto_sign_ed25519_detached(
-                    buffer.baseAddress!, nil, message, UInt64(message.count), $0)
+            let isDone = secret.withPointer {
+                CCryptoBoringSSL_ED25519_sign(buffer.baseAddress!, message, message.count, $0)
             }
+            precondition(isDone == 1, "BoringSSL does not sign")
             count = 64
         }
     }

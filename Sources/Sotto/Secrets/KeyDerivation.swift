@@ -19,6 +19,13 @@ public func hkdfSHA256(
 /// SHA-256 of `bytes`.
 public func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
+/// SHA-256 of `bytes`.
+func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    var hash = SHA256()
+    hash.update(bufferPointer: bytes)
+    return Array(hash.finalize())
+}
+
 /// SHA-512 of `bytes`.
 public func sha512(_ bytes: [UInt8]) -> [UInt8] { Array(SHA512.hash(data: bytes)) }
 

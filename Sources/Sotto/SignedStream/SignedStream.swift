@@ -25,7 +25,6 @@ public enum SignedStream {
     /// The first bytes of every signed stream.
     public static let magic = Array("signed-stream/1\n".utf8)
     static let headerSize = 160
-    static let chunkSize = 65536
     static let finalFlag: UInt32 = 1 << 31
 
     /// The audience of a stream that is signed for anyone.
@@ -47,23 +46,82 @@ public enum SignedStream {
         Array("signed-stream/1/header\0".utf8) + Array(header)
     }
 
-    static func chunkMessage(
-        headerID: [UInt8], index: UInt64, isFinal: Bool, data: [UInt8]
-    ) -> [UInt8] {
-        Array("signed-stream/1/chunk\0".utf8) + headerID + index.bigEndianBytes
-            + [isFinal ? 1 : 0] + sha256(data)
-    }
-
     static func headerID(_ header: [UInt8]) -> [UInt8] { Array(sha512(header)[..<32]) }
 }
 
+/// What protects the chunks of a signed stream: a signature over the header, the chunk's place and its content.
+private final class ChunkSigning: ChunkProtection {
+    let before = 4
+    let after = 64
+    /// Nothing of a stream that is only verified.
+    private let key: SigningKey?
+    private let publicKey: [UInt8]
+    private let prefix: [UInt8]
+
+    init(signing header: [UInt8], by key: SigningKey) {
+        self.key = key
+        publicKey = key.publicKey
+        prefix = Self.prefix(header)
+    }
+
+    init(verifying header: [UInt8], by publicKey: [UInt8]) {
+        key = nil
+        self.publicKey = publicKey
+        prefix = Self.prefix(header)
+    }
+
+    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) {
+        guard let key else { preconditionFailure("nobody signs a stream that is read") }
+        let count = chunk.count - before - after
+        let field = UInt32(count) | (isLast ? SignedStream.finalFlag : 0)
+        chunk.copyBytes(from: field.bigEndianBytes)
+        let message = message(content(of: chunk, count), index: index, isFinal: isLast)
+        UnsafeMutableRawBufferPointer(rebasing: chunk[(before + count)...])
+            .copyBytes(from: key.sign(message))
+    }
+
+    func verify(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) throws {
+        guard let field = UInt32(bigEndianBytes: chunk.prefix(before)) else {
+            throw SignedStreamError.truncated
+        }
+        let isFinal = field & SignedStream.finalFlag != 0
+        let count = Int(field & ~SignedStream.finalFlag)
+        let isValid =
+            isFinal ? count <= Chunks.size && (count > 0 || index == 0) : count == Chunks.size
+        guard isValid else { throw SignedStreamError.chunk }
+        let size = before + count + after
+        guard chunk.count >= size else { throw SignedStreamError.truncated }
+        let message = message(content(of: chunk, count), index: index, isFinal: isFinal)
+        guard
+            verifySignature(Array(chunk[(before + count)..<size]), of: message, by: publicKey)
+        else { throw SignedStreamError.chunk }
+        guard isFinal else {
+            if isLast { throw SignedStreamError.truncated }
+            return
+        }
+        guard isLast, chunk.count == size else { throw SignedStreamError.trailing }
+    }
+
+    private func content(
+        of chunk: UnsafeMutableRawBufferPointer, _ count: Int
+    ) -> UnsafeRawBufferPointer {
+        .init(rebasing: chunk[before..<(before + count)])
+    }
+
+    private func message(
+        _ content: UnsafeRawBufferPointer, index: UInt64, isFinal: Bool
+    ) -> [UInt8] {
+        prefix + index.bigEndianBytes + [isFinal ? 1 : 0] + sha256(content)
+    }
+
+    private static func prefix(_ header: [UInt8]) -> [UInt8] {
+        Array("signed-stream/1/chunk\0".utf8) + SignedStream.headerID(header)
+    }
+}
+
 /// Signs what is written to it and passes it on.
-public final class SignedStreamWriter: ByteSink {
-    private let key: SigningKey
-    private let sink: any ByteSink
-    private let headerID: [UInt8]
-    private var index: UInt64 = 0
-    private var chunk: [UInt8] = []
+public final class SignedStreamWriter: LendingSink {
+    private let chunks: ChunkWriter
 
     /// Begins a stream by `key` for an audience of 32 bytes (``SignedStream/audience(_:)``). The salt of
     /// 16 bytes is random unless a known answer needs another.
@@ -72,57 +130,32 @@ public final class SignedStreamWriter: ByteSink {
         to sink: any ByteSink
     ) throws {
         precondition(audience.count == 32 && salt.count == 16)
-        self.key = key
-        self.sink = sink
         var header = SignedStream.magic + key.publicKey + salt + audience
         header += key.sign(SignedStream.headerMessage(header))
-        headerID = SignedStream.headerID(header)
-        chunk.reserveCapacity(SignedStream.chunkSize)
+        chunks = ChunkWriter(ChunkSigning(signing: header, by: key), to: sink)
         try sink.write(header)
     }
 
     /// Takes bytes; each full chunk leaves once it is known that another follows.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            if chunk.count == SignedStream.chunkSize { try put(isFinal: false) }
-            let count = min(rest.count, SignedStream.chunkSize - chunk.count)
-            chunk.append(contentsOf: rest[..<count])
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        }
-    }
+    public func write(_ bytes: UnsafeRawBufferPointer) throws { try chunks.write(bytes) }
+
+    /// Room for bytes.
+    public func lend() throws -> UnsafeMutableRawBufferPointer { try chunks.lend() }
+
+    /// Takes bytes that were put into the room.
+    public func take(_ count: Int) throws { try chunks.take(count) }
 
     /// Writes the final chunk.
-    public func finish() throws {
-        try put(isFinal: true)
-        try sink.finish()
-    }
-
-    private func put(isFinal: Bool) throws {
-        let length = UInt32(chunk.count) | (isFinal ? SignedStream.finalFlag : 0)
-        let signature = key.sign(
-            SignedStream.chunkMessage(
-                headerID: headerID, index: index, isFinal: isFinal, data: chunk))
-        try sink.write(length.bigEndianBytes)
-        try sink.write(chunk)
-        try sink.write(signature)
-        chunk.removeAll(keepingCapacity: true)
-        index += 1
-    }
+    public func finish() throws { try chunks.finish() }
 }
 
 /// Verifies a signed stream; gives out no byte before its chunk's signature has been verified.
-public final class SignedStreamReader: ByteSource {
+public final class SignedStreamReader: BorrowingSource {
     /// The signer's 32-byte Ed25519 key.
     public let signer: [UInt8]
     /// For whom it was signed, 32 bytes.
     public let audience: [UInt8]
-    private let source: any ByteSource
-    private let headerID: [UInt8]
-    private var index: UInt64 = 0
-    private var chunk: [UInt8] = []
-    private var start = 0
-    private var isDone = false
+    private let chunks: ChunkReader
 
     /// Reads and verifies the header.
     public init(_ source: any ByteSource) throws {
@@ -136,59 +169,17 @@ public final class SignedStreamReader: ByteSource {
             verifySignature(
                 Array(header[96...]), of: SignedStream.headerMessage(header[..<96]), by: signer)
         else { throw SignedStreamError.header }
-        headerID = SignedStream.headerID(header)
-        self.source = source
+        chunks = ChunkReader(ChunkSigning(verifying: header, by: signer), from: source)
     }
 
-    /// Reads verified data.
+    /// Whether verified data is there, or is soon without anything more to read.
+    public var isReady: Bool { chunks.isReady }
+
+    /// Reads verified data; throws ``SignedStreamError`` at the first chunk that is not the signer's.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        if start == chunk.count {
-            if isDone { return 0 }
-            try next()
-        }
-        let count = min(buffer.count, chunk.count - start)
-        chunk.withUnsafeBytes {
-            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<(start + count)]))
-        }
-        start += count
-        return count
+        try chunks.read(into: buffer)
     }
 
-    private func next() throws {
-        let word = try take(4)
-        let field = UInt32(bigEndianBytes: word)!
-        let isFinal = field & SignedStream.finalFlag != 0
-        let length = Int(field & ~SignedStream.finalFlag)
-        let isValid =
-            isFinal
-            ? length <= SignedStream.chunkSize && (length > 0 || index == 0)
-            : length == SignedStream.chunkSize
-        guard isValid else { throw SignedStreamError.chunk }
-        let data = try take(length)
-        let signature = try take(64)
-        let message = SignedStream.chunkMessage(
-            headerID: headerID, index: index, isFinal: isFinal, data: data)
-        guard verifySignature(signature, of: message, by: signer) else {
-            throw SignedStreamError.chunk
-        }
-        if isFinal {
-            var byte: UInt8 = 0
-            let more = try withUnsafeMutableBytes(of: &byte) { try source.read(into: $0) }
-            guard more == 0 else { throw SignedStreamError.trailing }
-        }
-        chunk = data
-        start = 0
-        isDone = isFinal
-        index += 1
-    }
-
-    private func take(_ count: Int) throws -> [UInt8] {
-        var filled = 0
-        let bytes = try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            filled = try source.fill(UnsafeMutableRawBufferPointer(buffer))
-            initialized = filled
-        }
-        guard filled == count else { throw SignedStreamError.truncated }
-        return bytes
-    }
+    /// The next verified data, where it is; throws as ``read(into:)``.
+    public func borrow() throws -> UnsafeRawBufferPointer { try chunks.borrow() }
 }

@@ -239,7 +239,7 @@ struct AgeFileTests {
             type: "future", arguments: ["a", "b"], body: [UInt8](repeating: 5, count: 48))
         let header = AgeHeader.encode([unknown, stanza], fileKey: key)
         let sink = MemorySink()
-        let payload = try AgePayloadWriter(fileKey: key, to: sink)
+        let payload = try AgePayload.writer(fileKey: key, to: sink)
         try payload.write([1, 2, 3])
         try payload.finish()
         #expect(try Self.open(header + sink.bytes) == [1, 2, 3])
@@ -294,7 +294,7 @@ struct AgeFileTests {
         let stanza = AgeX25519.wrap(key.bytes, to: People.bob.ageKey.recipient)!
         let sink = MemorySink()
         try sink.write(AgeHeader.encode([stanza, foreign], fileKey: key.bytes))
-        try AgePayloadWriter(fileKey: key.bytes, to: sink).finish()
+        try AgePayload.writer(fileKey: key.bytes, to: sink).finish()
         let reader = try AgeFileReader(
             MemorySource(sink.bytes), identities: People.ages(People.bob), passphrase: { nil })
         #expect(reader.namedRecipients == nil)

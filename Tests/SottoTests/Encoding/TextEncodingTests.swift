@@ -142,4 +142,15 @@ struct Bech32Tests {
             #expect(Bech32.decode(text) == nil, "\(text)")
         }
     }
+
+    @Test(arguments: [
+        ("", "x", [""]), ("x", "x", ["", ""]), ("axxb", "x", ["a", "", "b"]),
+        ("a--b-", "--", ["a", "b-"]),
+        ("---", "--", ["", "-"]), ("\u{E9}\u{DF}\u{E9}", "\u{DF}", ["\u{E9}", "\u{E9}"]),
+    ])
+    func aTextComesInPieces(_ text: String, _ separator: String, _ pieces: [String]) {
+        #expect(text.pieces(between: separator) == pieces.map { $0[...] })
+        #expect(text.replacingAll(separator, with: separator) == text)
+        #expect(text[...].replacingAll(separator, with: "+") == pieces.joined(separator: "+"))
+    }
 }

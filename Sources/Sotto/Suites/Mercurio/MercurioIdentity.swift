@@ -41,8 +41,8 @@ public final class MercurioIdentity: Sendable {
 extension Identity {
     /// The Mercurio account of the same words, under the iOS app's rule unless told otherwise.
     public func mercurioIdentity(
-        passphrase: String = "", rule: MercurioIdentity.SeedRule = .ios
+        rule: MercurioIdentity.SeedRule = .ios
     ) throws(MnemonicError) -> MercurioIdentity {
-        MercurioIdentity(mnemonic: try mnemonic(), passphrase: passphrase, rule: rule)
+        MercurioIdentity(mnemonic: try mnemonic(), passphrase: wordsPassphrase(), rule: rule)
     }
 }

@@ -70,8 +70,8 @@ private func sha512Half(_ secret: borrowing SecretBytes) -> SecretBytes {
 extension Identity {
     /// The Whisper2 account of the same words, under the clients' rule unless told otherwise.
     public func whisper2Keys(
-        passphrase: String = "", rule: Whisper2Keys.SecretRule = .clients
+        rule: Whisper2Keys.SecretRule = .clients
     ) throws(MnemonicError) -> Whisper2Keys {
-        Whisper2Keys(mnemonic: try mnemonic(), passphrase: passphrase, rule: rule)
+        Whisper2Keys(mnemonic: try mnemonic(), passphrase: wordsPassphrase(), rule: rule)
     }
 }

@@ -1,0 +1,92 @@
+import Glibc
+import Sotto
+
+/// Another program of this toolchain.
+public enum Sibling {
+    /// Where the program of a tool is: beside this one as `sotto-NAME` or `NAME`, or in `libexec/sotto`; `nil` where it
+    /// is in none of these places.
+    public static func path(of tool: String) -> String? {
+        let here = directoryOfThisProgram()
+        return ["\(here)/sotto-\(tool)", "\(here)/../libexec/sotto/\(tool)", "\(here)/\(tool)"]
+            .first { access($0, X_OK) == 0 }
+    }
+
+    private static func directoryOfThisProgram() -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        guard count > 0 else { return "." }
+        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    }
+
+    /// What `tool` with `arguments` writes to stdout when it is given `input`. It may not be more than what a pipe holds,
+    /// 64 KiB. What the tool says on stderr is said there.
+    ///
+    /// Throws a failure when there is no such program, and when it does not exit with 0.
+    public static func run(
+        _ tool: String, _ arguments: [String], input: [UInt8]
+    ) throws -> [UInt8] {
+        precondition(input.count <= 64 << 10)
+        let missing = Failure(
+            .configuration, "the program of \(tool) is not installed",
+            hint: "it is looked for beside this one")
+        guard let path = path(of: tool) else { throw missing }
+        let (stdin, stdout) = (try PipeEnds(), try PipeEnds())
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, stdin.reading, 0)
+        posix_spawn_file_actions_adddup2(&actions, stdout.writing, 1)
+        let words = ([tool] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var child: pid_t = 0
+        let code = posix_spawn(&child, path, &actions, nil, words, environ)
+        guard code == 0 else { throw Failure(errno: code, "run", path) }
+        stdin.closeReading()
+        stdout.closeWriting()
+        // A pipe has room for all of it, so that nobody waits for the other.
+        _ = input.withUnsafeBytes { write(stdin.writing, $0.baseAddress, $0.count) }
+        stdin.closeWriting()
+        var result: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = read(stdout.reading, &block, block.count)
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { break }
+            result += block[..<count]
+        }
+        wipe(&block)
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        guard status == 0 else { throw Failure(.bug, "\(tool) failed") }
+        return result
+    }
+}
+
+/// A pipe that no program which is started keeps open.
+private final class PipeEnds {
+    private(set) var reading: Int32
+    private(set) var writing: Int32
+
+    init() throws(Failure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure(errno: errno, "make", "a pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    deinit {
+        closeReading()
+        closeWriting()
+    }
+
+    func closeReading() {
+        if reading >= 0 { close(reading) }
+        reading = -1
+    }
+
+    func closeWriting() {
+        if writing >= 0 { close(writing) }
+        writing = -1
+    }
+}

@@ -1,0 +1,90 @@
+import Sotto
+import SottoTool
+
+/// What an age file is, without a key.
+struct Inspection {
+    let tool: DecryptTool
+    let input: Input
+
+    func run() throws {
+        guard tool.from.isEmpty, tool.passphrase == nil, tool.verify == nil, !tool.identity.isGiven,
+            !(tool.hold || tool.text || tool.preview || tool.stateless)
+        else { throw Failure(.usage, "--inspect goes with --json, -o, -q and a file alone") }
+        let output = try Output(path: tool.output, content: .text, inputs: [input])
+        let source = PeekingSource(input)
+        let beginning = try source.peek(DecryptTool.beginningSize)
+        guard AgeFormat.isAge(beginning) else {
+            throw Failure(
+                .malformed, "the input is not an age file",
+                hint: beginning.first == UInt8(ascii: "{") ? "jq shows an envelope" : nil)
+        }
+        let file = try AgeInspection(source)
+        if tool.json {
+            try output.writeLine(record(file))
+        } else {
+            try output.writeText(text(file))
+        }
+        try output.finish()
+    }
+
+    private func record(_ file: AgeInspection) -> JSONObject {
+        func number(_ count: Int) -> JSON { .integer(Int64(count)) }
+        let recipients = file.recipients.map { recipient in
+            var record = JSONObject([("type", .string(recipient.type))])
+            record["work_factor"] = recipient.logN.map(number)
+            return JSON.object(record)
+        }
+        var record = JSONObject([
+            ("v", .integer(1)), ("type", .string("age-file")),
+            ("version", .string(AgeInspection.version)), ("armor", .bool(file.isArmored)),
+            ("recipients", .array(recipients)),
+        ])
+        record["post_quantum"] = file.isPostQuantum.map(JSON.bool)
+        record["names_audience"] = .bool(file.namesAudience)
+        record["sizes"] = .object(
+            JSONObject([
+                ("header", number(file.headerSize)), ("overhead", number(file.overhead)),
+                ("armor", number(file.armorSize)), ("plaintext", number(file.plaintextSize)),
+                ("total", number(file.size)),
+            ]))
+        return record
+    }
+
+    private func text(_ file: AgeInspection) -> String {
+        let protection =
+            switch file.isPostQuantum {
+            case true?: "post-quantum"
+            case false?: "not post-quantum"
+            case nil: "with a recipient of an unknown type"
+            }
+        let armor = file.isArmored ? ", in ASCII armor" : ""
+        var lines = ["\(AgeInspection.version), \(protection)\(armor)", ""]
+        for recipient in file.recipients {
+            let note = Self.notes[recipient.type].map { "  \($0)" } ?? ""
+            let work = recipient.logN.map { ", work factor \($0)" } ?? ""
+            lines.append("recipient  \(recipient.type)\(note)\(work)")
+        }
+        if file.namesAudience {
+            lines.append("           and the list of them, encrypted, for a signature inside")
+        }
+        lines.append("")
+        var sizes = [("header", file.headerSize), ("overhead", file.overhead)]
+        if file.isArmored { sizes.append(("armor", file.armorSize)) }
+        sizes += [("plaintext", file.plaintextSize), ("total", file.size)]
+        let width = String(file.size).count
+        for (name, size) in sizes {
+            let label = name + String(repeating: " ", count: 11 - name.count)
+            let padding = String(repeating: " ", count: width - String(size).count)
+            lines.append("\(label)\(padding)\(size) bytes")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// What the types of recipients are, where the name does not say it.
+    private static let notes = [
+        "X25519": "an age1 key, classic", "mlkem768x25519": "an age1pq key or card",
+        "scrypt": "a passphrase", "ssh-ed25519": "an SSH key", "ssh-rsa": "an SSH key",
+        "piv-p256": "a key on a YubiKey", "p256tag": "a key in hardware",
+        "mlkem768p256tag": "a key in hardware",
+    ]
+}

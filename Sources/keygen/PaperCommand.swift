@@ -1,0 +1,155 @@
+import ArgumentParser
+import Sotto
+import SottoTool
+
+/// `keygen paper`: an identity on a sheet of paper.
+struct PaperCommand: Program {
+    static let configuration = CommandConfiguration(
+        commandName: "paper",
+        abstract:
+            "Write a page to print, with the words of an identity, a QR code of them, and its fingerprint.",
+        usage: "keygen paper [-o SVG] [FILE]",
+        discussion: """
+            The page is an SVG picture of the size A4. It holds the secret itself, as the words do: print it, and delete it.
+
+            EXAMPLES
+              keygen paper -o alice.svg alice.key
+              qr scan photo.jpg | keygen recover -o alice.key
+            """)
+
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "File to make, mode 0600; it is never overwritten. Default: stdout.",
+            valueName: "file"))
+    var output: String?
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument(help: "Identity file. Default: as -i.")
+    var file: String?
+
+    func execute() throws {
+        let output = try Output(path: output, content: .text, replacing: false)
+        output.keepPrivate(tool: KeygenTool.toolName)
+        let identity = try load(identity, file)
+        guard identity.isConsistent() else {
+            throw Failure(
+                .malformed, "the words in the identity do not give its keys",
+                hint: "the file was edited; do not rely on these words")
+        }
+        let mnemonic = try identity.mnemonic()
+        let code = try Sibling.run(
+            "qr", ["-t", "svg", "-s", "1", "-l", "Q"], input: Array(mnemonic.sentenceText().utf8))
+        try output.writeText(try Page(identity, mnemonic, code: code).svg)
+        try output.finish()
+    }
+}
+
+/// The page, in millimetres.
+private struct Page {
+    private let identity: Identity
+    private let words: [String]
+    /// The drawing of the code, and its side in modules.
+    private let code: (drawing: String, side: Substring)
+    private let fingerprint: [String]
+
+    init(_ identity: Identity, _ mnemonic: Mnemonic, code: [UInt8]) throws(Failure) {
+        self.identity = identity
+        words = mnemonic.sentenceText().split(whereSeparator: \.isWhitespace).map(String.init)
+        let text = String(decoding: code, as: UTF8.self)
+        let head = text.pieces(between: "<rect")
+        let box = head[0].pieces(between: "viewBox=\"0 0 ")
+        guard head.count == 2, box.count == 2,
+            let fingerprint = Fingerprint(identity.id)
+        else { throw Failure(.bug, "qr drew no code") }
+        self.code = ("<rect" + head[1].pieces(between: "</svg>")[0], box[1].prefix { $0.isNumber })
+        self.fingerprint = pieces(fingerprint.digits, 15).map { Fingerprint.grouped(String($0)) }
+    }
+
+    var svg: String {
+        let name = identity.name.isEmpty ? "" : " \u{2013} \(identity.name)"
+        var lines = [
+            text(20, 28, "Sotto identity\(name)", size: 7, weight: "bold"),
+            text(
+                20, 36, "Whoever has this page has the identity. Keep it as you keep a key.",
+                size: 4),
+        ]
+        let columns = 4
+        let rows = (words.count + columns - 1) / columns
+        for (place, word) in words.enumerated() {
+            let (x, y) = (20 + 44 * (place / rows), 52 + 9 * (place % rows))
+            lines.append(text(x + 6, y, "\(place + 1)", size: 3, anchor: "end"))
+            lines.append(text(x + 8, y, word, size: 5.5))
+        }
+        let top = 52 + 9 * rows
+        lines.append(
+            """
+            <svg x="16" y="\(top)" width="84" height="84" viewBox="0 0 \(code.side) \(code.side)" shape-rendering="crispEdges">
+            \(code.drawing)</svg>
+            """)
+        var y = top + 10
+        func paragraph(_ title: String, _ body: [String], family: String = sansSerif) {
+            lines.append(text(106, y, title, size: 3.5, weight: "bold"))
+            for line in body {
+                y += 5
+                lines.append(text(106, y, line, size: 3.5, family: family))
+            }
+            y += 9
+        }
+        paragraph("Fingerprint", fingerprint, family: "monospace")
+        paragraph(
+            "Id", pieces(identity.id.description, 22).map(String.init), family: "monospace")
+        paragraph(
+            "To restore it",
+            [
+                "qr scan PHOTO | keygen recover\(identity.hasWordsPassphrase ? " --words-passphrase ask" : "") -o FILE",
+                "or type the words into keygen recover, and compare:", "fingerprint -i FILE",
+            ])
+        paragraph("The QR code holds the words, in this order.", [])
+        if let missing { paragraph("Not on this page", missing) }
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="210mm" height="297mm" viewBox="0 0 210 297">
+            <rect width="210" height="297" fill="#fff"/>
+            \(lines.joined(separator: "\n"))
+            </svg>
+
+            """
+    }
+
+    /// What the words do not restore.
+    private var missing: [String]? {
+        var lines: [String] = []
+        if identity.hasWordsPassphrase {
+            lines.append("The passphrase of the words: without it they give other keys.")
+        }
+        if (try? identity.rsaKey()) ?? nil != nil {
+            lines.append("The RSA key for Mercurio: keygen export rsa.")
+        }
+        if let id = identity.whisperID { lines.append("The name in Whisper2: \(id).") }
+        return lines.isEmpty ? nil : lines
+    }
+}
+
+private let sansSerif = "sans-serif"
+
+/// A line of text whose baseline begins, or ends, at a place.
+private func text(
+    _ x: Int, _ y: Int, _ content: String, size: Double, family: String = sansSerif,
+    weight: String = "normal", anchor: String = "start"
+) -> String {
+    let escaped = content.replacingAll("&", with: "&amp;").replacingAll("<", with: "&lt;")
+    return
+        "<text x=\"\(x)\" y=\"\(y)\" font-family=\"\(family)\" font-size=\"\(size)\" font-weight=\"\(weight)\" text-anchor=\"\(anchor)\" xml:space=\"preserve\">\(escaped)</text>"
+}
+
+/// A text in pieces of so many characters.
+private func pieces(_ text: String, _ count: Int) -> [Substring] {
+    var (rest, pieces) = (text[...], [Substring]())
+    while !rest.isEmpty {
+        pieces.append(rest.prefix(count))
+        rest = rest.dropFirst(count)
+    }
+    return pieces
+}

@@ -1,0 +1,110 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// `decrypt --inspect`: what a file is, without its key.
+struct InspectionTests {
+    let home: Home
+
+    init() throws { home = try Home(people: "alice", "bob") }
+
+    /// The record of a file, which `decrypt` reads where there is no identity.
+    func inspect(_ file: [UInt8]) throws -> JSONObject {
+        let output = try home.output("decrypt", ["--inspect", "--json"], stdin: file)
+        return try #require(try JSON(parsing: output).object)
+    }
+
+    func sizes(_ record: JSONObject) -> [String: Int] {
+        let names = ["header", "overhead", "armor", "plaintext", "total"]
+        let sizes = record["sizes"]?.object
+        return Dictionary(
+            uniqueKeysWithValues: names.map { ($0, sizes?[$0]?.integer.map(Int.init) ?? -1) })
+    }
+
+    func types(_ record: JSONObject) -> [String] {
+        (record["recipients"]?.array ?? []).compactMap { $0.object?["type"]?.string }
+    }
+
+    @Test(arguments: [0, 1, 65535, 65536, 65537, 131_072, 300_000])
+    func theSizesAddUp(_ count: Int) throws {
+        let plain = [UInt8](repeating: 7, count: count)
+        for form in [[], ["-a"]] {
+            let file = try home.output("encrypt", ["-r", "bob.card"] + form, stdin: plain)
+            let record = try inspect(file)
+            let sizes = sizes(record)
+            #expect(sizes["plaintext"] == count)
+            #expect(sizes["total"] == file.count)
+            #expect(sizes["overhead"] == 16 + 16 * max(1, (count + 65535) / 65536))
+            #expect((sizes["armor"] == 0) == form.isEmpty)
+            #expect(record["armor"] == .bool(!form.isEmpty))
+            #expect(
+                sizes["header"]! + sizes["overhead"]! + sizes["armor"]! + count == file.count)
+        }
+    }
+
+    @Test func theKindsOfRecipientsAreNamed() throws {
+        let postQuantum = try inspect(
+            home.output("encrypt", ["-r", "bob.card", "-r", "alice.card"]))
+        #expect(types(postQuantum) == ["mlkem768x25519", "mlkem768x25519"])
+        #expect(postQuantum["post_quantum"] == .bool(true))
+        #expect(postQuantum["names_audience"] == .bool(false))
+        let classic = try inspect(home.output("encrypt", ["--classic", "-r", "bob.card"]))
+        #expect(types(classic) == ["X25519"] && classic["post_quantum"] == .bool(false))
+        let signed = try inspect(
+            home.output("encrypt", ["-r", "bob.card", "-r", "alice.card", "-s", "-i", "alice.key"]))
+        #expect(types(signed).count == 2 && signed["names_audience"] == .bool(true))
+        try home.files.write("secret", Array("correct horse\n".utf8))
+        let passphrase = try inspect(home.output("encrypt", ["--passphrase", "@FILE:secret"]))
+        #expect(types(passphrase) == ["scrypt"] && passphrase["post_quantum"] == .bool(true))
+        #expect(
+            passphrase["recipients"]?.array?[0].object?["work_factor"]?.integer
+                == Int64(AgeScrypt.logN))
+    }
+
+    @Test func aStanzaOfAnotherKindIsNamedAndGreaseIsNot() throws {
+        let code = String(repeating: "A", count: 43)
+        let header =
+            "age-encryption.org/v1\n-> X25519 abc\nAAAA\n-> future x\nAAAA\n-> qK-grease y\n\n--- \(code)\n"
+        let record = try inspect(Array(header.utf8) + [UInt8](repeating: 0, count: 33))
+        #expect(types(record) == ["X25519", "future"])
+        #expect(record["post_quantum"] == .bool(false))
+        let unknown = header.replacing("-> X25519 abc\nAAAA\n", with: "")
+        let other = try inspect(Array(unknown.utf8) + [UInt8](repeating: 0, count: 32))
+        #expect(types(other) == ["future"] && other["post_quantum"] == nil)
+        #expect(sizes(other)["plaintext"] == 0)
+    }
+
+    @Test func aFileThatWasCutIsRefused() throws {
+        let file = try home.output(
+            "encrypt", ["-r", "bob.card"], stdin: [UInt8](repeating: 1, count: 70_000))
+        let header = try sizes(inspect(file))["header"]!
+        // Of a payload one can only tell when no content at all would be as long.
+        for count in [
+            0, 10, header - 1, header, header + 16, header + 31, header + 16 + 65552 + 16,
+        ] {
+            let run = try home.run("decrypt", ["--inspect"], stdin: .whole(Array(file[..<count])))
+            #expect(run.status == (count <= 10 ? 65 : 11), "\(count): \(run.stderr)")
+            #expect(run.stdout.isEmpty)
+        }
+    }
+
+    @Test func peopleReadIt() throws {
+        let text = try home.output("encrypt", ["-a", "-r", "bob.card"], stdin: [1, 2, 3])
+        let run = try home.run("decrypt", ["--inspect"], stdin: .whole(text))
+        #expect(run.lines[0] == "age-encryption.org/v1, post-quantum, in ASCII armor")
+        #expect(run.lines[1] == "recipient  mlkem768x25519  an age1pq key or card")
+        #expect(run.lines.last == "total      \(text.count) bytes")
+    }
+
+    @Test(arguments: [["--hold"], ["--from", "alice.card"], ["-i", "bob.key"], ["--text"]])
+    func whatNeedsAKeyDoesNotGoWithIt(_ option: [String]) throws {
+        #expect(try home.run("decrypt", ["--inspect"] + option).status == 64)
+    }
+
+    @Test func anEnvelopeIsNoFile() throws {
+        let envelope = try home.output(
+            "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: [65])
+        let run = try home.run("decrypt", ["--inspect"], stdin: .whole(envelope))
+        #expect(run.status == 65 && run.stderr.contains("not an age file"))
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// `keygen paper`.
+struct PaperTests {
+    let home: Home
+
+    init() throws { home = try Home(people: "alice") }
+
+    /// The texts of the page, without what marks them up.
+    func texts(_ page: String) -> [String] {
+        page.split(separator: "<text ").dropFirst().compactMap { element in
+            guard let start = element.firstIndex(of: ">"),
+                let end = element.firstRange(of: "</text>")
+            else { return nil }
+            return String(element[element.index(after: start)..<end.lowerBound])
+        }
+    }
+
+    @Test func thePageHasTheWordsTheirCodeAndTheFingerprint() throws {
+        try home.run("keygen", ["paper", "-o", "alice.svg", "alice.key"])
+        let page = String(decoding: try home.files.read("alice.svg"), as: UTF8.self)
+        let sentence = try home.output("keygen", ["words", "alice.key"])
+        let words = String(decoding: sentence, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        let texts = texts(page)
+        for (place, word) in words.enumerated() {
+            let number = try #require(texts.firstIndex(of: String(place + 1)))
+            #expect(texts[number + 1] == word)
+        }
+        let digits = String(
+            decoding: try home.output("fingerprint", ["alice.card"]), as: UTF8.self
+        ).split(whereSeparator: \.isWhitespace).prefix(6)
+        #expect(texts.joined(separator: " ").contains(digits.joined(separator: " ")))
+        // The code is the one that qr makes of the words; qr's own tests read such a drawing.
+        let drawn = String(
+            decoding: try home.output("qr", ["-t", "svg", "-s", "1", "-l", "Q"], stdin: sentence),
+            as: UTF8.self)
+        let path = try #require(drawn.split(separator: "\n").first { $0.hasPrefix("<path") })
+        #expect(page.contains(path))
+        var status = stat()
+        #expect(stat(home.files("alice.svg"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try home.run("keygen", ["paper", "-o", "alice.svg", "alice.key"]).status == 73)
+    }
+
+    @Test func whatTheWordsDoNotRestoreIsSaid() throws {
+        try home.files.write("one", Array("first passphrase\n".utf8))
+        try home.run(
+            "keygen",
+            [
+                "--name", "R&D <b>", "--rsa", "2048", "--words-passphrase", "@FILE:one", "-o",
+                "n.key",
+            ])
+        let page = String(
+            decoding: try home.output("keygen", ["paper", "n.key"]), as: UTF8.self)
+        #expect(page.contains("R&amp;D &lt;b>"))
+        #expect(texts(page).contains { $0.contains("RSA key") })
+        #expect(texts(page).contains { $0.contains("passphrase of the words") })
+        #expect(
+            !String(decoding: try home.output("keygen", ["paper", "alice.key"]), as: UTF8.self)
+                .contains("Not on this page"))
+    }
+
+    @Test(arguments: Wordlist.allCases)
+    func everyLanguageHasAPage(_ list: Wordlist) throws {
+        try home.run("keygen", ["--language", list.rawValue, "-o", "n.key"])
+        let page = String(decoding: try home.output("keygen", ["paper", "n.key"]), as: UTF8.self)
+        #expect(texts(page).contains("24"))
+    }
+
+    @Test func withoutQRNothingIsMade() throws {
+        // A copy of keygen alone, with no qr beside it.
+        // By another process: a file that is open for writing in this one could be inherited and then not be run.
+        let copied = try home.other("/bin/cp", [Programs.path("keygen"), "keygen"]).run()
+        try #require(copied.status == 0)
+        let run = try home.other(home.files("keygen"), ["paper", "-o", "a.svg", "alice.key"]).run()
+        #expect(run.status == 78 && run.stderr.contains("qr is not installed"))
+        #expect(access(home.files("a.svg"), F_OK) != 0)
+    }
+}

@@ -1,0 +1,145 @@
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// `keygen passwd`, and the passphrase of the words.
+struct PassphraseChangeTests {
+    let home: Home
+
+    init() throws {
+        home = try Home(people: "alice")
+        try home.files.write("one", Array("first passphrase\n".utf8))
+        try home.files.write("two", Array("second passphrase\n".utf8))
+    }
+
+    /// The id of the key file, opened with a passphrase.
+    func id(_ passphrase: String?) throws -> Run {
+        let options = passphrase.map { ["--identity-passphrase", "@FILE:\($0)"] } ?? []
+        return try home.run("keygen", ["words", "alice.key"] + options)
+    }
+
+    @Test func aPassphraseIsAddedChangedAndTakenAway() throws {
+        let before = try home.files.read("alice.key")
+        let words = try id(nil).stdout
+        #expect(
+            try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "alice.key"]).status == 0
+        )
+        #expect(AgeFormat.isAge(try home.files.read("alice.key")))
+        #expect(try id("one").stdout == words)
+        let changed = try home.run(
+            "keygen",
+            [
+                "passwd", "--identity-passphrase", "@FILE:one", "--passphrase", "@FILE:two",
+                "alice.key",
+            ])
+        #expect(changed.status == 0 && changed.stderr.contains("new passphrase"))
+        #expect(try id("one").status == 10)
+        #expect(try id("two").stdout == words)
+        #expect(
+            try home.run(
+                "keygen",
+                ["passwd", "--unprotected", "--identity-passphrase", "@FILE:two", "alice.key"]
+            ).status == 0)
+        #expect(try home.files.read("alice.key") == before)
+        var status = stat()
+        #expect(stat(home.files("alice.key"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func aWrongPassphraseChangesNothing() throws {
+        try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "alice.key"])
+        let before = try home.files.read("alice.key")
+        let run = try home.run(
+            "keygen",
+            [
+                "passwd", "--identity-passphrase", "@FILE:two", "--passphrase", "@FILE:two",
+                "alice.key",
+            ])
+        #expect(run.status == 10)
+        #expect(try home.files.read("alice.key") == before)
+    }
+
+    @Test func whatHasNoPassphraseLosesNone() throws {
+        let run = try home.run("keygen", ["passwd", "--unprotected", "alice.key"])
+        #expect(run.status == 1 && run.stderr.contains("has no passphrase"))
+    }
+
+    @Test func whatIsNoIdentityIsLeftAlone() throws {
+        try home.files.write("notes", Array("hello\n".utf8))
+        chmod(home.files("notes"), 0o600)
+        for (file, status) in [("notes", 65), ("alice.card", 65), ("missing", 66)] {
+            let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", file])
+            #expect(run.status == Int32(status), "\(file): \(run.stderr)")
+        }
+        #expect(try home.files.read("notes") == Array("hello\n".utf8))
+    }
+
+    @Test func aLinkToTheFileStaysOne() throws {
+        #expect(symlink("alice.key", home.files("link")) == 0)
+        #expect(
+            try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "link"]).status == 0)
+        var status = stat()
+        #expect(lstat(home.files("link"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(try id("one").status == 0)
+    }
+
+    @Test(.enabled(if: KeyPrograms.sshKeygen != nil, "no ssh-keygen"))
+    func anOpenSSHKeyIsLeftToSSHKeygen() throws {
+        try home.run("keygen", ["export", "ssh", "-o", "id_alice", "alice.key"])
+        let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "id_alice"])
+        #expect(run.status == 64 && run.stderr.contains("ssh-keygen -p"))
+    }
+
+    // MARK: The passphrase of the words
+
+    @Test func wordsWithAPassphraseGiveOtherKeysAndTheSameOnesAgain() throws {
+        let words = try id(nil).text
+        let option = ["--words-passphrase", "@FILE:one"]
+        for (name, options) in [("plain", []), ("a", option), ("b", option)] {
+            let run = try home.run(
+                "keygen", ["recover", "--name", "alice", "-o", "\(name).key"] + options, text: words
+            )
+            #expect(run.status == 0, "\(run.stderr)")
+        }
+        #expect(try home.files.read("a.key") == home.files.read("b.key"))
+        func card(_ name: String) throws -> String? {
+            try JSON(parsing: home.output("keygen", ["public", "\(name).key"])).object?["id"]?
+                .string
+        }
+        #expect(try card("plain") == card("alice"))
+        #expect(try card("a") != card("alice"))
+        // The words are those of the file, and it says that they are not enough.
+        let again = try home.run("keygen", ["words", "a.key"])
+        #expect(again.text == words && again.stderr.contains("--words-passphrase"))
+    }
+
+    @Test func aNewIdentityCanHaveOne() throws {
+        let made = try home.run(
+            "keygen",
+            [
+                "--words-passphrase", "@FILE:one", "--whisper-id", "WSP-YS3T-HJGR-KQBZ", "-o",
+                "n.key",
+            ])
+        #expect(made.status == 0 && made.stderr.contains("together with their passphrase"))
+        let words = try home.output("keygen", ["words", "n.key"])
+        try home.run(
+            "keygen",
+            [
+                "recover", "--whisper-id", "WSP-YS3T-HJGR-KQBZ", "--words-passphrase", "@FILE:one",
+                "-o", "m.key",
+            ], stdin: .whole(words))
+        #expect(try home.files.read("n.key") == home.files.read("m.key"))
+        // What other messengers' keys come from is the same seed.
+        let profile = ["public", "--profile", "whisper2"]
+        #expect(
+            try home.output("keygen", profile + ["n.key"])
+                == home.output("keygen", profile + ["m.key"]))
+    }
+
+    @Test func onlyASCIIIsTaken() throws {
+        try home.files.write("umlaut", Array("stra\u{DF}e\n".utf8))
+        let run = try home.run("keygen", ["--words-passphrase", "@FILE:umlaut", "-o", "n.key"])
+        #expect(run.status == 64)
+        #expect(access(home.files("n.key"), F_OK) != 0)
+    }
+}
