@@ -68,9 +68,8 @@ private struct Page {
     }
 
     var svg: String {
-        let name = identity.name.isEmpty ? "" : " \u{2013} \(identity.name)"
         var lines = [
-            text(20, 28, "Sotto identity\(name)", size: 7, weight: "bold"),
+            text(20, 28, title, size: 7, weight: "bold"),
             text(
                 20, 36, "Whoever has this page has the identity. Keep it as you keep a key.",
                 size: 4),
@@ -88,26 +87,31 @@ private struct Page {
             <svg x="16" y="\(top)" width="84" height="84" viewBox="0 0 \(code.side) \(code.side)" shape-rendering="crispEdges">
             \(code.drawing)</svg>
             """)
-        var y = top + 10
-        func paragraph(_ title: String, _ body: [String], family: String = sansSerif) {
-            lines.append(text(106, y, title, size: 3.5, weight: "bold"))
+        var (x, y) = (108, top + 12)
+        func paragraph(_ title: String, _ body: [(text: String, isTyped: Bool)]) {
+            lines.append(text(x, y, title, size: 3.8, weight: "bold"))
             for line in body {
-                y += 5
-                lines.append(text(106, y, line, size: 3.5, family: family))
+                y += 6
+                lines.append(
+                    text(
+                        x, y, line.text, size: 3.8,
+                        family: line.isTyped ? "monospace" : "sans-serif"))
             }
-            y += 9
+            y += 11
         }
-        paragraph("Fingerprint", fingerprint, family: "monospace")
-        paragraph(
-            "Id", pieces(identity.id.description, 22).map(String.init), family: "monospace")
+        paragraph("Fingerprint", fingerprint.map { ($0, true) })
+        paragraph("Id", pieces(identity.id.description, 22).map { (String($0), true) })
+        paragraph("The QR code", [("holds the words, in their order.", false)])
+        (x, y) = (20, top + 94)
+        let option = identity.hasWordsPassphrase ? " --words-passphrase ask" : ""
         paragraph(
             "To restore it",
             [
-                "qr scan PHOTO | keygen recover\(identity.hasWordsPassphrase ? " --words-passphrase ask" : "") -o FILE",
-                "or type the words into keygen recover, and compare:", "fingerprint -i FILE",
+                ("qr scan PHOTO | keygen recover\(option) -o FILE", true),
+                ("or type the words into keygen recover. Then compare the fingerprint:", false),
+                ("fingerprint -i FILE", true),
             ])
-        paragraph("The QR code holds the words, in this order.", [])
-        if let missing { paragraph("Not on this page", missing) }
+        if let missing { paragraph("What the words do not restore", missing.map { ($0, false) }) }
         return """
             <?xml version="1.0" encoding="UTF-8"?>
             <svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="210mm" height="297mm" viewBox="0 0 210 297">
@@ -116,6 +120,13 @@ private struct Page {
             </svg>
 
             """
+    }
+
+    /// With the beginning of a name that would not fit.
+    private var title: String {
+        let name = identity.name
+        if name.isEmpty { return "Sotto identity" }
+        return "Sotto identity \u{2013} " + name.prefix(30) + (name.count > 30 ? "\u{2026}" : "")
     }
 
     /// What the words do not restore.
@@ -132,11 +143,9 @@ private struct Page {
     }
 }
 
-private let sansSerif = "sans-serif"
-
 /// A line of text whose baseline begins, or ends, at a place.
 private func text(
-    _ x: Int, _ y: Int, _ content: String, size: Double, family: String = sansSerif,
+    _ x: Int, _ y: Int, _ content: String, size: Double, family: String = "sans-serif",
     weight: String = "normal", anchor: String = "start"
 ) -> String {
     let escaped = content.replacingAll("&", with: "&amp;").replacingAll("<", with: "&lt;")

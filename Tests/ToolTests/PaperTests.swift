@@ -59,7 +59,7 @@ struct PaperTests {
         #expect(texts(page).contains { $0.contains("passphrase of the words") })
         #expect(
             !String(decoding: try home.output("keygen", ["paper", "alice.key"]), as: UTF8.self)
-                .contains("Not on this page"))
+                .contains("What the words do not restore"))
     }
 
     @Test(arguments: Wordlist.allCases)
