@@ -77,7 +77,8 @@ final class ChunkReader: BorrowingSource {
     init(_ protection: any ChunkProtection, from source: any ByteSource) {
         self.protection = protection
         self.source = source
-        filling = VerifyingBatch(protection)
+        // Most streams are messages, and end in it.
+        filling = VerifyingBatch(protection, capacity: 1)
     }
 
     /// Whether something is verified, or is soon without anything more to read.
@@ -109,7 +110,7 @@ final class ChunkReader: BorrowingSource {
             }
             if let current {
                 if let failure = current.failure { throw failure }
-                spare.append(current)
+                if current.capacity == Chunks.batchSize { spare.append(current) }
                 self.current = nil
             }
             readAhead()

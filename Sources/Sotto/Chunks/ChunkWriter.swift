@@ -5,7 +5,7 @@ private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
 
     /// How many chunks it has; one without content is one.
     var chunks: Int { max(1, (count + Chunks.size - 1) / Chunks.size) }
-    var isFull: Bool { count == Chunks.batchSize * Chunks.size }
+    var isFull: Bool { count == capacity * Chunks.size }
     /// How much it has in chunks behind which there is more.
     var whole: Int { max(0, count - 1) / Chunks.size * Chunks.size }
 
@@ -66,7 +66,8 @@ final class ChunkWriter: LendingSink {
     init(_ protection: any ChunkProtection, to sink: any ByteSink) {
         self.protection = protection
         self.sink = sink
-        current = ProtectingBatch(protection)
+        // Most streams are messages, and end in it.
+        current = ProtectingBatch(protection, capacity: 1)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
@@ -141,6 +142,6 @@ final class ChunkWriter: LendingSink {
         let batch = underWay.removeFirst()
         crew.wait(for: batch)
         try sink.write(batch.result)
-        spare.append(batch)
+        if batch.capacity == Chunks.batchSize { spare.append(batch) }
     }
 }

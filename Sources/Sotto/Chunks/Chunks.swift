@@ -36,6 +36,8 @@ class ChunkBatch: CrewTask, @unchecked Sendable {
     let protection: any ChunkProtection
     /// The bytes of a whole chunk, protected.
     let stride: Int
+    /// How many chunks it has room for.
+    let capacity: Int
     /// The number of the first chunk.
     var index: UInt64 = 0
     /// Whether the last chunk is the last of all.
@@ -43,10 +45,11 @@ class ChunkBatch: CrewTask, @unchecked Sendable {
     /// How far it was ever filled.
     private var reached = 0
 
-    init(_ protection: any ChunkProtection) {
+    init(_ protection: any ChunkProtection, capacity: Int = Chunks.batchSize) {
         self.protection = protection
+        self.capacity = capacity
         stride = protection.before + Chunks.size + protection.after
-        bytes = .allocate(byteCount: Chunks.batchSize * stride + 1, alignment: 64)
+        bytes = .allocate(byteCount: capacity * stride + 1, alignment: 64)
     }
 
     deinit {
