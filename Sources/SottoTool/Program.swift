@@ -12,6 +12,27 @@ extension Program {
     /// Calls ``execute()``.
     public mutating func run() throws { try execute() }
 
+    /// The configuration of a program's root command.
+    ///
+    /// Before anything else ArgumentParser looks whether completions are asked for, by two parses that take a third of the
+    /// start. Of the command of another one, which is what a super-command says, it does not.
+    public static func rootConfiguration(
+        commandName: String, abstract: String, usage: String? = nil, discussion: String = "",
+        version: String, subcommands: [any ParsableCommand.Type] = [],
+        defaultSubcommand: (any ParsableCommand.Type)? = nil
+    ) -> CommandConfiguration {
+        var configuration = CommandConfiguration(
+            commandName: commandName, abstract: abstract, usage: usage, discussion: discussion,
+            version: version, subcommands: subcommands, defaultSubcommand: defaultSubcommand)
+        // Where help is asked for, it would name that other one.
+        let asks = CommandLine.arguments.dropFirst().contains { argument in
+            ["--generate-completion", "---completion", "--experimental", "--help", "-h", "help"]
+                .contains { argument.hasPrefix($0) }
+        }
+        if !asks { configuration._superCommandName = "" }
+        return configuration
+    }
+
     /// The tool's name, as its messages begin.
     public static var toolName: String { configuration.commandName ?? "sotto" }
 

@@ -3,7 +3,7 @@ import SottoTool
 
 @main
 struct ContactTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "contact",
         abstract: "The address book and its trust: add, verify, block, accept.",
         usage: """

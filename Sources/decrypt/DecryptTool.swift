@@ -4,7 +4,7 @@ import SottoTool
 
 @main
 struct DecryptTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "decrypt",
         abstract: "Decrypt an age file, or envelopes into message records.",
         usage: """

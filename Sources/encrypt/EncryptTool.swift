@@ -5,7 +5,7 @@ import SottoTool
 
 @main
 struct EncryptTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "encrypt",
         abstract: "Encrypt a file or pipe (age v1), or messages (envelopes).",
         usage: """

@@ -5,7 +5,7 @@ import SottoTool
 
 @main
 struct FingerprintTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "fingerprint",
         abstract: "Show keys for people, and check them: safety numbers.",
         usage: """

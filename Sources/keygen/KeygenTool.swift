@@ -5,7 +5,7 @@ import SottoTool
 
 @main
 struct KeygenTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "keygen",
         abstract: "Make an identity from fresh words, restore it from words, show its public card.",
         usage: """

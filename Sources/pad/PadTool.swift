@@ -4,7 +4,7 @@ import SottoTool
 
 @main
 struct PadTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "pad",
         abstract: "Hide a length, and undo it.",
         usage: """

@@ -3,7 +3,7 @@ import SottoTool
 
 @main
 struct QRTool: ParsableCommand {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "qr",
         abstract: "Make a QR code of bytes, and read one back to exactly those bytes.",
         usage: """

@@ -8,7 +8,7 @@ import SottoWire
 /// `recv`: envelopes from a relay to stdout, through an inbox that survives whatever happens.
 @main
 struct RecvTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "recv",
         abstract: "Receive envelopes from a relay.",
         usage: "recv [-i FILE] [--relay URL] [--follow] [--wait SECONDS] [--max N] [--exec CMD]",

@@ -4,7 +4,7 @@ import SottoTool
 /// `relay`: without the name of another form, ``RelayTool``.
 @main
 struct RelayProgram: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "relay",
         abstract: "Keep encrypted messages until their recipients take them.",
         usage: """

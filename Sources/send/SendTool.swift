@@ -9,7 +9,7 @@ import SottoWire
 /// `send`: envelopes on stdin to a relay, through an outbox that survives whatever happens.
 @main
 struct SendTool: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "send",
         abstract: "Send envelopes to a relay.",
         usage: "send [--relay URL] [--lock-timeout SECONDS] [--quiet]",

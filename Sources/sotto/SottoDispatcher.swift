@@ -4,7 +4,7 @@ import SottoTool
 
 @main
 struct SottoDispatcher: Program {
-    static let configuration = CommandConfiguration(
+    static let configuration = rootConfiguration(
         commandName: "sotto",
         abstract: "End-to-end encrypted messaging from the shell: finds and runs the tools.",
         usage: """
