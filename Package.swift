@@ -78,9 +78,10 @@ let nioWeb: [Target.Dependency] = [
     .product(name: "NIOTLS", package: "swift-nio"),
 ]
 
-// Scripts/fuzz sets SOTTO_FUZZ: the core is then instrumented, and there is a program `fuzz`.
+// Scripts/fuzz sets SOTTO_FUZZ: what parses is then instrumented, and there is a program `fuzz`.
 let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
 let core: [SwiftSetting] = strict + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
+let coreC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link"])] : []
 
 func program(
     _ name: String, _ dependencies: [Target.Dependency], link: [LinkerSetting] = []
@@ -124,11 +125,12 @@ let package = Package(
             swiftSettings: core, linkerSettings: sodium),
 
         .target(name: "SottoTool", dependencies: ["Sotto", argumentParser], swiftSettings: strict),
-        .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: strict),
-        .target(name: "CSottoImage", dependencies: ["CJPEG"], exclude: ["link"]),
+        .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: core),
+        .target(
+            name: "CSottoImage", dependencies: ["CJPEG"], exclude: ["link"], cSettings: coreC),
         .target(
             name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CZBar", "CPNG", "CSottoImage"],
-            swiftSettings: strict, linkerSettings: pictures),
+            swiftSettings: core, linkerSettings: pictures),
         .target(
             name: "SottoState", dependencies: ["Sotto", "CSQLite"], swiftSettings: strict,
             linkerSettings: sqlite),
@@ -205,7 +207,8 @@ let package = Package(
             providers: [.apt(["zlib1g-dev"])]),
         // What `make fuzz` gives to libFuzzer, and the tests replay.
         .target(
-            name: "FuzzParsers", dependencies: ["Sotto"], path: "Fuzz/Parsers", swiftSettings: core),
+            name: "FuzzParsers", dependencies: ["Sotto", "SottoQR", "SottoWire"],
+            path: "Fuzz/Parsers", swiftSettings: core),
         .target(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
             swiftSettings: strict),

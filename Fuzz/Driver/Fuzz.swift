@@ -6,18 +6,21 @@ import Sotto
 @main
 struct Fuzz {
     static func main() {
-        let name = CommandLine.arguments.dropFirst().first ?? ""
+        // libFuzzer starts itself anew for -merge and -fork, with its own options alone.
+        let inherited = getenv(variable).map { String(cString: $0) }
+        let name = inherited ?? CommandLine.arguments.dropFirst().first ?? ""
         guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
             for target in FuzzTarget.all { print(target.name) }
             exit(name == "--list" ? 0 : 64)
         }
+        setenv(variable, name, 1)
         chosen = target
         // Made before the first input, which is not to be blamed for the time.
         _ = FuzzTarget.reader.id
-        // libFuzzer sees its own options alone.
-        CommandLine.unsafeArgv[1] = CommandLine.unsafeArgv[0]
-        var count = CommandLine.argc - 1
-        var arguments: Arguments = CommandLine.unsafeArgv + 1
+        let own: Int32 = inherited == nil ? 1 : 0
+        CommandLine.unsafeArgv[Int(own)] = CommandLine.unsafeArgv[0]
+        var count = CommandLine.argc - own
+        var arguments: Arguments = CommandLine.unsafeArgv + Int(own)
         exit(
             runDriver(&count, &arguments) { data, size in
                 chosen?.run(Array(UnsafeBufferPointer(start: data, count: size)))
@@ -25,6 +28,9 @@ struct Fuzz {
             })
     }
 }
+
+/// The environment variable that names the target to a process that libFuzzer started.
+private let variable = "SOTTO_FUZZ_TARGET"
 
 typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 

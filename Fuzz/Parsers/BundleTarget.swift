@@ -6,6 +6,12 @@ extension FuzzTarget {
     static let bundle = FuzzTarget("bundle") { bytes in
         guard var record = object(bytes) else { return }
         read(record)
+        signPreKeys(&record)
+        read(record)
+    }
+
+    /// Signs prekeys and the record around them as ours.
+    static func signPreKeys(_ record: inout JSONObject) {
         let key = JSON.string(Base64.standard.encode(reader.signingKey.publicKey))
         if record["identityKey"] != nil { record["identityKey"] = key }
         if record["userId"] != nil { record["userId"] = .string(reader.id.description) }
@@ -13,7 +19,6 @@ extension FuzzTarget {
         sign(&record, "signedPreKey", label: "")
         sign(&record, "pqSignedPreKey", label: "ratchet/pqspk/v1\0")
         SignedRecord.sign(&record, with: reader.signingKey)
-        read(record)
     }
 
     private static func read(_ record: JSONObject) {

@@ -8,5 +8,7 @@ extension FuzzTarget {
         }
         precondition((try? Envelope(record: envelope.record)) == envelope)
         _ = try? Sealed.open(envelope, with: reader)
+        let arrived = envelope.arrived(for: reader)
+        precondition(arrived.to == nil || arrived.to == reader.id)
     }
 }

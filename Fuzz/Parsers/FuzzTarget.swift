@@ -20,7 +20,8 @@ package struct FuzzTarget: Sendable {
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
         senderKey, messageFlow, whisper2, whisper2URL, whisper2Attachment, mercurio, mercurioKey,
-        keptSession, ownFile, tampered,
+        keptSession, ownFile, tampered, ageHeader, stanza, sshKey, minisign, codePart, picture,
+        codeText, profiles, chat, frame, lines, relayURL, directory,
     ]
 
     /// The identity that the inputs are for: the words of sixteen zero bytes, known to everybody.

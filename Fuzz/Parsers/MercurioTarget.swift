@@ -14,6 +14,13 @@ extension FuzzTarget {
         if let bundle = try? MercurioKeyBundle(record: record) {
             precondition((try? MercurioKeyBundle(record: bundle.record)) == bundle)
         }
+        if let bundle = try? MercurioKeyBundle(pinning: record) {
+            precondition((try? MercurioKeyBundle(pinning: bundle.record)) == bundle)
+            for form in MercurioPublicKey.Form.allCases {
+                let other = try? MercurioKeyBundle(pinning: bundle.record(form))
+                precondition(other?.id == bundle.id && other?.key == bundle.key)
+            }
+        }
         if let modulus = record["modulus"]?.string, let exponent = record["exponent"]?.string,
             let key = try? MercurioPublicKey(modulus: modulus, exponent: exponent)
         {

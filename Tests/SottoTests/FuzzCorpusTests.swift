@@ -43,7 +43,10 @@ struct FuzzCorpusTests {
     }
 
     /// How many inputs targets get that do more than parse.
-    private static let slow = ["mercurio": 500, "mnemonic": 700, "sealed": 500]
+    private static let slow = [
+        "code-text": 200, "mercurio": 500, "mnemonic": 700, "picture": 300, "profiles": 500,
+        "sealed": 500,
+    ]
 
     private static func mutation(of inputs: [[UInt8]], _ generator: inout Generator) -> [UInt8] {
         var bytes = inputs[generator.int(0..<inputs.count)]

@@ -11,21 +11,23 @@ public struct AgeStanza: Sendable, Equatable {
 }
 
 /// An age v1 header: stanzas, and a code that authenticates them under the file key.
-struct AgeHeader {
+package struct AgeHeader {
     static let version = "age-encryption.org/v1"
     /// A header over this many bytes is refused before it is kept.
     static let limit = 16 << 20
 
-    let stanzas: [AgeStanza]
+    package let stanzas: [AgeStanza]
     /// The bytes that the code covers: everything up to and including `---`.
-    let authenticated: [UInt8]
+    package let authenticated: [UInt8]
     let code: [UInt8]
 
     /// The bytes of its text.
     var size: Int { authenticated.count + " \n".utf8.count + Base64.raw.encodeBytes(code).count }
 
     /// The text of a header for these stanzas.
-    static func encode(_ stanzas: [AgeStanza], fileKey: borrowing SecretBytes) -> [UInt8] {
+    package static func encode(
+        _ stanzas: [AgeStanza], fileKey: borrowing SecretBytes
+    ) -> [UInt8] {
         var text = Array((version + "\n").utf8)
         for stanza in stanzas {
             text += "-> \(([stanza.type] + stanza.arguments).joined(separator: " "))\n".utf8
@@ -56,7 +58,7 @@ struct AgeHeader {
     }
 
     /// Reads a header from `reader` and leaves it at the first byte of the payload.
-    init(reading reader: BufferedSource) throws {
+    package init(reading reader: BufferedSource) throws {
         var text: [UInt8] = []
         func line() throws -> ArraySlice<UInt8> {
             let start = text.count
@@ -103,13 +105,13 @@ struct AgeHeader {
 }
 
 /// A source with a buffer, so that lines and the bytes behind them can be read by turns.
-final class BufferedSource: ByteSource {
+package final class BufferedSource: ByteSource {
     private let source: any ByteSource
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
     private var start = 0
     private var end = 0
 
-    init(_ source: any ByteSource) { self.source = source }
+    package init(_ source: any ByteSource) { self.source = source }
 
     /// Whether there is a byte to read; waits for it.
     func hasMore() throws -> Bool {
@@ -150,9 +152,9 @@ final class BufferedSource: ByteSource {
         return buffer[start..<min(end, start + count)]
     }
 
-    var isReady: Bool { start < end || source.isReady }
+    package var isReady: Bool { start < end || source.isReady }
 
-    func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
+    package func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
         if start == end, target.count >= buffer.count { return try source.read(into: target) }
         guard try hasMore() else { return 0 }
         let count = min(target.count, end - start)

@@ -1,0 +1,25 @@
+import SottoQR
+
+extension FuzzTarget {
+    /// A part of content that is spread over several QR codes; the bytes also as many parts, each behind a byte with its
+    /// length, and as content to be spread.
+    static let codePart = FuzzTarget("code-part") { bytes in
+        if let part = CodePart(parsing: bytes) { precondition(part.code == bytes) }
+        var parts: [CodePart] = []
+        var rest = bytes[...]
+        while let count = rest.popFirst() {
+            if let part = CodePart(parsing: Array(rest.prefix(Int(count)))) { parts.append(part) }
+            rest = rest.dropFirst(Int(count))
+        }
+        if let content = try? CodePart.content(of: parts), let first = parts.first {
+            precondition(
+                CodePart.split(content, into: first.count).allSatisfy { $0.set == first.set })
+        }
+        guard let first = bytes.first, bytes.count > 1 else { return }
+        let content = Array(bytes.dropFirst())
+        let count = min(1 + Int(first) % CodePart.maximumCount, content.count)
+        let split = CodePart.split(content, into: count)
+        precondition(split.allSatisfy { CodePart(parsing: $0.code) == $0 })
+        precondition((try? CodePart.content(of: split.reversed())) == content)
+    }
+}

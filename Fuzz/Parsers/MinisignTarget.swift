@@ -1,0 +1,21 @@
+import Sotto
+
+extension FuzzTarget {
+    /// A detached signature: what is read is written and read as the same. The bytes also as a trusted comment.
+    static let minisign = FuzzTarget("minisign") { bytes in
+        if let signature = try? MinisignSignature(bytes) {
+            precondition((try? MinisignSignature(Array(signature.text.utf8))) == signature)
+            _ = try? signature.verify(hash: hash, by: reader.signingKey.publicKey)
+        }
+        let comment = String(decoding: bytes, as: UTF8.self)
+        guard
+            let signature = try? MinisignSignature(
+                hash: hash, trustedComment: comment, by: reader.signingKey),
+            let again = try? MinisignSignature(Array(signature.text.utf8))
+        else { return }
+        precondition(again == signature && again.trustedComment == comment)
+        precondition((try? again.verify(hash: hash, by: reader.signingKey.publicKey)) != nil)
+    }
+
+    private static let hash = [UInt8](repeating: 0, count: 64)
+}

@@ -1,0 +1,35 @@
+import Sotto
+
+extension FuzzTarget {
+    /// An Ed25519 key of SSH: the bytes as a private key's text, as what is in its base64, and as a public key's line.
+    static let sshKey = FuzzTarget("ssh-key") { bytes in
+        readPrivate(bytes)
+        var lines = ["-----BEGIN OPENSSH PRIVATE KEY-----"]
+        var text = Base64.standard.encode(bytes)[...]
+        while !text.isEmpty {
+            lines.append(String(text.prefix(70)))
+            text = text.dropFirst(70)
+        }
+        lines += ["-----END OPENSSH PRIVATE KEY-----", ""]
+        readPrivate(Array(lines.joined(separator: "\n").utf8))
+        readPublic(String(decoding: bytes, as: UTF8.self))
+        readPublic("ssh-ed25519 " + Base64.standard.encode(bytes))
+    }
+
+    private static func readPrivate(_ text: [UInt8]) {
+        _ = OpenSSHKey.isOpenSSH(text)
+        guard let key = try? OpenSSHKey.read(pem: text) else { return }
+        let again = OpenSSHKey.pem(key, comment: "fuzz").withBytes { Array($0) }
+        precondition((try? OpenSSHKey.read(pem: again))?.publicKey == key.publicKey)
+        let recipient = AgeSSHIdentity(key).recipient
+        precondition(AgeRecipient(recipient.text) == .ssh(recipient))
+    }
+
+    private static func readPublic(_ line: String) {
+        guard let key = OpenSSHPublicKey(line: line) else { return }
+        precondition(OpenSSHPublicKey(line: key.text) == key)
+        if let recipient = AgeRecipient(line) {
+            precondition(AgeRecipient(recipient.text) == recipient)
+        }
+    }
+}
