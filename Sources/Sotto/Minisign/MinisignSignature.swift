@@ -85,8 +85,9 @@ public struct MinisignSignature: Sendable, Equatable {
         guard file.count <= Self.limit, let text = String(validating: file, as: UTF8.self) else {
             throw .form
         }
-        var lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map {
-            Substring($0.last == 0x0D ? $0.dropLast() : $0)
+        // As minisign does, without any of the CR at the end of a line.
+        var lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
+            Substring(line.prefix(line.count - line.reversed().prefix { $0 == 0x0D }.count))
         }
         if lines.last?.isEmpty == true { lines.removeLast() }
         guard lines.count == 4, lines[0].utf8.starts(with: Self.untrusted.utf8),
