@@ -15,7 +15,7 @@ package struct FuzzTarget: Sendable {
         self.run = run
     }
 
-    /// Every target. Each has a file here and a folder in `Fuzz/corpus`.
+    /// Every target. Each has a folder in `Fuzz/corpus`, and may have words in `Fuzz/dictionary`.
     package static let all = [
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
