@@ -8,20 +8,21 @@ public func copy(
     from source: any ByteSource, to sink: any ByteSink, progress: Progress? = nil
 ) throws {
     defer { progress?.clear() }
-    if let source = source as? any BorrowingSource {
-        while true {
-            let bytes = try source.borrow()
-            if bytes.isEmpty { return }
-            try sink.write(bytes)
-            progress?.add(bytes.count)
-        }
-    }
+    // First, because a source may lend only what it has copied itself.
     if let sink = sink as? any LendingSink {
         while true {
             let count = try source.read(into: try sink.lend())
             if count == 0 { return }
             try sink.take(count)
             progress?.add(count)
+        }
+    }
+    if let source = source as? any BorrowingSource {
+        while true {
+            let bytes = try source.borrow()
+            if bytes.isEmpty { return }
+            try sink.write(bytes)
+            progress?.add(bytes.count)
         }
     }
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)

@@ -141,10 +141,10 @@ func newSecret(_ noun: String, _ source: SecretSource?) throws -> SecretBytes {
     guard
         first.withBytes({ first in again.withBytes { constantTimeEqual(Array(first), Array($0)) } })
     else {
-        throw Failure(.usage, "the two \(noun)s differ; nothing was made")
+        throw Failure(.usage, "the two \(noun)s differ; nothing is written")
     }
     guard first.count > 0 else {
-        throw Failure(.usage, "the \(noun) is empty; nothing was made")
+        throw Failure(.usage, "the \(noun) is empty; nothing is written")
     }
     return first
 }
