@@ -47,7 +47,7 @@ check: deps
 	$(SWIFT) build --build-tests
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
 
-## bench: start-up, throughput, the relay and the ratchet, each with a peer in the same run
+## bench: start-up, throughput, the relay, the ratchet and codes, each with a peer in the same run
 bench: build
 	Scripts/bench $(RELEASE)
 

@@ -1,29 +1,42 @@
 import CPNG
+import CSottoImage
 
 extension QRCode {
     /// The code as a PNG picture of one bit to a pixel: black on white, `size` pixels to a module, `margin`
     /// light modules around it; `nil` when memory runs out.
     public func png(size: Int, margin: Int) -> [UInt8]? {
-        let raster = raster(size: size, margin: margin)
-        // An index into a palette of two, which libpng packs into single bits.
-        let indices = raster.pixels.map { $0 & 1 }
-        let palette: [UInt8] = [0, 255]
-        var image = png_image()
-        image.version = png_uint_32(PNG_IMAGE_VERSION)
-        image.width = png_uint_32(raster.width)
-        image.height = png_uint_32(raster.height)
-        image.format = PNGFormat.grayPalette
-        image.colormap_entries = 2
-        defer { png_image_free(&image) }
-        var size = 0
-        guard png_image_write_to_memory(&image, nil, &size, 0, indices, 0, palette) != 0 else {
-            return nil
+        let total = (side + 2 * margin) * size
+        let rows = filteredRows(size: size, margin: margin)
+        var compressed = [UInt8](repeating: 0, count: sotto_deflate_room(rows.count))
+        let count = sotto_deflate(rows, rows.count, &compressed, compressed.count)
+        guard count > 0 else { return nil }
+        let length = (0..<4).map { UInt8(truncatingIfNeeded: total >> (24 - 8 * $0)) }
+        // One bit of grey; the one method there is of compression and of filters; not interlaced.
+        return Picture.pngSignature
+            + PNGChunks.chunk("IHDR", length + length + [1, 0, 0, 0, 0])
+            + PNGChunks.chunk("IDAT", compressed[..<count])
+            + PNGChunks.chunk("IEND", [])
+    }
+
+    /// The rows of pixels, eight to a byte, each behind the number of its filter (ISO/IEC 15948, §9): the first of a
+    /// row of modules as it is, the others as what differs from the one above, which is nothing.
+    private func filteredRows(size: Int, margin: Int) -> [UInt8] {
+        let total = (side + 2 * margin) * size
+        let width = (total + 7) / 8
+        let same = [2] + [UInt8](repeating: 0, count: width)
+        var rows: [UInt8] = []
+        rows.reserveCapacity(total * (width + 1))
+        for row in -margin..<side + margin {
+            var line = [UInt8](repeating: 0, count: width)
+            for column in -margin..<side + margin where !isDark(column, row) {
+                let start = (column + margin) * size
+                for x in start..<start + size { line[x / 8] |= 0x80 >> (x % 8) }
+            }
+            rows.append(0)
+            rows += line
+            for _ in 1..<size { rows += same }
         }
-        var file = [UInt8](repeating: 0, count: size)
-        guard png_image_write_to_memory(&image, &file, &size, 0, indices, 0, palette) != 0 else {
-            return nil
-        }
-        return Array(file[..<size])
+        return rows
     }
 }
 
@@ -31,7 +44,6 @@ extension QRCode {
 private enum PNGFormat {
     static let gray: png_uint_32 = 0
     static let grayAlpha: png_uint_32 = 1
-    static let grayPalette: png_uint_32 = 8
     static let alphaFlag: png_uint_32 = 1
 }
 

@@ -19,6 +19,17 @@ enum PNGChunks {
         }
     }
 
+    /// A chunk of a type of four letters (ISO/IEC 15948, §5.3).
+    static func chunk(_ type: String, _ data: some Collection<UInt8>) -> [UInt8] {
+        let content = Array(type.utf8) + data
+        let checksum = content.withUnsafeBufferPointer(checksum)
+        return bytes(UInt32(data.count)) + content + bytes(checksum)
+    }
+
+    private static func bytes(_ word: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) }
+    }
+
     private static func word(_ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int) -> UInt32 {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }

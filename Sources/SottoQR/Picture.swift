@@ -49,7 +49,8 @@ public struct Picture: Sendable, Hashable {
         }
     }
 
-    init(raster: Raster) {
+    /// A picture that was not in a file.
+    public init(raster: Raster) {
         self.raster = raster
         onBlack = nil
     }

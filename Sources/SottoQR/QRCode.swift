@@ -41,6 +41,20 @@ public struct QRCode: Sendable, Hashable {
         self.side = side
     }
 
+    /// The smallest code that holds exactly `bytes` at `level`, at the highest level with which it is no larger: what
+    /// would be padding corrects errors instead.
+    public init(encoding bytes: [UInt8], atLeast level: ErrorCorrection) throws(QREncodeError) {
+        var code = try QRCode(encoding: bytes, level: level)
+        let mode = EncodingMode(for: bytes)
+        for higher in ErrorCorrection.allCases.drop(while: { $0 != level }).dropFirst()
+        where bytes.count <= mode.capacity(at: higher) {
+            let stronger = try QRCode(encoding: bytes, level: higher)
+            guard stronger.side == code.side else { break }
+            code = stronger
+        }
+        self = code
+    }
+
     /// A code of modules that were found in a picture.
     init(side: Int, modules: [Bool]) {
         self.side = side

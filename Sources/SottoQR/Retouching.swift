@@ -1,5 +1,3 @@
-import Glibc
-
 // What a picture is put through before another attempt to read it.
 extension Raster {
     /// Half the width and height: each pixel the mean of four.
@@ -80,34 +78,6 @@ extension Raster {
         Point(
             x: point.x / factor - Double(Self.magnifiedBorder),
             y: point.y / factor - Double(Self.magnifiedBorder))
-    }
-
-    /// Where a point of this picture, which is `original` after ``rotated(degrees:limit:)``, was before.
-    func unrotated(_ point: Point, degrees: Double, to original: Raster) -> Point {
-        let angle = degrees * .pi / 180
-        let (sine, cosine) = (sin(angle), cos(angle))
-        let (right, below) = (point.x - Double(width - 1) / 2, point.y - Double(height - 1) / 2)
-        return Point(
-            x: right * cosine + below * sine + Double(original.width - 1) / 2,
-            y: below * cosine - right * sine + Double(original.height - 1) / 2)
-    }
-
-    /// The picture turned clockwise about its centre, on a white ground that holds all of it; `nil` when
-    /// that takes more than `limit` pixels, as for a long and narrow picture.
-    func rotated(degrees: Double, limit: Int) -> Raster? {
-        let angle = degrees * .pi / 180
-        let (sine, cosine) = (sin(angle), cos(angle))
-        let (across, down) = (Double(width), Double(height))
-        let newWidth = Int((abs(across * cosine) + abs(down * sine)).rounded(.up))
-        let newHeight = Int((abs(across * sine) + abs(down * cosine)).rounded(.up))
-        guard newWidth * newHeight <= limit else { return nil }
-        return resampled(width: newWidth, height: newHeight) { x, y in
-            let (right, below) = (x - Double(newWidth - 1) / 2, y - Double(newHeight - 1) / 2)
-            return (
-                right * cosine + below * sine + (across - 1) / 2,
-                below * cosine - right * sine + (down - 1) / 2
-            )
-        }
     }
 
     /// A picture whose pixel at a place is what this one has at the place that `source` tells, between

@@ -9,33 +9,42 @@ extension Picture {
     /// in them together `isEnough`: usually, in the first form that shows any code. Where it never is, the
     /// answer is all that was found.
     public func symbols(
-        until isEnough: ([Symbol]) -> Bool = { !$0.isEmpty }
+        _ search: Search = .usual, until isEnough: ([Symbol]) -> Bool = { !$0.isEmpty }
     ) throws(ScanError) -> [Symbol] {
         let scanner = try Scanner()
         var found: [Symbol] = []
-        func isDone(in form: Raster, _ place: (Point) -> Point) throws(ScanError) -> Bool {
-            for symbol in try scanner.symbols(in: form)
-            where !found.contains(where: { $0.bytes == symbol.bytes }) {
+        func add(_ symbols: [Symbol], _ place: (Point) -> Point) {
+            for symbol in symbols where !found.contains(where: { $0.bytes == symbol.bytes }) {
                 found.append(symbol.moved(place))
             }
             found.sort { $0.top < $1.top }
-            return isEnough(found)
-        }
-        for ground in [raster, onBlack].compactMap(\.self) {
-            if try isDone(in: ground, { $0 }) { return found }
         }
         for ground in [raster, onBlack].compactMap(\.self) {
             // Retries of a large photograph would take long, and a code in it is large as well.
             let small = ground.reduced(to: Self.retriedPixels)
             let scale = Double(ground.width / small.width)
-            for attempt in Attempt.allCases where attempt != .plain || small != ground {
-                guard let form = attempt.form(of: small) else { continue }
-                let isEnd = try isDone(in: form) { point in
-                    let place = attempt.source(of: point, in: form, of: small)
+            for attempt in search == .quick ? Attempt.quick : Attempt.order {
+                guard let form = attempt.form.applied(to: small) else { continue }
+                var isUnread = false
+                let symbols =
+                    switch attempt.reader {
+                    case .zbar: try scanner.symbols(in: form)
+                    case .locator(let radius):
+                        try Locator(form, scanner: scanner).symbols(
+                            radius: radius, isUnread: &isUnread)
+                    }
+                add(symbols) { point in
+                    let place = attempt.form.source(of: point, in: form)
                     return Point(x: place.x * scale, y: place.y * scale)
                 }
-                if isEnd { return found }
+                guard isEnough(found) else { continue }
+                if search == .thorough || isUnread { add(try scanner.symbols(in: ground), \.self) }
+                return found
             }
+            // The small codes of a large picture.
+            guard small != ground, search != .quick else { continue }
+            add(try scanner.symbols(in: ground), \.self)
+            if isEnough(found) { return found }
         }
         return found
     }
@@ -44,45 +53,87 @@ extension Picture {
     static let retriedPixels = 4 << 20
 }
 
-/// A form in which to try a picture, in the order of what helps most often.
-enum Attempt: CaseIterable {
-    case half, inverted, blurredHalf, fourfold, plain, blurred, sharpenedHalf, quarter
-    case sharpened, threefold, bordered, double, turned15, turned30, turned45
+/// How hard to look for codes.
+public enum Search: Sendable {
+    /// What reads nine pictures of ten: for those of a camera, of which there is soon another.
+    case quick
+    /// In all forms, until there is a code.
+    case usual
+    /// And once more for others beside those that were found.
+    case thorough
+}
+
+/// A way to look for codes.
+struct Attempt {
+    enum Reader {
+        /// ``Locator``, with means over so many pixels around each.
+        case locator(radius: Int)
+        case zbar
+    }
+
+    let form: Form
+    let reader: Reader
+
+    /// What helps most often, and takes least time, comes first.
+    static let order = [
+        Attempt(form: .plain, reader: .locator(radius: 13)),
+        Attempt(form: .half, reader: .locator(radius: 6)),
+        Attempt(form: .blurred, reader: .locator(radius: 10)),
+        Attempt(form: .half, reader: .locator(radius: 10)),
+        Attempt(form: .plain, reader: .locator(radius: 10)),
+        Attempt(form: .half, reader: .zbar),
+        Attempt(form: .quarter, reader: .locator(radius: 20)),
+        Attempt(form: .plain, reader: .zbar),
+        Attempt(form: .sharpenedHalf, reader: .zbar),
+        Attempt(form: .blurredHalf, reader: .locator(radius: 10)),
+        Attempt(form: .blurred, reader: .zbar),
+        Attempt(form: .inverted, reader: .zbar),
+        Attempt(form: .double, reader: .locator(radius: 20)),
+        Attempt(form: .fourfold, reader: .zbar),
+        Attempt(form: .threefold, reader: .zbar),
+        Attempt(form: .blurredHalf, reader: .zbar),
+        Attempt(form: .quarter, reader: .zbar),
+        Attempt(form: .sharpened, reader: .zbar),
+        Attempt(form: .bordered, reader: .zbar),
+        Attempt(form: .double, reader: .zbar),
+    ]
+
+    static let quick = Array(order.prefix(6))
+}
+
+/// A form in which to try a picture.
+enum Form: CaseIterable {
+    case plain, half, quarter, inverted, blurred, blurredHalf, sharpened, sharpenedHalf
+    case double, bordered, threefold, fourfold
 
     /// The picture in this form; `nil` when that would be too large.
-    func form(of raster: Raster) -> Raster? {
+    func applied(to raster: Raster) -> Raster? {
         switch self {
-        case .half: raster.halved()
-        case .inverted: raster.inverted()
-        case .blurredHalf: raster.blurred().halved()
-        case .fourfold: fits(raster, 16) ? raster.magnified(by: 4) : nil
         case .plain: raster
-        case .blurred: raster.blurred()
-        case .sharpenedHalf: raster.halved().sharpened()
+        case .half: raster.halved()
         case .quarter: raster.halved().halved()
+        case .inverted: raster.inverted()
+        case .blurred: raster.blurred()
+        case .blurredHalf: raster.blurred().halved()
         case .sharpened: raster.sharpened()
-        case .threefold: fits(raster, 9) ? raster.magnified(by: 3) : nil
-        case .bordered: raster.magnified(by: 1)
+        case .sharpenedHalf: raster.halved().sharpened()
         case .double: fits(raster, 4) ? raster.doubled() : nil
-        case .turned15: raster.rotated(degrees: 15, limit: 2 * Picture.retriedPixels)
-        case .turned30: raster.rotated(degrees: 30, limit: 2 * Picture.retriedPixels)
-        case .turned45: raster.rotated(degrees: 45, limit: 2 * Picture.retriedPixels)
+        case .bordered: raster.magnified(by: 1)
+        case .threefold: fits(raster, 9) ? raster.magnified(by: 3) : nil
+        case .fourfold: fits(raster, 16) ? raster.magnified(by: 4) : nil
         }
     }
 
-    /// Where a point of `form` is in `raster`, of which it is this form.
-    func source(of point: Point, in form: Raster, of raster: Raster) -> Point {
+    /// Where a point of `form`, a picture in this form, was before.
+    func source(of point: Point, in form: Raster) -> Point {
         switch self {
         case .plain, .inverted, .blurred, .sharpened: point
         case .half, .blurredHalf, .sharpenedHalf: Point(x: point.x * 2, y: point.y * 2)
         case .quarter: Point(x: point.x * 4, y: point.y * 4)
         case .double: Point(x: point.x / 2, y: point.y / 2)
-        case .fourfold: form.unmagnified(point, factor: 4)
-        case .threefold: form.unmagnified(point, factor: 3)
         case .bordered: form.unmagnified(point, factor: 1)
-        case .turned15: form.unrotated(point, degrees: 15, to: raster)
-        case .turned30: form.unrotated(point, degrees: 30, to: raster)
-        case .turned45: form.unrotated(point, degrees: 45, to: raster)
+        case .threefold: form.unmagnified(point, factor: 3)
+        case .fourfold: form.unmagnified(point, factor: 4)
         }
     }
 

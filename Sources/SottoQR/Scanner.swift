@@ -26,7 +26,12 @@ final class Scanner {
     deinit { zbar_image_scanner_destroy(scanner) }
 
     /// The codes in `raster`, each content once, from the top down.
-    func symbols(in raster: Raster) throws(ScanError) -> [Symbol] {
+    ///
+    /// `density` is how many rows and columns apart zbar looks for finder patterns: more than one is quicker, and
+    /// enough for a drawing of several pixels to a module.
+    func symbols(in raster: Raster, density: Int32 = 1) throws(ScanError) -> [Symbol] {
+        zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_X_DENSITY, density)
+        zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_Y_DENSITY, density)
         guard let image = zbar_image_create() else { throw .outOfMemory }
         defer { zbar_image_destroy(image) }
         // "Y800": a byte of grey to a pixel.

@@ -20,7 +20,9 @@ extension QRCode {
             let scanner = try Scanner()
             // No size suits zbar for every code; what it reads it has checked by the code's own redundancy.
             for size in Self.readableSizes {
-                let codes = try scanner.symbols(in: raster(size: size, margin: 4)).map(\.bytes)
+                let codes = try scanner.symbols(
+                    in: raster(size: size, margin: 4), density: size > 3 ? 2 : 1
+                ).map(\.bytes)
                 if codes == [bytes] { return }
                 if !codes.isEmpty { outcome = .differs }
             }

@@ -25,8 +25,10 @@ struct EncodeCommand: Program {
     @Option(name: [.short, .long], help: "What to make of it (default: by the output's ending).")
     var type: PictureType?
 
-    @Option(name: [.short, .long], help: "Error correction, from least to most.")
-    var level: ErrorCorrection = .medium
+    @Option(
+        name: [.short, .long],
+        help: "Error correction (default: M, and more where the code is no larger for it).")
+    var level: ErrorCorrection?
 
     @Option(
         name: [.short, .long], parsing: .unconditional,
@@ -57,9 +59,11 @@ struct EncodeCommand: Program {
         let plan = try EncodePlan(self)
         let input = try Input(path: file)
         let bytes = try content(of: input)
-        let contents = try split.map { try $0.codes(of: bytes, level: level) } ?? [whole(bytes)]
+        let contents =
+            try split.map { try $0.codes(of: bytes, level: level ?? .medium) } ?? [whole(bytes)]
         let codes = try contents.map { content throws(Failure) in
             do throws(QREncodeError) {
+                guard let level else { return try QRCode(encoding: content, atLeast: .medium) }
                 return try QRCode(encoding: content, level: level)
             } catch { throw Failure(error) }
         }
@@ -93,7 +97,7 @@ struct EncodeCommand: Program {
             bytes = try input.readAll(limit: 1 << 20)
         } catch {
             guard error.status == .malformed else { throw error }
-            throw Failure(tooMuchFor: level, error.message)
+            throw Failure(tooMuchFor: level ?? .medium, error.message)
         }
         if !exact, bytes.last == UInt8(ascii: "\n"), isText(bytes) { bytes.removeLast() }
         return bytes

@@ -59,6 +59,27 @@ extension Failure {
         }
     }
 
+    /// `device` is what was asked for.
+    init(_ error: CameraError, device: String) {
+        switch error {
+        case .cannotOpen(let code): self.init(errno: code, "open the camera", device)
+        case .noCamera:
+            self.init(
+                .noInput, "\(device) is not a camera",
+                hint: "cameras are usually /dev/video0 and so on: ls /dev/video*")
+        case .busy:
+            self.init(
+                .tryAgain, "another program uses the camera \(device)",
+                hint: "end that, then run the same command again")
+        case .unusable:
+            self.init(
+                .ioError, "the camera \(device) gives no pictures that can be read",
+                hint: "take a picture with another program, and name its file")
+        case .ended: self.init(.ioError, "the camera \(device) gives no more pictures")
+        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+        }
+    }
+
     init(_ error: CodePartsError) {
         switch error {
         case .sets(let count):

@@ -10,13 +10,14 @@ struct QRTool: ParsableCommand {
             qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--split <count>]
                [--exact] [--invert] [<file>]
             qr scan [--all] [--json] [-o <file>] [<file> ...]
+            qr scan --camera <device> [--all] [--json] [-o <file>]
             """,
         discussion: """
             Without "scan" it encodes a file or standard input:
 
               -o, --output <file>   write to this file; its ending tells the type
               -t, --type <type>     png, svg, terminal or ascii
-              -l, --level <level>   error correction: L, M, Q or H (default: M)
+              -l, --level <level>   error correction: L, M, Q or H (default: M, more where it is free)
               -s, --size <size>     pixels to a module, for png and svg (default: 8)
               -m, --margin <margin> light modules around the code (default: 4)
               --split <count>       spread over so many codes, or over enough: auto

@@ -11,7 +11,8 @@ struct ScanCommand: Program {
         discussion: """
             Prints exactly the bytes of the code, and no line feed in a pipe. The parts of one content, as \
             --split makes them, are put together from any number of pictures; exit 15 when some are missing. \
-            Other than that, more than one code is an error unless --all asks for each.
+            Other than that, more than one code is an error unless --all asks for each. With --camera it \
+            watches until there is a code, or all parts of one content; with --all until Ctrl-C.
             """)
 
     @Flag(
@@ -26,6 +27,12 @@ struct ScanCommand: Program {
         help: ArgumentHelp("Write to this file.", valueName: "file"), completion: .file())
     var output: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Read this camera in place of pictures, for example /dev/video0.", valueName: "device"),
+        completion: .file())
+    var camera: String?
+
     @Argument(
         help: ArgumentHelp(
             "PNG, JPEG or PNM pictures (default: standard input).", valueName: "file"),
@@ -33,6 +40,7 @@ struct ScanCommand: Program {
     var files: [String] = []
 
     func execute() throws {
+        if let camera { return try watch(camera) }
         guard files.count(where: { $0 == "-" }) < 2 else {
             throw Failure(.usage, "standard input can be one picture only")
         }
@@ -43,7 +51,7 @@ struct ScanCommand: Program {
         var sheets: [Sheet] = []
         for (place, input) in inputs.enumerated() {
             let file = files.isEmpty || files[place] == "-" ? nil : files[place]
-            sheets.append(try Sheet(input, file: file, isOneOfSeveral: inputs.count > 1))
+            sheets.append(try Sheet(input, file: file, isOneOfSeveral: inputs.count > 1, all: all))
         }
         if sheets.contents.isEmpty { throw Failure(.no, "no QR code found") }
         for (sheet, input) in zip(sheets, inputs) where sheet.symbols.isEmpty {
@@ -53,33 +61,40 @@ struct ScanCommand: Program {
     }
 
     /// What is printed of a code, and its record.
-    private struct Content {
+    struct Content {
         let bytes: [UInt8]
         let record: JSONObject
     }
 
     private func each(of sheets: [Sheet]) -> [Content] {
         sheets.flatMap { sheet in
-            sheet.symbols.map { symbol in
-                var record = record(symbol.bytes)
-                record["file"] = sheet.file.map(JSON.string)
-                describe(symbol, in: &record)
-                return Content(bytes: symbol.bytes, record: record)
-            }
+            sheet.symbols.map { content(of: $0, in: sheet.file) }
         }
+    }
+
+    /// A code that was found in a file or on a camera.
+    func content(of symbol: Symbol, in file: String?) -> Content {
+        var record = record(symbol.bytes)
+        record["file"] = file.map(JSON.string)
+        describe(symbol, in: &record)
+        return Content(bytes: symbol.bytes, record: record)
+    }
+
+    /// What was spread over several codes.
+    func content(of bytes: [UInt8], parts: Int) -> Content {
+        var record = record(bytes)
+        record["parts"] = .integer(Int64(parts))
+        return Content(bytes: bytes, record: record)
     }
 
     /// The one content that is shown; where it is in parts, the record has their number in place of a polygon.
     private func one(of sheets: inout [Sheet]) throws(Failure) -> Content {
         let (bytes, parts) = try sheets.content()
-        var record = record(bytes)
-        if let parts {
-            record["parts"] = .integer(Int64(parts))
-        } else if let sheet = sheets.first(where: { !$0.symbols.isEmpty }) {
-            record["file"] = sheet.file.map(JSON.string)
-            describe(sheet.symbols[0], in: &record)
+        if let parts { return content(of: bytes, parts: parts) }
+        for sheet in sheets {
+            if let symbol = sheet.symbols.first { return content(of: symbol, in: sheet.file) }
         }
-        return Content(bytes: bytes, record: record)
+        return Content(bytes: bytes, record: record(bytes))
     }
 
     private func describe(_ symbol: Symbol, in record: inout JSONObject) {
@@ -96,7 +111,8 @@ struct ScanCommand: Program {
             ]))
     }
 
-    private func write(_ contents: [Content], besides inputs: [Input]) throws(Failure) {
+    /// Prints everything that was read.
+    func write(_ contents: [Content], besides inputs: [Input] = []) throws(Failure) {
         let texts = contents.map { String(validating: $0.bytes, as: UTF8.self) }
         let isShown = json || !texts.contains(nil)
         let output = try Output(path: output, content: isShown ? .text : .binary, inputs: inputs)

@@ -9,12 +9,13 @@ struct Sheet {
     private let bytes: [UInt8]
     private(set) var symbols: [Symbol] = []
 
-    /// Reads and searches a picture. `isOneOfSeveral`, so that an error must tell which it is about.
-    init(_ input: Input, file: String?, isOneOfSeveral: Bool) throws(Failure) {
+    /// Reads and searches a picture, for `all` codes that it shows. `isOneOfSeveral`, so that an error must tell
+    /// which it is about.
+    init(_ input: Input, file: String?, isOneOfSeveral: Bool, all: Bool) throws(Failure) {
         self.file = file
         do throws(Failure) {
             bytes = try input.readAll(limit: Picture.maximumBytes)
-            symbols = try Self.symbols(in: bytes) { !$0.isEmpty }
+            symbols = try Self.symbols(in: bytes, all ? .thorough : .usual) { !$0.isEmpty }
         } catch {
             guard isOneOfSeveral, error.status == .malformed else { throw error }
             throw Failure(error.status, "\(input.name): \(error.message)", hint: error.hint)
@@ -23,18 +24,18 @@ struct Sheet {
 
     /// Searches once more, in every form of the picture, until what was found in it `isEnough`.
     mutating func searchLonger(until isEnough: ([Symbol]) -> Bool) throws(Failure) {
-        symbols = try Self.symbols(in: bytes, until: isEnough)
+        symbols = try Self.symbols(in: bytes, .thorough, until: isEnough)
     }
 
     private static func symbols(
-        in bytes: [UInt8], until isEnough: ([Symbol]) -> Bool
+        in bytes: [UInt8], _ search: Search, until isEnough: ([Symbol]) -> Bool
     ) throws(Failure) -> [Symbol] {
         let picture: Picture
         do throws(PictureError) {
             picture = try Picture(decoding: bytes)
         } catch { throw Failure(error) }
         do throws(ScanError) {
-            return try picture.symbols(until: isEnough)
+            return try picture.symbols(search, until: isEnough)
         } catch { throw Failure(error) }
     }
 }

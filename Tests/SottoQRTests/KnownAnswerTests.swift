@@ -66,6 +66,25 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         }
     }
 
+    /// The same at three levels: version 1 holds 14 bytes at M, 11 at Q, 7 at H.
+    @Test func moreCorrectionWhereItIsFree() throws {
+        for (count, level) in [
+            (7, ErrorCorrection.high), (8, .quartile), (11, .quartile), (12, .medium),
+            (14, .medium),
+        ] {
+            let bytes = [UInt8](repeating: 0xE9, count: count)
+            let code = try QRCode(encoding: bytes, atLeast: .medium)
+            #expect(code.side == 21)
+            #expect(try code == QRCode(encoding: bytes, level: level), "\(count)")
+        }
+        for count in [1273, 1274, 2331] {
+            let bytes = [UInt8](repeating: 0xE9, count: count)
+            let code = try QRCode(encoding: bytes, atLeast: .medium)
+            #expect(try code.side == QRCode(encoding: bytes).side)
+            try code.verify(holds: bytes)
+        }
+    }
+
     @Test func postQuantumRecipient() throws {
         let recipient = Array(("AGE1PQ1" + String(repeating: "Q9ZX", count: 488)).utf8)
         #expect(recipient.count == 1959)

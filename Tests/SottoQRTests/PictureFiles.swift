@@ -1,7 +1,7 @@
 import CJPEG
 import CPNG
 import Glibc
-import SottoQR
+@testable import SottoQR
 
 /// A JPEG file of a grey picture, by libjpeg; with `inks` in four channels, as for print.
 func jpeg(
@@ -53,4 +53,22 @@ func png(width: Int, height: Int, format: UInt32, _ pixels: [UInt8]) -> [UInt8] 
 /// A PNG file of a grey picture.
 func png(_ raster: Raster) -> [UInt8] {
     png(width: raster.width, height: raster.height, format: 0, raster.pixels)
+}
+
+extension Raster {
+    /// The picture turned clockwise about its centre, on a white ground that holds all of it.
+    func rotated(degrees: Double) -> Raster {
+        let angle = degrees * .pi / 180
+        let (sine, cosine) = (sin(angle), cos(angle))
+        let (across, down) = (Double(width), Double(height))
+        let newWidth = Int((abs(across * cosine) + abs(down * sine)).rounded(.up))
+        let newHeight = Int((abs(across * sine) + abs(down * cosine)).rounded(.up))
+        return resampled(width: newWidth, height: newHeight) { x, y in
+            let (right, below) = (x - Double(newWidth - 1) / 2, y - Double(newHeight - 1) / 2)
+            return (
+                right * cosine + below * sine + (across - 1) / 2,
+                below * cosine - right * sine + (down - 1) / 2
+            )
+        }
+    }
 }

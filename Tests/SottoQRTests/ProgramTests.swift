@@ -86,12 +86,16 @@ import Testing
                 }
             }
         }
-        let turned = try #require(small.rotated(degrees: 30, limit: 1 << 20))
-        let place = Attempt.turned30.source(
-            of: Point(x: Double(turned.width - 1) / 2, y: Double(turned.height - 1) / 2),
-            in: turned, of: small)
-        #expect(abs(place.x - Double(small.width - 1) / 2) < 0.001)
-        #expect(abs(place.y - Double(small.height - 1) / 2) < 0.001)
+        // Each form gives the places of the picture that it was made of.
+        for form in Form.allCases {
+            let attempt = try #require(form.applied(to: small))
+            let symbols = try Scanner().symbols(in: attempt)
+            for point in symbols.flatMap(\.polygon) {
+                let place = form.source(of: point, in: attempt)
+                #expect(corners.contains { abs($0 - place.x) <= 6 }, "\(form)")
+                #expect(corners.contains { abs($0 - place.y) <= 6 }, "\(form)")
+            }
+        }
     }
 
     @Test func aTerminalThatIsTooNarrowGetsNoDrawing() throws {

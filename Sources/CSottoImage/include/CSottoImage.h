@@ -22,4 +22,13 @@ typedef enum {
 sotto_jpeg_status sotto_jpeg_read(const uint8_t *bytes, size_t count, uint64_t pixel_limit,
                                   uint8_t **gray, uint32_t *width, uint32_t *height);
 
+/*
+ * Compresses `count` bytes (RFC 1950) into the `room` bytes at `target`, and returns how many it became; 0 when
+ * they do not fit or memory runs out.
+ */
+size_t sotto_deflate(const uint8_t *bytes, size_t count, uint8_t *target, size_t room);
+
+/* The most bytes that `count` bytes become. */
+size_t sotto_deflate_room(size_t count);
+
 #endif

@@ -1,0 +1,205 @@
+import Glibc
+
+/// One of the three squares in the corners of a QR code: dark, light and dark around a dark core, in the
+/// proportions 1:1:3:1:1 along each line through its centre (ISO/IEC 18004, §6.3.3).
+struct FinderPattern {
+    /// Its centre.
+    let centre: Point
+    /// Its outer corners, one after the other around it.
+    let corners: [Point]
+    /// Whether light and dark are exchanged.
+    let isInverse: Bool
+
+    /// The side of a square of its area, in pixels; a seventh of it is a module's.
+    var side: Double {
+        let (across, down) = (corners[2] - corners[0], corners[3] - corners[1])
+        return (abs(across.cross(down)) / 2).squareRoot()
+    }
+}
+
+extension Bitmap {
+    /// The finder patterns in the picture, those seen in most rows first, and `limit` at most.
+    func finderPatterns(limit: Int) -> [FinderPattern] {
+        bits.withUnsafeBufferPointer { bits in
+            var search = FinderSearch(bits: bits, width: width, height: height)
+            search.run()
+            let seen = search.found.filter { $0.rows > 1 }.sorted { $0.rows > $1.rows }
+            return seen.prefix(limit).compactMap { candidate in
+                guard let corners = search.corners(of: candidate) else { return nil }
+                return FinderPattern(
+                    centre: Point(x: candidate.x, y: candidate.y), corners: corners,
+                    isInverse: candidate.core == 0)
+            }
+        }
+    }
+}
+
+/// Where a finder pattern may be.
+private struct Candidate {
+    let x: Double
+    let y: Double
+    /// Pixels from edge to edge across and down.
+    let across: Double
+    let down: Double
+    /// The number of rows in which it was seen.
+    var rows: Int
+    /// The bit of its core.
+    let core: UInt8
+}
+
+private struct FinderSearch {
+    let bits: UnsafeBufferPointer<UInt8>
+    let width: Int
+    let height: Int
+    var found: [Candidate] = []
+
+    init(bits: UnsafeBufferPointer<UInt8>, width: Int, height: Int) {
+        (self.bits, self.width, self.height) = (bits, width, height)
+    }
+
+    mutating func run() {
+        // Seven modules of a pixel at least.
+        guard width >= 7 else { return }
+        // Where the runs of a row begin.
+        var starts = [Int](repeating: 0, count: width + 2)
+        for y in 0..<height {
+            let row = UnsafeBufferPointer(rebasing: bits[y * width..<(y + 1) * width])
+            var count = 1
+            starts.withUnsafeMutableBufferPointer { starts in
+                for x in 1..<width {
+                    // Without a branch: what is written and is no start is written over.
+                    starts[count] = x
+                    count &+= Int(row[x] ^ row[x &- 1])
+                }
+                starts[count] = width
+            }
+            guard count >= 5 else { continue }
+            for run in 0...count - 5 {
+                let (first, core, after) = (starts[run], starts[run + 2], starts[run + 3])
+                let end = starts[run + 5]
+                guard
+                    Self.isPattern(
+                        starts[run + 1] - first, core - starts[run + 1], after - core,
+                        starts[run + 4] - after, end - starts[run + 4])
+                else { continue }
+                consider(x: (core + after) / 2, y: y, total: end - first)
+            }
+        }
+    }
+
+    /// Whether these lengths are nearly 1:1:3:1:1. Blur and exposure make dark ones longer and light ones
+    /// shorter, or the other way round.
+    static func isPattern(_ a: Int, _ b: Int, _ c: Int, _ d: Int, _ e: Int) -> Bool {
+        let total = a &+ b &+ c &+ d &+ e
+        guard total >= 9, c &* 10 >= total &* 3, c &* 10 <= total &* 6 else { return false }
+        // 0.35 to 1.75 modules.
+        let (least, most) = (total, total &* 5)
+        return a &* 20 >= least && b &* 20 >= least && d &* 20 >= least && e &* 20 >= least
+            && a &* 20 <= most && b &* 20 <= most && d &* 20 <= most && e &* 20 <= most
+    }
+
+    private mutating func consider(x: Int, y: Int, total: Int) {
+        let core = bits[y * width + x]
+        if let place = found.firstIndex(where: {
+            $0.core == core && abs($0.x - Double(x)) < $0.across * 0.2
+                && abs($0.y - Double(y)) < $0.down * 0.3
+        }) {
+            found[place].rows += 1
+            return
+        }
+        guard let down = cross(x, y, 0, 1, core: core, most: total * 3) else { return }
+        let middle = Int((Double(y) + down.offset).rounded())
+        guard middle >= 0, middle < height, bits[middle * width + x] == core,
+            let across = cross(x, middle, 1, 0, core: core, most: total * 2)
+        else { return }
+        let exact = Double(x) + across.offset
+        let column = Int(exact.rounded())
+        guard column >= 0, column < width, bits[middle * width + column] == core,
+            cross(column, middle, 1, 1, core: core, most: total * 3) != nil
+                || cross(column, middle, 1, -1, core: core, most: total * 3) != nil
+        else { return }
+        found.append(
+            Candidate(
+                x: exact, y: Double(y) + down.offset, across: Double(across.total),
+                down: Double(down.total), rows: 1, core: core))
+    }
+
+    /// The pattern along a line through (x, y), which is in its core: its length in steps, and how many steps
+    /// its middle is away.
+    private func cross(
+        _ x: Int, _ y: Int, _ dx: Int, _ dy: Int, core: UInt8, most: Int
+    ) -> (total: Int, offset: Double)? {
+        var after = (0, 0, 0)
+        var before = (0, 0, 0)
+        guard arm(x, y, dx, dy, core, most, &after), arm(x, y, -dx, -dy, core, most, &before)
+        else { return nil }
+        let middle = after.0 + before.0 - 1
+        guard Self.isPattern(before.2, before.1, middle, after.1, after.2) else { return nil }
+        return (
+            before.2 + before.1 + middle + after.1 + after.2,
+            // The middle of the core and of the whole, together.
+            Double(after.0 - before.0) / 4
+                + Double(after.0 + after.1 + after.2 - before.0 - before.1 - before.2) / 4
+        )
+    }
+
+    /// The lengths of the core from (x, y) on, of what is around it, and of the ring.
+    private func arm(
+        _ x: Int, _ y: Int, _ dx: Int, _ dy: Int, _ core: UInt8, _ most: Int,
+        _ lengths: inout (Int, Int, Int)
+    ) -> Bool {
+        var (x, y) = (x, y)
+        func run(_ bit: UInt8) -> Int {
+            var count = 0
+            while x >= 0, y >= 0, x < width, y < height, bits[y &* width &+ x] == bit, count <= most
+            {
+                count += 1
+                x += dx
+                y += dy
+            }
+            return count
+        }
+        lengths.0 = run(core)
+        lengths.1 = run(core ^ 1)
+        lengths.2 = run(core)
+        return lengths.1 > 0 && lengths.2 > 0
+    }
+
+    /// The outer corners of a pattern, from the edge of its ring in all directions; `nil` when that is no
+    /// quadrilateral.
+    func corners(of candidate: Candidate) -> [Point]? {
+        let centre = Point(x: candidate.x, y: candidate.y)
+        let limit = 1.4 * max(candidate.across, candidate.down)
+        var edge: [Point] = []
+        let rays = 72
+        for ray in 0..<rays {
+            let angle = 2 * Double.pi * Double(ray) / Double(rays)
+            let direction = Point(x: cos(angle), y: sin(angle))
+            if let point = edgeOfRing(from: centre, direction, candidate.core, limit) {
+                edge.append(point)
+            }
+        }
+        guard edge.count >= rays / 2 else { return nil }
+        return Quadrilateral.corners(of: edge, around: centre)
+    }
+
+    private func edgeOfRing(
+        from centre: Point, _ direction: Point, _ core: UInt8, _ limit: Double
+    ) -> Point? {
+        var wanted = core
+        var changes = 0
+        var distance = 0.0
+        while distance < limit {
+            let point = centre + direction * distance
+            let (x, y) = (Int(point.x.rounded()), Int(point.y.rounded()))
+            guard x >= 0, y >= 0, x < width, y < height else { return nil }
+            if bits[y &* width &+ x] != wanted {
+                changes += 1
+                if changes == 3 { return centre + direction * (distance - 0.25) }
+                wanted ^= 1
+            }
+            distance += 0.5
+        }
+        return nil
+    }
+}

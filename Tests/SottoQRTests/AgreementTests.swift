@@ -1,0 +1,99 @@
+import Foundation
+import Sotto
+@testable import SottoQR
+import TestSupport
+import Testing
+
+/// The programs of others agree with ours on random bytes: on every length to 1,000 where SOTTO_PEERS is set, as in
+/// CI, and else on some.
+@Suite(.enabled(if: peersArePresent, "there is no qrencode or no zbarimg: run make deps"))
+struct AgreementTests {
+    static let lengths = Array(
+        stride(from: 1, through: 1000, by: environment("SOTTO_PEERS") == nil ? 41 : 1))
+
+    /// The random bytes of each length.
+    private static func contents(_ stream: UInt64) -> [[UInt8]] {
+        var random = Seeded(stream)
+        return lengths.map { random.bytes($0) }
+    }
+
+    /// Runs a command for each content, some at a time. It gets a file with the content and the name of a picture.
+    private static func make(
+        _ contents: [[UInt8]], in folder: TemporaryDirectory, program: String,
+        _ arguments: @escaping @Sendable (_ source: String, _ picture: String) -> [String]
+    ) async throws -> [String] {
+        let pictures = contents.map { folder("\($0.count).png") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (place, content) in contents.enumerated() {
+                if place >= 4 { try await group.next() }
+                let source = try folder.write("\(content.count)", content)
+                group.addTask {
+                    let run = try Command(path: program, arguments(source, pictures[place])).run()
+                    #expect(run.status == 0, "\(content.count) bytes: \(run.stderr)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        return pictures
+    }
+
+    /// What `qr --exact` makes, `zbarimg` reads, several hundred pictures at a time.
+    @Test func zbarimgReadsWhatQRMakes() async throws {
+        let folder = try TemporaryDirectory()
+        let contents = Self.contents(0x71)
+        let pictures = try await Self.make(contents, in: folder, program: Programs.path("qr")) {
+            ["--exact", "-s", "4", "-o", $1, $0]
+        }
+        // Its output has nothing between two codes; the lengths tell them apart.
+        let run = try Command(
+            path: try #require(Programs.find("zbarimg")),
+            ["-q", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", "-Sbinary"] + pictures
+        ).run()
+        #expect(run.status == 0, "\(run.stderr)")
+        var rest = run.stdout[...]
+        for content in contents {
+            #expect(rest.prefix(content.count) == content[...], "\(content.count) bytes")
+            rest = rest.dropFirst(content.count)
+        }
+        #expect(rest.isEmpty)
+    }
+
+    /// What `qrencode` makes, `qr scan` reads.
+    @Test func qrReadsWhatQrencodeMakes() async throws {
+        let folder = try TemporaryDirectory()
+        let contents = Self.contents(0x72)
+        let program = try #require(Programs.find("qrencode"))
+        let pictures = try await Self.make(contents, in: folder, program: program) {
+            ["-8", "-l", "M", "-s", "3", "-r", $0, "-o", $1]
+        }
+        let run = try Command(path: Programs.path("qr"), ["scan", "--all", "--json"] + pictures)
+            .run()
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(run.lines.count == contents.count)
+        for (line, (content, picture)) in zip(run.lines, zip(contents, pictures)) {
+            let record = try JSON(parsing: Array(line.utf8)).object
+            #expect(record?["data"]?.string == Base64.standard.encode(content), "\(picture)")
+            #expect(record?["file"]?.string == picture)
+        }
+    }
+
+    /// The same modules, not only what they hold: version, level and mask.
+    @Test func theCodeIsThatOfQrencode() async throws {
+        let program = try #require(Programs.find("qrencode"))
+        for content in Self.contents(0x73).enumerated().filter({ $0.offset % 20 == 0 }).map(
+            \.element)
+        {
+            let drawing = try Command(
+                path: program, ["-8", "-l", "M", "-m", "2", "-t", "ASCII", "-o", "-"]
+            ).run(stdin: .whole(content))
+            #expect(
+                drawing.text == (try QRCode(encoding: content)).ascii(margin: 2, ink: .dark),
+                "\(content.count) bytes")
+        }
+    }
+}
+
+/// Whether the programs are there. Where SOTTO_PEERS is set nobody asks: a test fails that would else be skipped.
+private let peersArePresent =
+    environment("SOTTO_PEERS") != nil
+    || (Programs.find("qrencode") != nil && Programs.find("zbarimg") != nil)
