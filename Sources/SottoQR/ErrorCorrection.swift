@@ -10,6 +10,18 @@ public enum ErrorCorrection: String, Sendable, CaseIterable {
     case high = "H"
 }
 
+extension ErrorCorrection {
+    /// No code of this level has more than this share of data in its codewords (ISO/IEC 18004, table 9).
+    var mostData: Double {
+        switch self {
+        case .low: 0.82
+        case .medium: 0.66
+        case .quartile: 0.5
+        case .high: 0.4
+        }
+    }
+}
+
 /// How the symbols of a code stand for bytes (ISO/IEC 18004, §7.3). The same bytes come out of each.
 public enum EncodingMode: Sendable, CaseIterable {
     /// Ten bits for three digits.
@@ -31,6 +43,15 @@ public enum EncodingMode: Sendable, CaseIterable {
             mode = .alphanumeric
         }
         self = mode
+    }
+
+    /// Bits for one byte.
+    var bits: Double {
+        switch self {
+        case .numeric: 10.0 / 3
+        case .alphanumeric: 5.5
+        case .byte: 8
+        }
     }
 
     /// The number of bytes that the largest code, version 40, holds at `level` (ISO/IEC 18004, table 7).

@@ -47,12 +47,25 @@ public struct QRCode: Sendable, Hashable {
         var code = try QRCode(encoding: bytes, level: level)
         let mode = EncodingMode(for: bytes)
         for higher in ErrorCorrection.allCases.drop(while: { $0 != level }).dropFirst()
-        where bytes.count <= mode.capacity(at: higher) {
+        where bytes.count <= mode.capacity(at: higher)
+            && Double(bytes.count) * mode.bits <= higher.mostData * Double(code.codewordBits)
+        {
             let stronger = try QRCode(encoding: bytes, level: higher)
             guard stronger.side == code.side else { break }
             code = stronger
         }
         self = code
+    }
+
+    /// The number of bits of all codewords (ISO/IEC 18004, §7.1): the modules that are no function pattern and no format or
+    /// version information.
+    var codewordBits: Int {
+        let version = (side - 17) / 4
+        let alignment = version > 1 ? version / 7 + 2 : 0
+        // A pattern and its separators take 8 by 8 modules; an alignment pattern 25, of which the timing patterns have five.
+        let patterns = 3 * 64 + 2 * (side - 16) + 31 + (version > 6 ? 36 : 0)
+        guard alignment > 0 else { return side * side - patterns }
+        return side * side - patterns - (alignment * alignment - 3) * 25 + (alignment - 2) * 10
     }
 
     /// A code of modules that were found in a picture.

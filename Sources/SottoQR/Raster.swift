@@ -1,3 +1,5 @@
+import Glibc
+
 /// A grey picture.
 public struct Raster: Sendable, Hashable {
     /// Pixels in a row.
@@ -63,6 +65,10 @@ extension QRCode {
             }
         }
         self.init(side: side, modules: modules)
-        guard self.raster(size: size, margin: margin) == raster else { return nil }
+        let drawn = self.raster(size: size, margin: margin)
+        // Arrays compare a byte at a time.
+        guard drawn.width == raster.width, drawn.height == raster.height,
+            memcmp(drawn.pixels, raster.pixels, raster.pixels.count) == 0
+        else { return nil }
     }
 }

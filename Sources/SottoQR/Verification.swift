@@ -19,10 +19,9 @@ extension QRCode {
         do throws(ScanError) {
             let scanner = try Scanner()
             // No size suits zbar for every code; what it reads it has checked by the code's own redundancy.
-            for size in Self.readableSizes {
-                let codes = try scanner.symbols(
-                    in: raster(size: size, margin: 4), density: size > 3 ? 2 : 1
-                ).map(\.bytes)
+            for (size, density) in Self.readable {
+                let drawing = raster(size: size, margin: 4)
+                let codes = try scanner.symbols(in: drawing, density: density).map(\.bytes)
                 if codes == [bytes] { return }
                 if !codes.isEmpty { outcome = .differs }
             }
@@ -45,5 +44,8 @@ extension QRCode {
         try code.verify(holds: bytes)
     }
 
-    static let readableSizes = [4, 3, 5, 8, 2]
+    /// Pixels to a module, and rows and columns from one that zbar looks at to the next; what is quick first.
+    static let readable: [(size: Int, density: Int32)] = [
+        (3, 2), (4, 2), (3, 1), (5, 1), (8, 1), (2, 1),
+    ]
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Sotto
-import SottoQR
+@testable import SottoQR
 import Testing
 
 /// Encodes, writes a PNG, reads it.
@@ -76,6 +76,23 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
             let code = try QRCode(encoding: bytes, atLeast: .medium)
             #expect(code.side == 21)
             #expect(try code == QRCode(encoding: bytes, level: level), "\(count)")
+        }
+        // ISO/IEC 18004, table 1: 26 codewords, 44, 196 with version information, 346, and 3706.
+        for (side, count) in [(21, 26), (25, 44), (45, 196), (57, 346), (177, 3706)] {
+            let code = QRCode(side: side, modules: [])
+            #expect(code.codewordBits / 8 == count, "\(side)")
+        }
+        // What is not tried would not have fit.
+        for mode: UInt8 in [0x37, 0x51, 0xE9] {
+            for count in stride(from: 1, through: 1200, by: 23) {
+                let bytes = [UInt8](repeating: mode, count: count)
+                let side = try QRCode(encoding: bytes).side
+                let best = try ErrorCorrection.allCases.last {
+                    try QRCode(encoding: bytes, level: $0).side <= side
+                }
+                let expected = try QRCode(encoding: bytes, level: best ?? .medium)
+                #expect(try QRCode(encoding: bytes, atLeast: .medium) == expected, "\(count)")
+            }
         }
         for count in [1273, 1274, 2331] {
             let bytes = [UInt8](repeating: 0xE9, count: count)

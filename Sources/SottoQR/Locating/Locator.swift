@@ -67,7 +67,7 @@ struct Locator {
                     own.map { $0 == 1 } ?? seen
                 })
             // No size suits zbar for every code.
-            for size in [4, 3] {
+            for size in [3, 4] {
                 let symbols = try scanner.symbols(
                     in: code.raster(size: size, margin: 4), density: 2)
                 if let symbol = symbols.first { return symbol.bytes }
