@@ -191,7 +191,9 @@ let package = Package(
 
         .testTarget(
             name: "SottoQRTests",
-            dependencies: ["Sotto", "SottoQR", "SottoTool", "TestSupport", "qr", "CJPEG", "CPNG"],
+            dependencies: [
+                "Sotto", "SottoQR", "SottoTool", "TestSupport", "qr", "CJPEG", "CPNG", "CQREncode",
+            ],
             exclude: ["Camera/fake_camera.c"], swiftSettings: strict),
         .testTarget(
             name: "RelayTests",

@@ -1,3 +1,4 @@
+import CQREncode
 import Foundation
 import Sotto
 @testable import SottoQR
@@ -99,6 +100,29 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
             let code = try QRCode(encoding: bytes, atLeast: .medium)
             #expect(try code.side == QRCode(encoding: bytes).side)
             try code.verify(holds: bytes)
+        }
+    }
+
+    /// A code that names its character set (ISO/IEC 18004, §7.3.2) gives UTF-8, as zbar has it; one that does not, its
+    /// bytes.
+    @Test func characterSets() throws {
+        let latin: [UInt8] = [0x67, 0x72, 0xFC, 0xDF, 0x65]
+        let greek: [UInt8] = [0xE1, 0xE2, 0xE3]
+        for (set, bytes, expected) in [
+            (3, latin, Array("grüße".utf8)), (9, greek, Array("αβγ".utf8)),
+            (26, Array("grüße".utf8), Array("grüße".utf8)), (0, latin, latin),
+        ] as [(UInt32, [UInt8], [UInt8])] {
+            let input = try #require(QRinput_new2(0, QR_ECLEVEL_M))
+            defer { QRinput_free(input) }
+            if set > 0 { #expect(QRinput_appendECIheader(input, set) == 0) }
+            #expect(QRinput_append(input, QR_MODE_8, Int32(bytes.count), bytes) == 0)
+            let code = try #require(QRcode_encodeInput(input))
+            defer { QRcode_free(code) }
+            let side = Int(code.pointee.width)
+            let modules = UnsafeBufferPointer(start: code.pointee.data, count: side * side)
+            let raster = QRCode(side: side, modules: modules.map { $0 & 1 == 1 })
+                .raster(size: 5, margin: 4)
+            #expect(try Picture(raster: raster).codes() == [expected], "\(set)")
         }
     }
 
