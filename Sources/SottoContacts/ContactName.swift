@@ -24,7 +24,7 @@ public enum ContactName {
         if name.utf8.count > Contact.nameLimit {
             return "a name has at most \(Contact.nameLimit) bytes"
         }
-        if name.unicodeScalars.contains(where: isRefused) {
+        if name.unicodeScalars.contains(where: \.isInvisible) {
             return "a name has no control or invisible characters"
         }
         // What stands for bytes that are no UTF-8: several such names would read the same.
@@ -51,21 +51,6 @@ public enum ContactName {
                 default: false
                 }
             }
-    }
-
-    /// Control characters, those that turn the direction of text, line ends, other spaces than the usual, and what
-    /// nobody sees. The two joiners are letters' business in some scripts, and stay.
-    private static func isRefused(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x200C, 0x200D: false
-        default:
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
-                true
-            case .spaceSeparator: scalar != " " && scalar != "\u{3000}"
-            default: scalar.properties.isDefaultIgnorableCodePoint && scalar.value < 0xFE00
-            }
-        }
     }
 
     private static func trimmed(_ text: String) -> String {

@@ -22,7 +22,7 @@ public enum Addressee: Sendable {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the card \(argument): \(Failure.text(of: errno))",
-                hint: "a card is a file, a sotto: URI or an age1… string")
+                hint: "a card is a file, a sotto: URI, an age1… string or an ssh-ed25519 key")
         }
         return try Input(path: argument).readAll(limit: limit)
     }
@@ -82,7 +82,9 @@ public enum Addressee: Sendable {
                 {
                     addressees.append(addressee)
                 } else {
-                    throw Failure(.malformed, "not a card, a sotto: URI or an age1… string")
+                    throw Failure(
+                        .malformed,
+                        "not a card, a sotto: URI, an age1… string or an ssh-ed25519 key")
                 }
             } catch {
                 guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }

@@ -129,6 +129,10 @@ extension Failure {
 
     init(_ error: AgeError) {
         switch error {
+        case .header("version"):
+            self.init(.malformed, "not an age v1 file: it is of another version")
+        case .header("too long"):
+            self.init(.malformed, "not an age v1 file: its header is too long")
         case .header(let part): self.init(.malformed, "not an age v1 file: malformed \(part)")
         case .armor: self.init(.malformed, "malformed age armor")
         case .noMatch:

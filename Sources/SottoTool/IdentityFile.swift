@@ -10,10 +10,15 @@ public enum IdentityFile {
 
     private static let limit = 1 << 20
 
-    /// The age identities in the file, the post-quantum one first.
+    /// The age identities in the file, the post-quantum one first; of an identity also the key that
+    /// `keygen export ssh` writes.
     public var ageIdentities: [AgeIdentity] {
         switch self {
-        case .sotto(let identity): [.hybrid(identity.hybridKey), .x25519(identity.ageKey)]
+        case .sotto(let identity):
+            [
+                .hybrid(identity.hybridKey), .x25519(identity.ageKey),
+                .ssh(AgeSSHIdentity(identity.signingKey)),
+            ]
         case .age(let identities): identities
         }
     }

@@ -91,9 +91,11 @@ extension IdentitySource {
     public func load(path: String) throws -> Identity {
         switch try IdentityFile.read(path, passphrase: passphrase) {
         case .sotto(let identity): return identity
-        case .age:
+        case .age(let keys):
+            let isSSH = keys.contains { if case .ssh = $0 { true } else { false } }
             throw Failure(
-                .malformed, "\(path) holds age keys, and a sotto identity is needed here",
+                .malformed,
+                "\(path) holds \(isSSH ? "a key of OpenSSH" : "age keys"), and a sotto identity is needed here",
                 hint: "keygen makes one")
         }
     }

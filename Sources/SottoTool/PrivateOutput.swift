@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 extension Output {
     /// Sees to it that others cannot read the secret that will be written: a new file that a shell made for
@@ -18,6 +18,19 @@ extension Output {
         }
         Terminal.say("\(tool): warning: others can read the output, which holds a secret")
         if let path = Self.path(of: descriptor) { Terminal.say("\(tool): hint: chmod 600 \(path)") }
+    }
+
+    /// Gives the new file to the owner of the one that it replaces. Throws a failure where that is not allowed.
+    public func keepOwner(_ owner: (user: uid_t, group: gid_t)) throws(Failure) {
+        var status = stat()
+        guard isFile, fstat(descriptor, &status) == 0,
+            (status.st_uid, status.st_gid) != (owner.user, owner.group)
+        else { return }
+        guard fchown(descriptor, owner.user, owner.group) == 0 else {
+            // A group that is not ours is nobody's loss: the group has no rights.
+            if status.st_uid == owner.user { return }
+            throw Failure(errno: errno, "keep the owner of", "the file")
+        }
     }
 
     private static func path(of descriptor: Int32) -> String? {

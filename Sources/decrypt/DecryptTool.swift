@@ -98,6 +98,9 @@ struct DecryptTool: Program {
             throw ValidationError("--stateless knows no contacts, and so no --trust but any")
         }
         guard inspect || !json else { throw ValidationError("--json goes with --inspect") }
+        guard !inspect || other.isUnused && trust == nil && verify == nil else {
+            throw ValidationError("--inspect goes with --json, -o, -q and a file alone")
+        }
         try passphrase?.validate()
     }
 

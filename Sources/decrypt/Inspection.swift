@@ -7,7 +7,7 @@ struct Inspection {
     let input: Input
 
     func run() throws {
-        guard tool.from.isEmpty, tool.passphrase == nil, tool.verify == nil, !tool.identity.isGiven,
+        guard tool.from.isEmpty, tool.passphrase == nil, !tool.identity.isGiven,
             !(tool.hold || tool.text || tool.preview || tool.stateless)
         else { throw Failure(.usage, "--inspect goes with --json, -o, -q and a file alone") }
         let output = try Output(path: tool.output, content: .text, inputs: [input])
@@ -16,7 +16,7 @@ struct Inspection {
         guard AgeFormat.isAge(beginning) else {
             throw Failure(
                 .malformed, "the input is not an age file",
-                hint: beginning.first == UInt8(ascii: "{") ? "jq shows an envelope" : nil)
+                hint: beginning.first == UInt8(ascii: "{") ? "it begins as JSON does" : nil)
         }
         let file = try AgeInspection(source)
         if tool.json {
@@ -61,7 +61,11 @@ struct Inspection {
         var lines = ["\(AgeInspection.version), \(protection)\(armor)", ""]
         for recipient in file.recipients {
             let note = Self.notes[recipient.type].map { "  \($0)" } ?? ""
-            let work = recipient.logN.map { ", work factor \($0)" } ?? ""
+            let work =
+                recipient.logN.map { logN in
+                    ", work factor \(logN)"
+                        + (logN > AgeScrypt.maximumLogN ? ", more than is opened" : "")
+                } ?? ""
             lines.append("recipient  \(recipient.type)\(note)\(work)")
         }
         if file.namesAudience {

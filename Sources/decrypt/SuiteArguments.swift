@@ -57,6 +57,12 @@ struct SuiteArguments: ParsableArguments {
             valueName: "file"))
     var ack: String?
 
+    /// Whether nothing was asked for.
+    var isUnused: Bool {
+        chat.isEmpty && suite == nil && attachment == nil && ack == nil && maxSkew == nil
+            && whisperID == nil && !(allowUnverified || allowHiddenHash || oaepSHA1 || ownCopy)
+    }
+
     /// The files that are read.
     var files: [String] { chat + [attachment].compactMap(\.self) }
 

@@ -156,12 +156,15 @@ struct FingerprintTool: Program {
             let bytes = try Input(path: nil).readAll(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
-        guard let typed = TypedDigits.read(text) ?? spoken(text),
-            typed.count == number.digits.utf8.count
-        else {
+        let typed: [UInt8]
+        if let digits = TypedDigits.read(text), digits.count == number.digits.utf8.count {
+            typed = digits
+        } else if let digits = try spoken(text, insteadOf: number.digits) {
+            typed = digits
+        } else {
             throw Failure(
                 .malformed,
-                "the number to compare with has not \(number.digits.utf8.count) digits",
+                "the number to compare with has neither \(number.digits.utf8.count) digits nor \(number.digits.utf8.count / 3) words",
                 hint: other == nil && withKey == nil
                     ? "the number of one card has 30 digits; that of two, with --with, has 60"
                     : "a safety number has 60 digits; compare the whole of it")
@@ -181,10 +184,19 @@ struct FingerprintTool: Program {
         }
     }
 
-    /// The digits of a number in words; `nil` when it is none.
-    private func spoken(_ text: String) -> [UInt8]? {
-        let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
-        return Fingerprint.digits(of: words).map { Array($0.utf8) }
+    /// The digits of a number in words, or none where they are those of no digits; `nil` when there are not as
+    /// many words as `number` has.
+    private func spoken(_ text: String, insteadOf number: String) throws(Failure) -> [UInt8]? {
+        guard let words = TypedDigits.readWords(text),
+            words.count == Fingerprint.words(of: number).count
+        else { return nil }
+        if let place = Fingerprint.unknownWord(in: words) {
+            throw Failure(
+                .malformed,
+                "word \(place + 1) of the number, \(words[place]), is not in the word list",
+                hint: "the words are those of fingerprint --words")
+        }
+        return Fingerprint.digits(of: words).map { Array($0.utf8) } ?? []
     }
 
     private func show(_ number: Number, of name: String?, _ output: Output) throws(Failure) {

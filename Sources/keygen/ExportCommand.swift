@@ -111,7 +111,9 @@ struct ExportCommand: Program {
 
     /// What the key is called where others list it: the owner's name without white space, else the id.
     private func comment(_ identity: Identity) -> String {
-        let name = identity.name.split(whereSeparator: \.isWhitespace).joined(separator: "-")
+        let visible = String(
+            String.UnicodeScalarView(identity.name.unicodeScalars.filter { !$0.isInvisible }))
+        let name = visible.split(whereSeparator: \.isWhitespace).joined(separator: "-")
         return name.isEmpty ? identity.id.description : name
     }
 

@@ -128,8 +128,8 @@ func checkName(_ name: String) throws {
     guard name.utf8.count <= 128 else {
         throw ValidationError("a name has at most 128 bytes")
     }
-    guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-        throw ValidationError("a name has no control characters")
+    guard !name.unicodeScalars.contains(where: \.isInvisible) else {
+        throw ValidationError("a name has no control or invisible characters")
     }
 }
 

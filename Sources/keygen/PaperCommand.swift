@@ -148,9 +148,22 @@ private func text(
     _ x: Int, _ y: Int, _ content: String, size: Double, family: String = "sans-serif",
     weight: String = "normal", anchor: String = "start"
 ) -> String {
-    let escaped = content.replacingAll("&", with: "&amp;").replacingAll("<", with: "&lt;")
+    let escaped = legible(content).replacingAll("&", with: "&amp;").replacingAll("<", with: "&lt;")
+        .replacingAll(">", with: "&gt;")
     return
         "<text x=\"\(x)\" y=\"\(y)\" font-family=\"\(family)\" font-size=\"\(size)\" font-weight=\"\(weight)\" text-anchor=\"\(anchor)\" xml:space=\"preserve\">\(escaped)</text>"
+}
+
+/// A text without what XML does not have (XML 1.0, "Characters"), and without control characters.
+private func legible(_ text: String) -> String {
+    var legible = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0xFFFE, 0xFFFF: legible.append("\u{FFFD}")
+        default: legible.append(scalar)
+        }
+    }
+    return String(legible)
 }
 
 /// A text in pieces of so many characters.

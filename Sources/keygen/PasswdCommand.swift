@@ -51,6 +51,7 @@ struct PasswdCommand: Program {
         guard path != "-" else {
             throw Failure(.usage, "standard input has no passphrase to change", hint: "name a file")
         }
+        let original = try OriginalFile(path)
         var content = try IdentityFile.content(of: path, passphrase: identity.passphrase)
         defer { wipe(&content.text) }
         guard !OpenSSHKey.isOpenSSH(content.text) else {
@@ -71,6 +72,7 @@ struct PasswdCommand: Program {
             let new = Passphrase(try newSecret("passphrase", passphrase))
             try output.write(AgeFile.seal(content.text, for: .passphrase(new), armored: true))
         }
+        try output.keepOwner(original.owner)
         try output.finish()
         guard !quiet else { return }
         let change =
@@ -79,4 +81,35 @@ struct PasswdCommand: Program {
             : content.isProtected ? "has a new passphrase" : "has a passphrase now"
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
     }
+}
+
+/// The file that is replaced, locked, so that no other process replaces it at the same time.
+private final class OriginalFile {
+    /// Whose it is.
+    let owner: (user: uid_t, group: gid_t)
+    private let descriptor: Int32
+
+    init(_ path: String) throws(Failure) {
+        // Whoever opens a pipe would wait for somebody who writes.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(errno: errno, "read the identity", path) }
+        self.descriptor = descriptor
+        var (opened, named) = (stat(), stat())
+        guard fstat(descriptor, &opened) == 0 else { throw Failure(errno: errno, "read", path) }
+        owner = (opened.st_uid, opened.st_gid)
+        guard opened.st_mode & S_IFMT == S_IFREG else {
+            throw Failure(.usage, "\(path) is no regular file, which alone can be replaced")
+        }
+        guard opened.st_nlink == 1 else {
+            throw Failure(
+                .usage, "\(path) has other names, under which it would stay as it is",
+                hint: "find the hard links with: find -samefile \(path)")
+        }
+        // Who comes after another finds a lock, or that the name is another file's by now.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0,
+            (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
+        else { throw Failure(.tryAgain, "another process is changing \(path)") }
+    }
+
+    deinit { close(descriptor) }
 }

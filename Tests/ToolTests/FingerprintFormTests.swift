@@ -15,6 +15,11 @@ import Testing
         #expect(try home.run("fingerprint", right, text: words.text.uppercased()).status == 0)
         let wrong = ["--check", "-", "--with", "alice.card", "carol.card"]
         #expect(try home.run("fingerprint", wrong, text: words.text).status == 14)
+        // Other words of the list do not match, whatever their number; what is no word of it is named.
+        let others = words.text.split(separator: " ").dropFirst().joined(separator: "-")
+        #expect(try home.run("fingerprint", right, text: "zoo-" + others).status == 14)
+        let unknown = try home.run("fingerprint", right, text: "xyzzy-" + others)
+        #expect(unknown.status == 65 && unknown.stderr.contains("word 1 of the number, xyzzy"))
         let half = words.text.split(separator: " ").prefix(10).joined(separator: " ")
         #expect(try home.run("fingerprint", right, text: half).status == 65)
     }

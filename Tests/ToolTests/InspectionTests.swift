@@ -96,9 +96,23 @@ struct InspectionTests {
         #expect(run.lines.last == "total      \(text.count) bytes")
     }
 
-    @Test(arguments: [["--hold"], ["--from", "alice.card"], ["-i", "bob.key"], ["--text"]])
+    @Test(arguments: [
+        ["--hold"], ["--from", "alice.card"], ["-i", "bob.key"], ["--text"],
+        ["--verify", "alice.card", "--from", "alice.card"], ["--own-copy"], ["--suite", "shainy"],
+    ])
     func whatNeedsAKeyDoesNotGoWithIt(_ option: [String]) throws {
         #expect(try home.run("decrypt", ["--inspect"] + option).status == 64)
+    }
+
+    @Test func whatCanNeverBeOpenedIsSaid() throws {
+        let code = String(repeating: "A", count: 43)
+        let scrypt = "-> scrypt AAAAAAAAAAAAAAAAAAAAAA 99\nAAAA\n"
+        let end = Array("--- \(code)\n".utf8) + [UInt8](repeating: 0, count: 33)
+        let alone = Array("age-encryption.org/v1\n\(scrypt)".utf8) + end
+        let run = try home.run("decrypt", ["--inspect"], stdin: .whole(alone))
+        #expect(run.status == 0 && run.text.contains("more than is opened"))
+        let beside = Array("age-encryption.org/v1\n\(scrypt)-> X25519 abc\nAAAA\n".utf8) + end
+        #expect(try home.run("decrypt", ["--inspect"], stdin: .whole(beside)).status == 65)
     }
 
     @Test func anEnvelopeIsNoFile() throws {

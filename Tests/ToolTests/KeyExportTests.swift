@@ -87,6 +87,12 @@ struct KeyExportTests {
         #expect(verified.status == 0, "\(verified.stderr)")
     }
 
+    @Test func theIdentityOpensWhatItsExportedSSHKeyGot() throws {
+        try home.files.write("a.pub", Array(try text("ssh", "--public-key").utf8))
+        let file = try home.output("encrypt", ["-r", "a.pub"], stdin: [1, 2, 3])
+        #expect(try home.output("decrypt", ["-i", "alice.key"], stdin: file) == [1, 2, 3])
+    }
+
     // MARK: minisign
 
     @Test(.enabled(if: KeyPrograms.minisign != nil, "no minisign"))

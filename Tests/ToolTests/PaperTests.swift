@@ -49,17 +49,32 @@ struct PaperTests {
         try home.run(
             "keygen",
             [
-                "--name", "R&D <b>", "--rsa", "2048", "--words-passphrase", "@FILE:one", "-o",
+                "--name", "R&D <b>]]>", "--rsa", "2048", "--words-passphrase", "@FILE:one", "-o",
                 "n.key",
             ])
         let page = String(
             decoding: try home.output("keygen", ["paper", "n.key"]), as: UTF8.self)
-        #expect(page.contains("R&amp;D &lt;b>"))
+        #expect(page.contains("R&amp;D &lt;b&gt;]]&gt;"))
         #expect(texts(page).contains { $0.contains("RSA key") })
         #expect(texts(page).contains { $0.contains("passphrase of the words") })
         #expect(
             !String(decoding: try home.output("keygen", ["paper", "alice.key"]), as: UTF8.self)
                 .contains("What the words do not restore"))
+    }
+
+    @Test func aNameThatSomebodyEditedInIsLegible() throws {
+        let record = try home.files.read("alice.key")
+        let edited = String(decoding: record, as: UTF8.self).replacing(
+            "\"name\":\"alice\"", with: "\"name\":\"a\\u001bl\u{FFFF}ice\"")
+        try home.files.write("edited.key", Array(edited.utf8))
+        let page = String(
+            decoding: try home.output("keygen", ["paper", "edited.key"]), as: UTF8.self)
+        #expect(texts(page)[0] == "Sotto identity \u{2013} a\u{FFFD}l\u{FFFD}ice")
+        let line = try home.output("keygen", ["export", "ssh", "--public-key", "edited.key"])
+        #expect(String(decoding: line, as: UTF8.self).hasSuffix(" alice\n"))
+        for name in ["a\u{202E}b", "\u{FFFF}", "a\u{85}b"] {
+            #expect(try home.run("keygen", ["--name", name]).status == 64)
+        }
     }
 
     @Test(arguments: Wordlist.allCases)

@@ -90,6 +90,50 @@ struct PassphraseChangeTests {
         #expect(run.status == 64 && run.stderr.contains("ssh-keygen -p"))
     }
 
+    @Test func whoComesSecondIsRefused() throws {
+        // A process that holds the file as keygen passwd does, and waits to be told to go.
+        let holder = try Pipeline([
+            home.other("/usr/bin/flock", ["alice.key", "/bin/sh", "-c", "echo held; cat"])
+        ])
+        try holder.collect { $0.contains(0x0A) }
+        let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "alice.key"])
+        #expect(run.status == 75 && run.stderr.contains("another process"))
+        _ = try holder.finish()
+        #expect(try id(nil).status == 0)
+    }
+
+    @Test func ofTwoAtOnceOnlyOneSaysThatItIsDone() throws {
+        let runs = try ["one", "two"].map { secret in
+            try Pipeline([
+                home.command("keygen", ["passwd", "--passphrase", "@FILE:\(secret)", "alice.key"])
+            ])
+        }.map { try $0.finish()[0] }
+        for (secret, run) in zip(["one", "two"], runs) {
+            #expect(try (run.status == 0) == (id(secret).status == 0), "\(run.stderr)")
+        }
+        #expect(runs.contains { $0.status == 0 })
+    }
+
+    @Test func whatIsNoRegularFileOrHasTwoNamesIsRefused() throws {
+        #expect(mkfifo(home.files("pipe"), 0o600) == 0)
+        #expect(link(home.files("alice.key"), home.files("other")) == 0)
+        for name in ["pipe", "alice.key"] {
+            let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", name])
+            #expect(run.status == 64, "\(name): \(run.stderr)")
+        }
+        #expect(try id(nil).status == 0)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can give a file away"))
+    func theOwnerStays() throws {
+        #expect(chown(home.files("alice.key"), 1234, 1234) == 0)
+        let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "alice.key"])
+        #expect(run.status == 0, "\(run.stderr)")
+        var status = stat()
+        #expect(stat(home.files("alice.key"), &status) == 0)
+        #expect(status.st_uid == 1234 && status.st_gid == 1234 && status.st_mode & 0o777 == 0o600)
+    }
+
     // MARK: The passphrase of the words
 
     @Test func wordsWithAPassphraseGiveOtherKeysAndTheSameOnesAgain() throws {

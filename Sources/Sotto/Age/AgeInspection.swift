@@ -45,6 +45,10 @@ public struct AgeInspection: Sendable {
         isArmored = try AgeFormat.skipSpaceBeforeArmor(buffered)
         let plain = isArmored ? BufferedSource(try AgeArmorReader(buffered)) : buffered
         let header = try AgeHeader(reading: plain)
+        guard
+            header.stanzas.count == 1
+                || !header.stanzas.contains(where: { $0.type == AgeScrypt.type })
+        else { throw AgeError.header("scrypt beside another stanza") }
         headerSize = header.size
         let payload = try plain.drain()
         guard let overhead = Self.overhead(of: payload) else { throw AgeError.truncated }

@@ -30,10 +30,12 @@ final class AgePayload: ChunkProtection {
         return ChunkReader(AgePayload(fileKey: fileKey, nonce: nonce), from: source)
     }
 
-    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) {
+    func protect(
+        _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
+        index: UInt64, isLast: Bool
+    ) {
         key.seal(
-            .init(rebasing: chunk[..<(chunk.count - after)]), into: chunk.baseAddress!,
-            nonce: Self.nonce(index: index, isLast: isLast))
+            content, into: out.baseAddress!, nonce: Self.nonce(index: index, isLast: isLast))
     }
 
     func verify(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) throws {

@@ -1,19 +1,30 @@
 /// Content that is protected.
 private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
+    /// The content, without gaps, so that much can be read into it at once.
+    private let content: UnsafeMutableRawBufferPointer
     /// The bytes of content.
     private(set) var count = 0
+    /// The most content that it ever had.
+    private var most = 0
+
+    override init(_ protection: any ChunkProtection, capacity: Int = Chunks.batchSize) {
+        content = .allocate(byteCount: capacity * Chunks.size, alignment: 64)
+        super.init(protection, capacity: capacity)
+    }
+
+    deinit {
+        UnsafeMutableRawBufferPointer(rebasing: content[..<most])
+            .initializeMemory(as: UInt8.self, repeating: 0)
+        content.deallocate()
+    }
 
     /// How many chunks it has; one without content is one.
     var chunks: Int { max(1, (count + Chunks.size - 1) / Chunks.size) }
-    var isFull: Bool { count == capacity * Chunks.size }
+    var isFull: Bool { count == content.count }
     /// How much it has in chunks behind which there is more.
     var whole: Int { max(0, count - 1) / Chunks.size * Chunks.size }
-
-    /// The room that is left in the chunk that is being filled.
-    var room: UnsafeMutableRawBufferPointer {
-        let start = place(of: count)
-        return part(start, start + Chunks.size - count % Chunks.size)
-    }
+    /// The room that is left.
+    var room: UnsafeMutableRawBufferPointer { .init(rebasing: content[count...]) }
 
     /// What it is protected.
     var result: UnsafeRawBufferPointer {
@@ -22,31 +33,28 @@ private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
 
     func fill(_ count: Int) {
         self.count += count
-        reach(result.count)
+        most = max(most, self.count)
     }
 
     func empty() { count = 0 }
 
-    /// Moves what it has from `start` on, not more than a chunk, to another.
+    /// Moves what it has from `start` on to another.
     func move(from start: Int, to other: ProtectingBatch) {
-        let rest = part(place(of: start), place(of: start) + count - start)
-        other.room.copyMemory(from: .init(rest))
+        let rest = UnsafeRawBufferPointer(rebasing: content[start..<count])
+        other.room.copyMemory(from: rest)
         other.fill(rest.count)
         count = start
     }
 
     override func run() {
+        reach(result.count)
         for chunk in 0..<chunks {
-            let start = chunk * stride
+            let (start, out) = (chunk * Chunks.size, chunk * stride)
             protection.protect(
-                part(start, min(start + stride, result.count)), index: index + UInt64(chunk),
+                .init(rebasing: content[start..<min(start + Chunks.size, count)]),
+                into: part(out, min(out + stride, result.count)), index: index + UInt64(chunk),
                 isLast: isLast && chunk == chunks - 1)
         }
-    }
-
-    /// Where the content's byte number `offset` stands.
-    private func place(of offset: Int) -> Int {
-        offset / Chunks.size * stride + protection.before + offset % Chunks.size
     }
 }
 

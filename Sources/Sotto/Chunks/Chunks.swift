@@ -7,9 +7,10 @@ protocol ChunkProtection: AnyObject, Sendable {
     /// How many bytes stand after a chunk's content.
     var after: Int { get }
 
-    /// Protects a chunk in place: its content is there, with `before` bytes of room before it and `after`
-    /// behind it.
-    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool)
+    /// Protects a chunk's content into `out`, which has `before` and `after` bytes more.
+    func protect(
+        _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
+        index: UInt64, isLast: Bool)
 
     /// Verifies a chunk in place, so that its content is there between the same bytes. It has no more bytes
     /// than a whole one. `isLast` says that nothing follows it.
@@ -19,17 +20,17 @@ protocol ChunkProtection: AnyObject, Sendable {
 /// A stream of chunks, each protected alone and with its number. All but the last have as much content.
 ///
 /// Some chunks together are a batch, and several batches are protected or verified at once, on as many threads as
-/// there are processors, each in the place where it was read. A stream of less than two chunks needs no thread.
+/// there are processors. A stream of less than two chunks needs no thread.
 enum Chunks {
     /// The content of a whole chunk, in bytes.
     static let size = 64 << 10
     /// The chunks of a batch.
     static let batchSize = 8
-    /// The most batches that are under way, each of half a MiB.
+    /// The most batches that are under way, each of half a MiB, or one with its result.
     static let batches = 2 * Crew.size + 1
 }
 
-/// Some chunks, one after the other. Pages of it that are not used take no memory.
+/// Some protected chunks, one after the other. Pages of it that are not used take no memory.
 class ChunkBatch: CrewTask, @unchecked Sendable {
     // One byte more: whether it is there tells whether the last chunk is the last of all.
     let bytes: UnsafeMutableRawBufferPointer
@@ -53,8 +54,7 @@ class ChunkBatch: CrewTask, @unchecked Sendable {
     }
 
     deinit {
-        UnsafeMutableRawBufferPointer(rebasing: bytes[..<reached])
-            .initializeMemory(as: UInt8.self, repeating: 0)
+        part(0, reached).initializeMemory(as: UInt8.self, repeating: 0)
         bytes.deallocate()
     }
 

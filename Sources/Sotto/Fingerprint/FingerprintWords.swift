@@ -29,6 +29,12 @@ extension Fingerprint {
         }
     }
 
+    /// The place, counted from 0, of the first of these words in lower case that is not in the list.
+    public static func unknownWord(in words: [String]) -> Int? {
+        let places = Wordlist.english.places
+        return words.firstIndex { places[$0] == nil }
+    }
+
     /// The digits of words in lower case; `nil` for an unknown word, for any number of words that is not a
     /// multiple of ten, and for ten that are the words of no digits.
     public static func digits(of words: [String]) -> String? {

@@ -17,9 +17,11 @@ public enum MinisignKey {
     /// The id of a 32-byte public key, 8 bytes.
     static func id(of publicKey: [UInt8]) -> [UInt8] { Array(publicKey.prefix(8)) }
 
-    /// An id as minisign writes it: a number of 16 hexadecimal digits, whose lowest byte comes first in files.
+    /// An id as minisign writes it: a number in hexadecimal, without zeros before it, whose lowest byte comes first
+    /// in files.
     static func text(id: some BidirectionalCollection<UInt8>) -> String {
-        hex(Array(id.reversed())).uppercased()
+        let digits = hex(Array(id.reversed())).uppercased().drop { $0 == "0" }
+        return digits.isEmpty ? "0" : String(digits)
     }
 
     /// The public key file of a 32-byte public key: a comment and a line of base64.

@@ -116,7 +116,7 @@ public struct MinisignSignature: Sendable, Equatable {
         """
     }
 
-    /// The id of the key as minisign writes it, 16 hexadecimal digits.
+    /// The id of the key as minisign writes it, at most 16 hexadecimal digits.
     public var keyName: String { MinisignKey.text(id: keyID) }
 
     /// Whether it says that it is by the key whose public half this is, as it is exported here.

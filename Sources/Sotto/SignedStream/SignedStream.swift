@@ -70,14 +70,17 @@ private final class ChunkSigning: ChunkProtection {
         prefix = Self.prefix(header)
     }
 
-    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) {
+    func protect(
+        _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
+        index: UInt64, isLast: Bool
+    ) {
         guard let key else { preconditionFailure("nobody signs a stream that is read") }
-        let count = chunk.count - before - after
-        let field = UInt32(count) | (isLast ? SignedStream.finalFlag : 0)
-        chunk.copyBytes(from: field.bigEndianBytes)
-        let message = message(content(of: chunk, count), index: index, isFinal: isLast)
-        UnsafeMutableRawBufferPointer(rebasing: chunk[(before + count)...])
-            .copyBytes(from: key.sign(message))
+        let field = UInt32(content.count) | (isLast ? SignedStream.finalFlag : 0)
+        let signature = key.sign(message(content, index: index, isFinal: isLast))
+        out.copyBytes(from: field.bigEndianBytes)
+        UnsafeMutableRawBufferPointer(rebasing: out[before...]).copyMemory(from: content)
+        UnsafeMutableRawBufferPointer(rebasing: out[(before + content.count)...])
+            .copyBytes(from: signature)
     }
 
     func verify(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) throws {

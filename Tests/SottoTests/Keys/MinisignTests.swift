@@ -73,4 +73,16 @@ struct MinisignTests {
             #expect(throws: MinisignError.form) { try MinisignSignature(Array(text.prefix(count))) }
         }
     }
+
+    @Test func anIDIsWrittenAsMinisignWritesOne() {
+        // As a number, of which the last byte comes first: minisign 0.11 puts no zeros before it.
+        for (id, text) in [
+            ([1, 2, 3, 4, 5, 6, 7, 8], "807060504030201"), ([0xAB, 0, 0, 0, 0, 0, 0, 0], "AB"),
+            ([UInt8](repeating: 0, count: 8), "0"),
+            ([0, 0, 0, 0, 0, 0, 0, 0xF0], "F000000000000000"),
+        ] as [([UInt8], String)] {
+            let file = MinisignKey.publicFile(id + [UInt8](repeating: 9, count: 24))
+            #expect(file.hasPrefix("untrusted comment: minisign public key \(text)\n"))
+        }
+    }
 }
