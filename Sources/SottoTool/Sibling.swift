@@ -19,47 +19,65 @@ public enum Sibling {
         return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
 
-    /// What `tool` with `arguments` writes to stdout when it is given `input`. It may not be more than what a pipe holds,
-    /// 64 KiB. What the tool says on stderr is said there.
+    /// What `tool` with `arguments` writes to stdout when it is given `input`, which may not be more than what a pipe
+    /// holds, 64 KiB. What the tool says on stderr is said there.
     ///
     /// Throws a failure when there is no such program, and when it does not exit with 0.
     public static func run(
         _ tool: String, _ arguments: [String], input: [UInt8]
     ) throws -> [UInt8] {
+        let output = try PipeEnds()
+        let child = try start(tool, arguments, input: input, output: output.writing)
+        output.closeWriting()
+        var result: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = read(output.reading, &block, block.count)
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { break }
+            result += block[..<count]
+        }
+        wipe(&block)
+        try wait(for: child, tool)
+        return result
+    }
+
+    /// Has `tool` write to our stdout; else as ``run(_:_:input:)``.
+    public static func show(_ tool: String, _ arguments: [String], input: [UInt8]) throws {
+        try wait(for: start(tool, arguments, input: input, output: 1), tool)
+    }
+
+    private static func start(
+        _ tool: String, _ arguments: [String], input: [UInt8], output: Int32
+    ) throws -> pid_t {
         precondition(input.count <= 64 << 10)
-        let missing = Failure(
-            .configuration, "the program of \(tool) is not installed",
-            hint: "it is looked for beside this one")
-        guard let path = path(of: tool) else { throw missing }
-        let (stdin, stdout) = (try PipeEnds(), try PipeEnds())
+        guard let path = path(of: tool) else {
+            throw Failure(
+                .configuration, "the program of \(tool) is not installed",
+                hint: "it is looked for beside this one")
+        }
+        let stdin = try PipeEnds()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, stdin.reading, 0)
-        posix_spawn_file_actions_adddup2(&actions, stdout.writing, 1)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
         let words = ([tool] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var child: pid_t = 0
         let code = posix_spawn(&child, path, &actions, nil, words, environ)
         guard code == 0 else { throw Failure(errno: code, "run", path) }
         stdin.closeReading()
-        stdout.closeWriting()
         // A pipe has room for all of it, so that nobody waits for the other.
         _ = input.withUnsafeBytes { write(stdin.writing, $0.baseAddress, $0.count) }
         stdin.closeWriting()
-        var result: [UInt8] = []
-        var block = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = read(stdout.reading, &block, block.count)
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { break }
-            result += block[..<count]
-        }
-        wipe(&block)
+        return child
+    }
+
+    private static func wait(for child: pid_t, _ tool: String) throws(Failure) {
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
-        guard status == 0 else { throw Failure(.bug, "\(tool) failed") }
-        return result
+        guard status == 0 else { throw Failure(.ioError, "\(tool) failed") }
     }
 }
 

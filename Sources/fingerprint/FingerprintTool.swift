@@ -9,8 +9,8 @@ struct FingerprintTool: Program {
         commandName: "fingerprint",
         abstract: "Show keys for people, and check them: safety numbers.",
         usage: """
-            fingerprint [--json] [--words] [--randomart] [CARD ...]
-            fingerprint --with CARD [--json] [--words] [--randomart] [CARD ...]
+            fingerprint [--json] [--words] [--randomart] [--qr] [CARD ...]
+            fingerprint --with CARD [--json] [--words] [--randomart] [--qr] [CARD ...]
             fingerprint --with CARD --check NUMBER [-q] [--json] [CARD]
             """,
         discussion: """
@@ -23,7 +23,7 @@ struct FingerprintTool: Program {
               fingerprint bob.card
               fingerprint --with bob.card alice.card
               fingerprint --with bob.card --check "$DIGITS" alice.card
-              fingerprint --with bob.card | qr
+              fingerprint --with bob.card --qr
               qr scan photo.jpg | fingerprint --with alice.card --check - bob.card
             """,
         version: sottoVersion)
@@ -69,6 +69,9 @@ struct FingerprintTool: Program {
     @Flag(help: "Add a field of 17 by 9 squares, as ssh-keygen draws it.")
     var randomart = false
 
+    @Flag(help: "Draw the digits as a QR code too, which qr does.")
+    var qr = false
+
     @Flag(name: [.short, .long], help: "With --check, say nothing: the exit status tells.")
     var quiet = false
 
@@ -96,11 +99,12 @@ struct FingerprintTool: Program {
         guard check == nil || cards.count < 2 else {
             throw ValidationError("--check is about one card")
         }
-        guard check == nil || !words && !randomart else {
-            throw ValidationError("--check prints no number; leave out --words and --randomart")
+        guard check == nil || !words && !randomart && !qr else {
+            throw ValidationError(
+                "--check prints no number; leave out --words, --randomart and --qr")
         }
-        guard !json || !randomart else {
-            throw ValidationError("--randomart is for people; leave out --json")
+        guard !json || !randomart && !qr else {
+            throw ValidationError("--randomart and --qr are for people; leave out --json")
         }
     }
 
@@ -199,7 +203,7 @@ struct FingerprintTool: Program {
         return Fingerprint.digits(of: words).map { Array($0.utf8) } ?? []
     }
 
-    private func show(_ number: Number, of name: String?, _ output: Output) throws(Failure) {
+    private func show(_ number: Number, of name: String?, _ output: Output) throws {
         let spoken = Fingerprint.words(of: number.digits)
         if json {
             var record = number.record
@@ -212,6 +216,9 @@ struct FingerprintTool: Program {
         var lines = [line]
         if randomart { lines += Randomart.lines(ofDigits: number.digits) }
         for line in lines { try output.writeText(line + "\n") }
+        guard qr else { return }
+        try output.flush()
+        try Sibling.show("qr", [], input: Array(number.digits.utf8))
     }
 }
 

@@ -57,10 +57,24 @@ import Testing
                 == 0)
     }
 
+    @Test func theCodeIsTheOneOfTheDigits() throws {
+        let run = try home.run("fingerprint", ["--qr", "alice.card", "bob.card"])
+        #expect(run.status == 0, "\(run.stderr)")
+        var expected: [UInt8] = []
+        for card in ["alice.card", "bob.card"] {
+            let line = try home.run("fingerprint", [card]).lines[0]
+            expected += Array("\(line)  \(card)\n".utf8)
+            expected += try home.output(
+                "qr", [], stdin: Array(line.utf8.filter { $0 != UInt8(ascii: " ") }))
+        }
+        #expect(run.stdout == expected)
+    }
+
     @Test func whatMakesNoSenseTogetherIsRefused() throws {
         for arguments in [
             ["--check", "1", "alice.card", "bob.card"], ["--check", "1", "--words", "alice.card"],
             ["--json", "--randomart", "alice.card"], ["-", "-"],
+            ["--json", "--qr", "alice.card"], ["--check", "1", "--qr", "alice.card"],
         ] {
             #expect(try home.run("fingerprint", arguments).status == 64, "\(arguments)")
         }

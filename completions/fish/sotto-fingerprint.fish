@@ -11,6 +11,7 @@ complete -c sotto-fingerprint -c fingerprint -l identity-passphrase -x -d 'Passp
 complete -c sotto-fingerprint -c fingerprint -l json -d 'Print a JSON record'
 complete -c sotto-fingerprint -c fingerprint -l words -d 'Words in place of digits: ten of the English BIP 39 list for each 30 digits'
 complete -c sotto-fingerprint -c fingerprint -l randomart -d 'Add a field of 17 by 9 squares, as ssh-keygen draws it'
+complete -c sotto-fingerprint -c fingerprint -l qr -d 'Draw the digits as a QR code too, which qr does'
 complete -c sotto-fingerprint -c fingerprint -s q -l quiet -d 'With --check, say nothing: the exit status tells'
 complete -c sotto-fingerprint -c fingerprint -l version -d 'Show the version'
 complete -c sotto-fingerprint -c fingerprint -s h -l help -d 'Show help information'
