@@ -129,9 +129,8 @@ extension Failure {
 
     init(_ error: AgeError) {
         switch error {
-        case .header("version"):
-            self.init(.malformed, "not an age v1 file: it is of another version")
-        case .header("too long"):
+        case .version: self.init(.malformed, "not an age v1 file: it is of another version")
+        case .headerTooLong:
             self.init(.malformed, "not an age v1 file: its header is too long")
         case .header(let part): self.init(.malformed, "not an age v1 file: malformed \(part)")
         case .armor: self.init(.malformed, "malformed age armor")

@@ -1,6 +1,10 @@
 /// Why an age file cannot be written or read.
 public enum AgeError: Error, Sendable, Equatable {
-    /// The header is not that of an age v1 file; the string says what of it.
+    /// The first line is not that of an age v1 file.
+    case version
+    /// The header has more bytes than are read of one.
+    case headerTooLong
+    /// The header is malformed; the string says what of it.
     case header(String)
     /// The ASCII armor is not exactly as C2SP age has it.
     case armor

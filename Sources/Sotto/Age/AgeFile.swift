@@ -136,12 +136,9 @@ public final class AgeFileReader: BorrowingSource {
             plain = buffered
         }
         let header = try AgeHeader(reading: plain)
-        if header.stanzas.contains(where: { $0.type == AgeScrypt.type }) {
-            guard header.stanzas.count == 1 else {
-                throw AgeError.header("scrypt beside another stanza")
-            }
+        if let stanza = try header.passphraseStanza() {
             guard let passphrase = try passphrase() else { throw AgeError.passphraseNeeded }
-            let fileKey = try AgeScrypt.unwrap(header.stanzas[0], passphrase: passphrase)
+            let fileKey = try AgeScrypt.unwrap(stanza, passphrase: passphrase)
             guard header.isAuthentic(fileKey: fileKey) else { throw AgeError.headerAuthentication }
             openedBy = nil
             namedRecipients = nil

@@ -21,6 +21,13 @@ package struct AgeHeader {
     package let authenticated: [UInt8]
     let code: [UInt8]
 
+    /// The stanza of a file with a passphrase, which is then the only one; `nil` for a file with recipients.
+    func passphraseStanza() throws(AgeError) -> AgeStanza? {
+        guard let stanza = stanzas.first(where: { $0.type == AgeScrypt.type }) else { return nil }
+        guard stanzas.count == 1 else { throw .header("scrypt beside another stanza") }
+        return stanza
+    }
+
     /// The bytes of its text.
     var size: Int { authenticated.count + " \n".utf8.count + Base64.raw.encodeBytes(code).count }
 
@@ -63,11 +70,11 @@ package struct AgeHeader {
         func line() throws -> ArraySlice<UInt8> {
             let start = text.count
             guard try reader.appendLine(to: &text, limit: Self.limit) else {
-                throw text.count < Self.limit ? AgeError.truncated : AgeError.header("too long")
+                throw text.count < Self.limit ? AgeError.truncated : AgeError.headerTooLong
             }
             return text[start..<(text.count - 1)]
         }
-        guard try line().elementsEqual(Self.version.utf8) else { throw AgeError.header("version") }
+        guard try line().elementsEqual(Self.version.utf8) else { throw AgeError.version }
         var stanzas: [AgeStanza] = []
         while true {
             let first = try line()

@@ -45,13 +45,10 @@ public struct AgeInspection: Sendable {
         isArmored = try AgeFormat.skipSpaceBeforeArmor(buffered)
         let plain = isArmored ? BufferedSource(try AgeArmorReader(buffered)) : buffered
         let header = try AgeHeader(reading: plain)
-        guard
-            header.stanzas.count == 1
-                || !header.stanzas.contains(where: { $0.type == AgeScrypt.type })
-        else { throw AgeError.header("scrypt beside another stanza") }
+        _ = try header.passphraseStanza()
         headerSize = header.size
         let payload = try plain.drain()
-        guard let overhead = Self.overhead(of: payload) else { throw AgeError.truncated }
+        guard let overhead = AgePayload.overhead(of: payload) else { throw AgeError.truncated }
         self.overhead = overhead
         plaintextSize = payload - overhead
         armorSize = raw.count - headerSize - payload
@@ -60,18 +57,6 @@ public struct AgeInspection: Sendable {
         recipients = header.stanzas.filter {
             $0.type != AgeAudience.type && !$0.type.hasSuffix("-grease")
         }.map(Recipient.init)
-    }
-
-    /// What of a payload's bytes is not plaintext; `nil` where no payload has so many.
-    private static func overhead(of payload: Int) -> Int? {
-        let tag = ChaChaPoly.tagSize
-        let sealed = payload - AgePayload.nonceSize
-        guard sealed >= tag else { return nil }
-        let whole = Chunks.size + tag
-        let last = sealed % whole
-        // Only a file without content ends in a chunk without content.
-        guard last == 0 || last > tag || sealed == tag else { return nil }
-        return AgePayload.nonceSize + (sealed + whole - 1) / whole * tag
     }
 }
 

@@ -55,6 +55,17 @@ final class AgePayload: ChunkProtection {
         guard chunk.count > after || index == 0 else { throw AgeError.payload }
     }
 
+    /// How many bytes of a payload of `size` are not plaintext; `nil` where no payload has so many.
+    static func overhead(of size: Int) -> Int? {
+        let tag = ChaChaPoly.tagSize
+        let sealed = size - nonceSize
+        let whole = Chunks.size + tag
+        let last = sealed % whole
+        // Only a file without content ends in a chunk without content.
+        guard sealed >= tag, last == 0 || last > tag || sealed == tag else { return nil }
+        return nonceSize + (sealed + whole - 1) / whole * tag
+    }
+
     /// The nonce of a chunk: its index in 11 bytes, then 1 for the last.
     private static func nonce(index: UInt64, isLast: Bool) -> [12 of UInt8] {
         var nonce = [12 of UInt8](repeating: 0)

@@ -1,5 +1,3 @@
-import CSodium
-
 /// An Ed25519 key of SSH as an age recipient, `ssh-ed25519 AAAA…` (C2SP age, "The ssh-ed25519 recipient type").
 public struct AgeSSHRecipient: Sendable, Hashable {
     /// The key in SSH's form.
@@ -9,11 +7,7 @@ public struct AgeSSHRecipient: Sendable, Hashable {
 
     /// The recipient of a key; `nil` where that is not a point of large order.
     public init?(_ key: OpenSSHPublicKey) {
-        Sodium.start()
-        var converted = [UInt8](repeating: 0, count: 32)
-        guard crypto_sign_ed25519_pk_to_curve25519(&converted, key.publicKey) == 0 else {
-            return nil
-        }
+        guard let converted = x25519PublicKey(fromEd25519: key.publicKey) else { return nil }
         self.key = key
         self.converted = converted
     }
@@ -23,31 +17,31 @@ public struct AgeSSHRecipient: Sendable, Hashable {
 }
 
 /// An Ed25519 private key of SSH as an age identity.
-public final class AgeSSHIdentity: Sendable {
-    private let secret: SecretBytes
-    /// The recipient that it opens files for.
-    public let recipient: AgeSSHRecipient
+///
+/// Its forms for X25519 are computed when a file asks for them, which few do.
+public struct AgeSSHIdentity: Sendable {
+    private let key: SigningKey
 
     /// The identity of a key.
-    public init(_ key: SigningKey) {
-        guard let recipient = AgeSSHRecipient(OpenSSHPublicKey(publicKey: key.publicKey)) else {
+    public init(_ key: SigningKey) { self.key = key }
+
+    /// The public key in SSH's form.
+    var publicKey: OpenSSHPublicKey { OpenSSHPublicKey(publicKey: key.publicKey) }
+
+    /// The recipient that it opens files for.
+    public var recipient: AgeSSHRecipient {
+        guard let recipient = AgeSSHRecipient(publicKey) else {
             preconditionFailure("a public key that was made has large order")
         }
-        self.recipient = recipient
-        // The scalar of RFC 8032 §5.1.5, which X25519 clamps in the same way.
-        secret = SecretBytes(count: 32) { out in
-            let out = out.baseAddress!.assumingMemoryBound(to: UInt8.self)
-            key.withSeed { seed in
-                // libsodium hashes the first 32 of the 64 bytes alone.
-                _ = crypto_sign_ed25519_sk_to_curve25519(
-                    out, seed.baseAddress!.assumingMemoryBound(to: UInt8.self))
-            }
-        }
+        return recipient
     }
 
-    /// The X25519 shared secret with `publicKey`, or `nil` where that is of low order.
-    func sharedSecret(_ publicKey: [UInt8]) -> SecretBytes? {
-        X25519.sharedSecret(secret, publicKey)
+    /// The X25519 shared secret with `share`, or `nil` where that is of low order.
+    func sharedSecret(_ share: [UInt8]) -> SecretBytes? {
+        let secret = key.withSeed { seed in
+            x25519Secret(fromEd25519Seed: SecretBytes(copying: seed))
+        }
+        return X25519.sharedSecret(secret, share)
     }
 }
 
@@ -65,7 +59,7 @@ enum AgeSSH {
             let key = wrapKey(shared, share: share, recipient: recipient)
         else { return nil }
         return AgeStanza(
-            type: type, arguments: [tag(of: recipient), Base64.raw.encode(share)],
+            type: type, arguments: [tag(of: recipient.key), Base64.raw.encode(share)],
             body: ChaChaPoly.sealOnce(fileKey, key: key))
     }
 
@@ -77,7 +71,7 @@ enum AgeSSH {
             tag.count == 4, let share = Base64.raw.decode(stanza.arguments[1]), share.count == 32,
             stanza.body.count == 32
         else { throw .header("ssh-ed25519 stanza") }
-        guard stanza.arguments[0] == Self.tag(of: identity.recipient) else { return nil }
+        guard stanza.arguments[0] == Self.tag(of: identity.publicKey) else { return nil }
         guard let shared = identity.sharedSecret(share),
             let key = wrapKey(shared, share: share, recipient: identity.recipient)
         else { throw .header("ssh-ed25519 share") }
@@ -85,8 +79,8 @@ enum AgeSSH {
     }
 
     /// The first 4 bytes of SHA-256 of the key's wire form.
-    private static func tag(of recipient: AgeSSHRecipient) -> String {
-        Base64.raw.encode(Array(sha256(recipient.key.blob).prefix(4)))
+    private static func tag(of key: OpenSSHPublicKey) -> String {
+        Base64.raw.encode(Array(sha256(key.blob).prefix(4)))
     }
 
     /// The tweak binds the shared secret to the key in SSH's form.

@@ -45,8 +45,6 @@ public enum SignedStream {
     static func headerMessage(_ header: some Sequence<UInt8>) -> [UInt8] {
         Array("signed-stream/1/header\0".utf8) + Array(header)
     }
-
-    static func headerID(_ header: [UInt8]) -> [UInt8] { Array(sha512(header)[..<32]) }
 }
 
 /// What protects the chunks of a signed stream: a signature over the header, the chunk's place and its content.
@@ -118,7 +116,7 @@ private final class ChunkSigning: ChunkProtection {
     }
 
     private static func prefix(_ header: [UInt8]) -> [UInt8] {
-        Array("signed-stream/1/chunk\0".utf8) + SignedStream.headerID(header)
+        Array("signed-stream/1/chunk\0".utf8) + sha512(header)[..<32]
     }
 }
 

@@ -255,8 +255,8 @@ struct AgeFileTests {
         var header = Array("age-encryption.org/v1\n-> X25519 a\n".utf8)
         header.reserveCapacity(18 << 20)
         while header.count < 17 << 20 { header += line }
-        #expect(throws: AgeError.header("too long")) { try Self.open(header) }
-        #expect(throws: AgeError.header("too long")) {
+        #expect(throws: AgeError.headerTooLong) { try Self.open(header) }
+        #expect(throws: AgeError.headerTooLong) {
             try Self.open(
                 Array("age-encryption.org/v1\n-> ".utf8) + [UInt8](repeating: 65, count: 17 << 20))
         }
