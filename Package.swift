@@ -7,6 +7,7 @@ import PackageDescription
 //   0  CSodium CSQLite CPostgres CQREncode CZBar CPNG CJPEG     one module map each
 //      CSottoImage                            what C alone can do with libjpeg, zlib and zbar
 //   1  Sotto                                  the core: values in, values out
+//      Arguments                              the command line
 //   2  SottoTool SottoWire SottoQR SottoState
 //   3  SottoClient SottoServer                the only importers of NIO
 //      SottoContacts                          the address book on the command line
@@ -64,8 +65,6 @@ let nearlyStatic: [LinkerSetting] = [
         ], .when(configuration: .release)),
 ]
 
-let argumentParser: Target.Dependency = .product(
-    name: "ArgumentParser", package: "swift-argument-parser")
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -87,7 +86,7 @@ func program(
     _ name: String, _ dependencies: [Target.Dependency], link: [LinkerSetting] = []
 ) -> Target {
     .executableTarget(
-        name: name, dependencies: ["Sotto", "SottoTool", argumentParser] + dependencies,
+        name: name, dependencies: ["Sotto", "SottoTool", "Arguments"] + dependencies,
         swiftSettings: strict, linkerSettings: link + stripped)
 }
 
@@ -97,7 +96,6 @@ let package = Package(
         .library(name: "Sotto", targets: ["Sotto"])
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
@@ -124,7 +122,8 @@ let package = Package(
             ],
             swiftSettings: core, linkerSettings: sodium),
 
-        .target(name: "SottoTool", dependencies: ["Sotto", argumentParser], swiftSettings: strict),
+        .target(name: "Arguments", swiftSettings: strict),
+        .target(name: "SottoTool", dependencies: ["Sotto", "Arguments"], swiftSettings: strict),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: core),
         .target(
             name: "CSottoImage", dependencies: ["CJPEG"], exclude: ["link"], cSettings: coreC),
@@ -189,6 +188,8 @@ let package = Package(
             swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 
+        .testTarget(
+            name: "ArgumentsTests", dependencies: ["Arguments"], swiftSettings: strict),
         .testTarget(
             name: "SottoQRTests",
             dependencies: [

@@ -16,7 +16,7 @@ def offers($indent):
    (if .files then empty else $indent + "else", $indent + "    compopt +o default" end),
    $indent + "fi");
 
-(.command.commandName) as $tool
+.name as $tool
 | "# bash completion of \($tool). Made by completions/generate.",
   "_sotto_\($tool)() {",
   "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}",

@@ -14,7 +14,7 @@ def line($tool; $condition):
      else " -x" end)
   + " -d \(.abstract | quoted)";
 
-(.command.commandName) as $tool
+.name as $tool
 | "# fish completion of \($tool). Made by completions/generate.",
   (if isPlain then
      plainForm

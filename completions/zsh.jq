@@ -21,7 +21,7 @@ def arguments($indent):
    ([.options[] | spec] + (if .files then ["'::file:_files'"] else [] end)
     | map($indent + "    " + .) | join(" \\\n")));
 
-(.command.commandName) as $tool
+.name as $tool
 | "#compdef sotto-\($tool) \($tool)",
   "# zsh completion of \($tool). Made by completions/generate.",
   (if isPlain then plainForm | arguments("")

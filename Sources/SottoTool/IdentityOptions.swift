@@ -1,4 +1,4 @@
-public import ArgumentParser
+public import Arguments
 public import Sotto
 
 /// Where secret keys come from, as a command names them.
@@ -10,21 +10,17 @@ public protocol IdentitySource {
 }
 
 /// `-i` and what goes with it, for a tool that needs one identity.
-public struct IdentityOptions: ParsableArguments, IdentitySource {
+public struct IdentityOptions: ArgumentGroup, IdentitySource {
     /// The paths after `-i`.
     @Option(
-        name: [.short, .customLong("identity")],
-        help: ArgumentHelp(
-            "Identity file. Default: $SOTTO_IDENTITY, else the default identity file.",
-            valueName: "file"))
+        "-i", "--identity", value: "file",
+        help: "Identity file. Default: $SOTTO_IDENTITY, else the default identity file.")
     public var identities: [String] = []
 
     /// The passphrase of a protected one.
     @Option(
-        name: .customLong("identity-passphrase"),
-        help: ArgumentHelp(
-            "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--identity-passphrase", value: "source",
+        help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     public var passphrase: SecretSource?
 
     /// No options given.
@@ -35,21 +31,19 @@ public struct IdentityOptions: ParsableArguments, IdentitySource {
 }
 
 /// As ``IdentityOptions``, for a tool that tries several.
-public struct IdentityListOptions: ParsableArguments, IdentitySource {
+public struct IdentityListOptions: ArgumentGroup, IdentitySource {
     /// The paths after `-i`.
     @Option(
-        name: [.short, .customLong("identity")],
-        help: ArgumentHelp(
-            "Identity file; may be repeated for files. Default: $SOTTO_IDENTITY, else the default identity file.",
-            valueName: "file"))
+        "-i", "--identity", value: "file",
+        help:
+            "Identity file; may be repeated for files. Default: $SOTTO_IDENTITY, else the default identity file."
+    )
     public var identities: [String] = []
 
     /// The passphrase of a protected one.
     @Option(
-        name: .customLong("identity-passphrase"),
-        help: ArgumentHelp(
-            "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--identity-passphrase", value: "source",
+        help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     public var passphrase: SecretSource?
 
     /// No options given.

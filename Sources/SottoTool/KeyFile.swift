@@ -1,4 +1,4 @@
-public import ArgumentParser
+public import Arguments
 import Glibc
 public import Sotto
 
@@ -50,12 +50,11 @@ public enum KeyFile {
 }
 
 /// How a key file is protected.
-public struct PasswordOptions: ParsableArguments {
+public struct PasswordOptions: ArgumentGroup {
     /// Its source.
     @Option(
-        help: ArgumentHelp(
-            "Password of the key file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--password", value: "source",
+        help: "Password of the key file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     public var password: SecretSource?
 
     /// No options given.

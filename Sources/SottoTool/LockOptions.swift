@@ -1,11 +1,10 @@
-public import ArgumentParser
+public import Arguments
 
 /// `--lock-timeout`: how long another process is waited for.
-public struct LockOptions: ParsableArguments {
+public struct LockOptions: ArgumentGroup {
     @Option(
-        name: .customLong("lock-timeout"), parsing: .unconditional,
-        help: ArgumentHelp(
-            "Wait so long for another process that uses the state.", valueName: "seconds"))
+        "--lock-timeout", value: "seconds",
+        help: "Wait so long for another process that uses the state.", values: .any)
     var seconds = 10.0
 
     /// Seconds, 0 to 1,000,000.
@@ -17,7 +16,7 @@ public struct LockOptions: ParsableArguments {
     /// Throws for a time out of range.
     public func validate() throws {
         guard (0...1_000_000).contains(seconds) else {
-            throw ValidationError("--lock-timeout is 0 to 1000000 seconds")
+            throw UsageError("--lock-timeout is 0 to 1000000 seconds")
         }
     }
 }

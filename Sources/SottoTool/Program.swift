@@ -1,54 +1,29 @@
-public import ArgumentParser
+public import Arguments
 import Glibc
 import Sotto
 
-/// A tool: flags are parsed once, then ``execute()`` does the work.
-public protocol Program: ParsableCommand {
-    /// Does what the flags say. Throws a ``Failure``, or an error of the core that `failure(for:)` knows.
-    mutating func execute() throws
-}
+/// A command of a tool, or the tool.
+///
+/// ``Command/execute()`` throws a ``Failure``, or an error of the core that `failure(for:)` knows.
+public protocol Program: Command {}
 
 extension Program {
-    /// Calls ``execute()``.
-    public mutating func run() throws { try execute() }
-
-    /// The configuration of a program's root command.
-    ///
-    /// Before anything else ArgumentParser looks whether completions are asked for, by two parses that take a third of the
-    /// start. Of the command of another one, which is what a super-command says, it does not.
-    public static func rootConfiguration(
-        commandName: String, abstract: String, usage: String? = nil, discussion: String = "",
-        version: String, subcommands: [any ParsableCommand.Type] = [],
-        defaultSubcommand: (any ParsableCommand.Type)? = nil
-    ) -> CommandConfiguration {
-        var configuration = CommandConfiguration(
-            commandName: commandName, abstract: abstract, usage: usage, discussion: discussion,
-            version: version, subcommands: subcommands, defaultSubcommand: defaultSubcommand)
-        // Where help is asked for, it would name that other one.
-        let asks = CommandLine.arguments.dropFirst().contains { argument in
-            ["--generate-completion", "---completion", "--experimental", "--help", "-h", "help"]
-                .contains { argument.hasPrefix($0) }
-        }
-        if !asks { configuration._superCommandName = "" }
-        return configuration
-    }
-
     /// The tool's name, as its messages begin.
-    public static var toolName: String { configuration.commandName ?? "sotto" }
+    public static var toolName: String { configuration.name }
 
     /// The entry point of a program whose root command this is.
     public static func main() {
         ProgramRuntime.prepare()
         do {
-            var command = try parseAsRoot()
-            try command.run()
+            let words = Array(CommandLine.arguments.dropFirst())
+            if words == ["--dump-help"] {
+                throw TextRequest(
+                    String(decoding: commandDescription.json.serialized(), as: UTF8.self))
+            }
+            var command = try parse(words)
+            try command.execute()
         } catch {
-            Glibc.exit(
-                ProgramRuntime.end(error, tool: toolName) {
-                    Self.exitCode(for: $0).rawValue
-                } text: {
-                    Self.message(for: $0)
-                })
+            Glibc.exit(ProgramRuntime.end(error, tool: toolName))
         }
         Glibc.exit(0)
     }
@@ -71,50 +46,29 @@ enum ProgramRuntime {
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     }
 
-    /// Says what went wrong and returns the status to exit with.
-    static func end(
-        _ error: any Error, tool: String, code: (any Error) -> Int32, text: (any Error) -> String
-    ) -> Int32 {
-        if let failure = (error as? Failure) ?? Failure(core: error) {
-            report(failure, tool: tool)
-            return failure.status.rawValue
-        }
-        let message = text(error)
-        switch code(error) {
-        case 0:
-            // --help, --version and completion scripts are what was asked for.
-            let bytes = Array((message.hasSuffix("\n") ? message : message + "\n").utf8)
+    /// Says what went wrong, or what was asked for in place of the work, and returns the status to exit with.
+    static func end(_ error: any Error, tool: String) -> Int32 {
+        let failure: Failure
+        if let request = error as? TextRequest {
             do throws(Failure) {
                 let output = try Output(path: "-", content: .text)
-                try output.write(bytes)
+                try output.writeText(request.text + "\n")
                 try output.finish()
+                return 0
             } catch {
-                report(error, tool: tool)
-                return error.status.rawValue
+                failure = error
             }
-            return 0
-        case ExitStatus.usage.rawValue:
-            report(
-                Failure(
-                    .usage, sentence(message), hint: "\(tool) --help explains the options"),
-                tool: tool)
-            return ExitStatus.usage.rawValue
-        default:
-            report(
-                Failure(
+        } else if let error = error as? UsageError {
+            failure = Failure(.usage, error.message, hint: "\(tool) --help explains the options")
+        } else {
+            failure =
+                (error as? Failure) ?? Failure(core: error)
+                ?? Failure(
                     .bug, "unexpected: \(type(of: error))",
-                    hint: "this is a bug; please report it with the command that you ran"),
-                tool: tool)
-            return ExitStatus.bug.rawValue
+                    hint: "this is a bug; please report it with the command that you ran")
         }
-    }
-
-    /// ArgumentParser's message in the form of ours: one line, lower case first, no full stop. It lists many
-    /// choices on lines of their own.
-    private static func sentence(_ message: String) -> String {
-        var text = message.prefix(1).lowercased() + message.dropFirst()
-        if text.hasSuffix(".") { text.removeLast() }
-        return text.replacingAll(":\n  - ", with: ": ").replacingAll("\n  - ", with: ", ")
+        report(failure, tool: tool)
+        return failure.status.rawValue
     }
 
     static func report(_ failure: Failure, tool: String) {

@@ -1,4 +1,4 @@
-public import ArgumentParser
+public import Arguments
 import Glibc
 public import Sotto
 
@@ -28,7 +28,7 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
 
     /// Throws what ArgumentParser shows as a usage error when the secret itself was given.
     public func validate() throws {
-        if case .exposed = self { throw ValidationError(Self.exposure) }
+        if case .exposed = self { throw UsageError(Self.exposure) }
     }
 
     private static let exposure =

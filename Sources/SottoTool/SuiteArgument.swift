@@ -1,4 +1,4 @@
-public import ArgumentParser
+public import Arguments
 public import Sotto
 
 extension Suite: ExpressibleByArgument {}

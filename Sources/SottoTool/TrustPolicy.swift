@@ -1,4 +1,4 @@
-public import ArgumentParser
+public import Arguments
 
 /// `--trust`: whose keys are good enough.
 public enum TrustPolicy: String, ExpressibleByArgument, CaseIterable, Sendable {

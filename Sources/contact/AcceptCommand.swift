@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,23 +6,22 @@ import SottoTool
 
 struct AcceptCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "accept",
+        name: "accept",
         abstract: "Make who wrote a contact, and print what waits of theirs for decrypt.",
         usage: "contact accept ID [--name NAME] [CARD] | decrypt",
         discussion: """
             The messages leave the list when decrypt has opened them. Of a contact, what waits is printed again.
             """)
 
-    @Option(
-        help: ArgumentHelp("What to call them. Default: the name on the card.", valueName: "name"))
+    @Option("--name", value: "name", help: "What to call them. Default: the name on the card.")
     var name: String?
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "An id, its beginning (16 characters or more), a card or a contact.")
+    @Argument("id", help: "An id, its beginning (16 characters or more), a card or a contact.")
     var id: String
 
-    @Argument(help: "Their card, if you have it; `-` is stdin.")
+    @Argument("card", help: "Their card, if you have it; `-` is stdin.")
     var card: String?
 
     func execute() throws {

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,7 +6,7 @@ import SottoTool
 
 struct AcceptKeyCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "accept-key",
+        name: "accept-key",
         abstract: "Take the changed key of a contact; it has to be verified anew.",
         usage: "contact accept-key NAME [ID-OR-NUMBER]",
         discussion: """
@@ -16,13 +16,12 @@ struct AcceptKeyCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
     @Argument(
-        help: ArgumentHelp(
-            "What the key has to be: an id or its beginning, or the safety number.",
-            valueName: "id-or-number"))
+        "id-or-number",
+        help: "What the key has to be: an id or its beginning, or the safety number.")
     var key: [String] = []
 
     /// What the key has to be.

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,20 +6,20 @@ import SottoTool
 
 struct AddCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add somebody's card, or their account in another messenger.",
+        name: "add", abstract: "Add somebody's card, or their account in another messenger.",
         usage: "contact add [--name NAME] [CARD]",
         discussion: """
             Beside a card, a whisper2: URL with its signing key and what is in a QR code of Kecalek are taken, as an \
             argument, in a file, or as qr scan prints them.
             """)
 
-    @Option(
-        help: ArgumentHelp("What to call them. Default: the name on the card.", valueName: "name"))
+    @Option("--name", value: "name", help: "What to call them. Default: the name on the card.")
     var name: String?
 
     @OptionGroup var options: ContactOptions
 
     @Argument(
+        "card",
         help:
             "Card file, sotto: URI, whisper2: URL, or `-` for stdin, the default; also what qr scan prints."
     )

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -7,7 +7,7 @@ import SottoWire
 
 struct AddressCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "address",
+        name: "address",
         abstract: "Print a card for one contact, with an address that they alone know.",
         usage: """
             contact address [--relay URL] [--new] NAME
@@ -23,25 +23,25 @@ struct AddressCommand: Program {
               contact address --revoke bob
             """)
 
-    @Option(
-        help: ArgumentHelp(
-            "Where you fetch your mail; put into the card.", valueName: "url"))
+    @Option("--relay", value: "url", help: "Where you fetch your mail; put into the card.")
     var relay: String?
 
-    @Flag(help: "Make another address; the one that they have is no longer looked into.")
+    @Flag("--new", help: "Make another address; the one that they have is no longer looked into.")
     var new = false
 
-    @Flag(help: "Let go of their address. What they wrote there and was not fetched is not read.")
+    @Flag(
+        "--revoke",
+        help: "Let go of their address. What they wrote there and was not fetched is not read.")
     var revoke = false
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
     func validate() throws {
         guard !revoke || !new && relay == nil else {
-            throw ValidationError("--revoke goes alone")
+            throw UsageError("--revoke goes alone")
         }
     }
 

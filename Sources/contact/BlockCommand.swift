@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,11 +6,11 @@ import SottoTool
 
 struct BlockCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "block", abstract: "Drop what somebody sends, and what waits of theirs.")
+        name: "block", abstract: "Drop what somebody sends, and what waits of theirs.")
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A contact, an id or its beginning (16 characters or more), or a card.")
+    @Argument("name", help: "A contact, an id or its beginning (16 characters or more), or a card.")
     var name: String
 
     func execute() throws {

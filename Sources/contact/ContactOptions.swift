@@ -1,16 +1,16 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
 import SottoTool
 
 /// What every subcommand takes.
-struct ContactOptions: ParsableArguments {
+struct ContactOptions: ArgumentGroup {
     @OptionGroup var identity: IdentityOptions
 
     @OptionGroup var lock: LockOptions
 
-    @Flag(name: [.short, .long], help: "No notes on stderr.")
+    @Flag("-q", "--quiet", help: "No notes on stderr.")
     var quiet = false
 
     /// Says something on stderr, unless it is to be quiet.

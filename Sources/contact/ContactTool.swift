@@ -1,10 +1,10 @@
-import ArgumentParser
+import Arguments
 import SottoTool
 
 @main
 struct ContactTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "contact",
+    static let configuration = CommandConfiguration(
+        name: "contact",
         abstract: "The address book and its trust: add, verify, block, accept.",
         usage: """
             contact add [--name NAME] [CARD]

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,50 +6,48 @@ import SottoTool
 
 struct ExportCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Print contacts as records, or write an encrypted backup.",
+        name: "export", abstract: "Print contacts as records, or write an encrypted backup.",
         usage: """
             contact export [-o FILE] [NAME ...]
             contact export --backup [--passphrase SOURCE] [-o FILE]
             contact export --whisper2 [--json] [-o FILE] [NAME ...]
             """)
 
-    @Flag(help: "Write all contacts as an age file to your own post-quantum key.")
+    @Flag("--backup", help: "Write all contacts as an age file to your own post-quantum key.")
     var backup = false
 
-    @Flag(help: "Write those with a Whisper2 account as Whisper2's encrypted backup.")
+    @Flag("--whisper2", help: "Write those with a Whisper2 account as Whisper2's encrypted backup.")
     var whisper2 = false
 
-    @Flag(help: "With --whisper2: write the JSON record that goes to the server.")
+    @Flag("--json", help: "With --whisper2: write the JSON record that goes to the server.")
     var json = false
 
     @Option(
-        help: ArgumentHelp(
-            "Encrypt the backup with this passphrase instead: @ENV:NAME, @FD:N or @FILE:PATH.",
-            valueName: "source"))
+        "--passphrase", value: "source",
+        help: "Encrypt the backup with this passphrase instead: @ENV:NAME, @FD:N or @FILE:PATH.")
     var passphrase: SecretSource?
 
     @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "Write to this file, whole or not at all; `-` is stdout.", valueName: "file"))
+        "-o", "--output", value: "file",
+        help: "Write to this file, whole or not at all; `-` is stdout.")
     var output: String?
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: ArgumentHelp("Whom to export. Default: all.", valueName: "name"))
+    @Argument("name", help: "Whom to export. Default: all.")
     var names: [String] = []
 
     func validate() throws {
         try passphrase?.validate()
         guard backup || passphrase == nil else {
-            throw ValidationError("--passphrase goes with --backup")
+            throw UsageError("--passphrase goes with --backup")
         }
         guard !backup || !whisper2 else {
-            throw ValidationError("--backup and --whisper2 exclude each other")
+            throw UsageError("--backup and --whisper2 exclude each other")
         }
-        guard !json || whisper2 else { throw ValidationError("--json goes with --whisper2") }
+        guard !json || whisper2 else { throw UsageError("--json goes with --whisper2") }
         guard !backup || names.isEmpty else {
-            throw ValidationError("a backup is of all contacts")
+            throw UsageError("a backup is of all contacts")
         }
     }
 

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,28 +6,27 @@ import SottoTool
 
 struct ImportCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "import",
+        name: "import",
         abstract: "Take contacts from records, cards, URIs or a backup; who is known is left as is."
     )
 
     @Option(
-        help: ArgumentHelp(
-            "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--passphrase", value: "source",
+        help: "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
-    @Flag(help: "Read Whisper2's encrypted backup, of either form.")
+    @Flag("--whisper2", help: "Read Whisper2's encrypted backup, of either form.")
     var whisper2 = false
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "Input file; `-` is stdin, the default.")
+    @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
     func validate() throws {
         try passphrase?.validate()
         guard passphrase == nil || !whisper2 else {
-            throw ValidationError("--whisper2 takes no passphrase: its key is in the words")
+            throw UsageError("--whisper2 takes no passphrase: its key is in the words")
         }
     }
 

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,12 +6,12 @@ import SottoTool
 
 struct KeepKeyCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "keep-key",
+        name: "keep-key",
         abstract: "Drop the changed key of a contact, and keep the old one.")
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
     func execute() throws {

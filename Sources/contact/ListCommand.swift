@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,10 +6,10 @@ import SottoTool
 
 struct ListCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "list",
+        name: "list",
         abstract: "List the contacts: name, trust, id, suite, and what is amiss.")
 
-    @Flag(help: "Print records, one JSON object a line.")
+    @Flag("--json", help: "Print records, one JSON object a line.")
     var json = false
 
     @OptionGroup var options: ContactOptions

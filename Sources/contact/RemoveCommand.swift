@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,11 +6,11 @@ import SottoTool
 
 struct RemoveCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a contact; sessions and opened messages stay.")
+        name: "remove", abstract: "Remove a contact; sessions and opened messages stay.")
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "The whole name, an id, or the beginning of an id.")
+    @Argument("name", help: "The whole name, an id, or the beginning of an id.")
     var name: String
 
     func execute() throws {

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,14 +6,14 @@ import SottoTool
 
 struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Give a contact another name.")
+        name: "rename", abstract: "Give a contact another name.")
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "The name now, an id, or the beginning of one.")
+    @Argument("old", help: "The name now, an id, or the beginning of one.")
     var old: String
 
-    @Argument(help: "The name from now on.")
+    @Argument("new", help: "The name from now on.")
     var new: String
 
     func execute() throws {

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,7 +6,7 @@ import SottoTool
 
 struct RequestsCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "requests",
+        name: "requests",
         abstract: "List who wrote and is no contact, or print what waits of one of them.",
         usage: """
             contact requests [--json] [ID]
@@ -18,35 +18,35 @@ struct RequestsCommand: Program {
             Of one sender 100 messages wait, and 1,000 in all: whoever has the most then makes room for others.
             """)
 
-    @Flag(help: "Print records, one JSON object a line.")
+    @Flag("--json", help: "Print records, one JSON object a line.")
     var json = false
 
-    @Flag(help: "Throw away what waits of ID, without blocking them.")
+    @Flag("--drop", help: "Throw away what waits of ID, without blocking them.")
     var drop = false
 
-    @Flag(help: "Throw away all that waits, without blocking anybody.")
+    @Flag("--drop-all", help: "Throw away all that waits, without blocking anybody.")
     var dropAll = false
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "An id, its beginning (16 characters or more), a card or a contact.")
+    @Argument("id", help: "An id, its beginning (16 characters or more), a card or a contact.")
     var id: String?
 
     func validate() throws {
         guard !(json && id != nil) else {
-            throw ValidationError("--json is for the list; envelopes are JSON as they are")
+            throw UsageError("--json is for the list; envelopes are JSON as they are")
         }
         guard !(json && (drop || dropAll)) else {
-            throw ValidationError("--json is for the list, not for what is dropped")
+            throw UsageError("--json is for the list, not for what is dropped")
         }
         guard !(drop && dropAll) else {
-            throw ValidationError("--drop and --drop-all exclude each other")
+            throw UsageError("--drop and --drop-all exclude each other")
         }
         guard !drop || id != nil else {
-            throw ValidationError("--drop takes an id; --drop-all drops what all sent")
+            throw UsageError("--drop takes an id; --drop-all drops what all sent")
         }
         guard !dropAll || id == nil else {
-            throw ValidationError("--drop-all takes no id; --drop drops what one sent")
+            throw UsageError("--drop-all takes no id; --drop drops what one sent")
         }
     }
 

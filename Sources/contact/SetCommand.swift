@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,21 +6,19 @@ import SottoTool
 
 struct SetCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Set how messages to a contact are protected.")
+        name: "set", abstract: "Set how messages to a contact are protected.")
 
     /// What `--suite` may be.
     enum Choice: String, ExpressibleByArgument, CaseIterable {
         case sealed, ratchet, auto
     }
 
-    @Option(
-        help: ArgumentHelp(
-            "sealed, ratchet, or auto: whatever there is.", valueName: "suite"))
+    @Option("--suite", value: "suite", help: "sealed, ratchet, or auto: whatever there is.")
     var suite: Choice
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
     func execute() throws {

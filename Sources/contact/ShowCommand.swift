@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,22 +6,24 @@ import SottoTool
 
 struct ShowCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "show",
+        name: "show",
         abstract: "Show all of a contact, with the safety number to compare; or print their card.")
 
-    @Flag(help: "Print a JSON record.")
+    @Flag("--json", help: "Print a JSON record.")
     var json = false
 
-    @Flag(help: "Print their card alone, for a pipe or a file: the signed record, or the URI.")
+    @Flag(
+        "--card",
+        help: "Print their card alone, for a pipe or a file: the signed record, or the URI.")
     var card = false
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
     func validate() throws {
-        guard !(json && card) else { throw ValidationError("--json and --card exclude each other") }
+        guard !(json && card) else { throw UsageError("--json and --card exclude each other") }
     }
 
     func execute() throws {

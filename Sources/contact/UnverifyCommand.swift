@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,11 +6,11 @@ import SottoTool
 
 struct UnverifyCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "unverify", abstract: "Take back that a contact's key was compared.")
+        name: "unverify", abstract: "Take back that a contact's key was compared.")
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
     func execute() throws {

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -6,7 +6,7 @@ import SottoTool
 
 struct VerifyCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "verify",
+        name: "verify",
         abstract: "Compare a contact's key with its owner's, and remember that it is the same.",
         usage: """
             contact verify NAME NUMBER
@@ -17,21 +17,19 @@ struct VerifyCommand: Program {
             stdin. FILE is what their QR code says, or their card, in a file, on stdin, or as a URI.
             """)
 
-    @Flag(help: "Compare with what was scanned from their screen, in place of a number.")
+    @Flag("--scan", help: "Compare with what was scanned from their screen, in place of a number.")
     var scan = false
 
     @OptionGroup var options: ContactOptions
 
-    @Argument(help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
-    @Argument(
-        help: ArgumentHelp(
-            "The safety number that they see; with --scan, a file.", valueName: "number"))
+    @Argument("number", help: "The safety number that they see; with --scan, a file.")
     var number: [String] = []
 
     func validate() throws {
-        guard !scan || number.count <= 1 else { throw ValidationError("--scan takes one file") }
+        guard !scan || number.count <= 1 else { throw UsageError("--scan takes one file") }
     }
 
     func execute() throws {

@@ -1,11 +1,11 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 @main
 struct DecryptTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "decrypt",
+    static let configuration = CommandConfiguration(
+        name: "decrypt",
         abstract: "Decrypt an age file, or envelopes into message records.",
         usage: """
             decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
@@ -34,72 +34,68 @@ struct DecryptTool: Program {
     @OptionGroup var identity: IdentityListOptions
 
     @Option(
-        help: ArgumentHelp(
-            "Demand that this card's owner, or this contact, signed; may be repeated, then one of them.",
-            valueName: "card"))
+        "--from", value: "card",
+        help:
+            "Demand that this card's owner, or this contact, signed; may be repeated, then one of them."
+    )
     var from: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Whose messages to print: any, first-use (contacts) or verified (compared contacts). "
-                + "Default: first-use once there are contacts. Others wait as requests.",
-            valueName: "policy"))
+        "--trust", value: "policy",
+        help: "Whose messages to print: any, first-use (contacts) or verified (compared contacts). "
+            + "Default: first-use once there are contacts. Others wait as requests.")
     var trust: TrustPolicy?
 
     @Option(
-        help: ArgumentHelp(
-            "Passphrase of the file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--passphrase", value: "source",
+        help: "Passphrase of the file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
     @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "Write to this file, whole or not at all; `-` is stdout.", valueName: "file"))
+        "-o", "--output", value: "file",
+        help: "Write to this file, whole or not at all; `-` is stdout.")
     var output: String?
 
-    @Flag(help: "Print the text of messages alone, each with a line feed.")
+    @Flag("--text", help: "Print the text of messages alone, each with a line feed.")
     var text = false
 
-    @Flag(help: "Print nothing of a file of any length before its end is verified.")
+    @Flag("--hold", help: "Print nothing of a file of any length before its end is verified.")
     var hold = false
 
-    @Flag(help: "Print messages, and keep nothing: as if they had not been opened.")
+    @Flag("--preview", help: "Print messages, and keep nothing: as if they had not been opened.")
     var preview = false
 
-    @Flag(help: "Keep no record of opened envelopes: repeats are not noticed.")
+    @Flag("--stateless", help: "Keep no record of opened envelopes: repeats are not noticed.")
     var stateless = false
 
     @Option(
-        help: ArgumentHelp(
-            "Verify this signature in minisign's format, by --from, of the input; print nothing.",
-            valueName: "file"),
-        completion: .file())
+        "--verify", value: "file",
+        help: "Verify this signature in minisign's format, by --from, of the input; print nothing.")
     var verify: String?
 
-    @Flag(help: "Say for whom an age file is, and its sizes; no key is needed.")
+    @Flag("--inspect", help: "Say for whom an age file is, and its sizes; no key is needed.")
     var inspect = false
 
-    @Flag(help: "Say it as a JSON record.")
+    @Flag("--json", help: "Say it as a JSON record.")
     var json = false
 
     @OptionGroup var other: SuiteArguments
 
     @OptionGroup var lock: LockOptions
 
-    @Flag(name: [.short, .long], help: "No progress and no notes on stderr.")
+    @Flag("-q", "--quiet", help: "No progress and no notes on stderr.")
     var quiet = false
 
-    @Argument(help: "Input file; `-` is stdin, the default.")
+    @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
     func validate() throws {
         guard !stateless || trust == nil || trust == .any else {
-            throw ValidationError("--stateless knows no contacts, and so no --trust but any")
+            throw UsageError("--stateless knows no contacts, and so no --trust but any")
         }
-        guard inspect || !json else { throw ValidationError("--json goes with --inspect") }
+        guard inspect || !json else { throw UsageError("--json goes with --inspect") }
         guard !inspect || other.isUnused && trust == nil && verify == nil else {
-            throw ValidationError("--inspect goes with --json, -o, -q and a file alone")
+            throw UsageError("--inspect goes with --json, -o, -q and a file alone")
         }
         try passphrase?.validate()
     }

@@ -14,9 +14,7 @@ struct Inspection {
         let source = PeekingSource(input)
         let beginning = try source.peek(DecryptTool.beginningSize)
         guard AgeFormat.isAge(beginning) else {
-            throw Failure(
-                .malformed, "the input is not an age file",
-                hint: beginning.first == UInt8(ascii: "{") ? "it begins as JSON does" : nil)
+            throw Failure(.malformed, "the input is not an age file")
         }
         let file = try AgeInspection(source)
         if tool.json {

@@ -1,60 +1,59 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 /// The options for messages in the form of other messengers.
-struct SuiteArguments: ParsableArguments {
+struct SuiteArguments: ArgumentGroup {
     @Option(
-        help: ArgumentHelp(
-            "Open messages of this chat, whose file keygen chat made; may be repeated.",
-            valueName: "file"))
+        "--chat", value: "file",
+        help: "Open messages of this chat, whose file keygen chat made; may be repeated.")
     var chat: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "The suite of lines that are not envelopes but a messenger's own records.",
-            valueName: "suite"))
+        "--suite", value: "suite",
+        help: "The suite of lines that are not envelopes but a messenger's own records.")
     var suite: Suite?
 
     @Flag(
+        "--allow-unverified",
         help: "Take messages whose sender nothing proves as success; they are marked all the same.")
     var allowUnverified = false
 
-    @Flag(help: "shainy: open texts whose hash is zeros, as encrypt --no-hash writes them.")
+    @Flag(
+        "--allow-hidden-hash",
+        help: "shainy: open texts whose hash is zeros, as encrypt --no-hash writes them.")
     var allowHiddenHash = false
 
     @Option(
-        help: ArgumentHelp(
-            "whisper2: refuse messages whose signed time is further from now than this.",
-            valueName: "seconds"))
+        "--max-skew", value: "seconds",
+        help: "whisper2: refuse messages whose signed time is further from now than this.")
     var maxSkew: Int?
 
     @Option(
-        help: ArgumentHelp(
-            "whisper2: your account. Default: the one in the identity file.", valueName: "wsp-id"))
+        "--whisper-id", value: "wsp-id",
+        help: "whisper2: your account. Default: the one in the identity file.")
     var whisperID: WhisperID?
 
-    @Flag(
-        name: .customLong("oaep-sha1"),
-        help: "mercurio: the keys were wrapped with SHA-1, as an old client did.")
+    @Flag("--oaep-sha1", help: "mercurio: the keys were wrapped with SHA-1, as an old client did.")
     var oaepSHA1 = false
 
     @Option(
-        help: ArgumentHelp(
-            "Decrypt the input, an attachment, with the key in this message record, as decrypt printed it.",
-            valueName: "record"))
+        "--attachment", value: "record",
+        help:
+            "Decrypt the input, an attachment, with the key in this message record, as decrypt printed it."
+    )
     var attachment: String?
 
     @Flag(
+        "--own-copy",
         help:
             "Each line is the base64 of a copy that Kecalek encrypted to ourselves under our identity key."
     )
     var ownCopy = false
 
     @Option(
-        help: ArgumentHelp(
-            "Append Message Flow's acknowledgement of each of its messages to this file.",
-            valueName: "file"))
+        "--ack", value: "file",
+        help: "Append Message Flow's acknowledgement of each of its messages to this file.")
     var ack: String?
 
     /// Whether nothing was asked for.
@@ -68,11 +67,11 @@ struct SuiteArguments: ParsableArguments {
 
     func validate() throws {
         guard suite != .sealed else {
-            throw ValidationError("--suite sealed has no records of its own")
+            throw UsageError("--suite sealed has no records of its own")
         }
         if let maxSkew {
             guard (0...1_000_000_000).contains(maxSkew) else {
-                throw ValidationError("--max-skew is 0 to 1000000000 seconds")
+                throw UsageError("--max-skew is 0 to 1000000000 seconds")
             }
         }
     }

@@ -1,12 +1,12 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoContacts
 import SottoTool
 
 @main
 struct EncryptTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "encrypt",
+    static let configuration = CommandConfiguration(
+        name: "encrypt",
         abstract: "Encrypt a file or pipe (age v1), or messages (envelopes).",
         usage: """
             encrypt -r CARD [-r CARD ...] [-R FILE] [-s] [-a] [-o FILE] [FILE]
@@ -39,83 +39,80 @@ struct EncryptTool: Program {
         version: sottoVersion)
 
     @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "Encrypt the input as a file to this card; may be repeated.", valueName: "card"))
+        "-r", "--recipient", value: "card",
+        help: "Encrypt the input as a file to this card; may be repeated.")
     var recipient: [String] = []
 
     @Option(
-        name: [.customShort("R"), .long],
-        help: ArgumentHelp(
-            "Encrypt to every card in this file, one a line; may be repeated.", valueName: "file"))
+        "-R", "--recipients-file", value: "file",
+        help: "Encrypt to every card in this file, one a line; may be repeated.")
     var recipientsFile: [String] = []
 
     @Flag(
-        name: [.customShort("p"), .long],
+        "-p", "--ask-passphrase",
         help: "Encrypt the file with a passphrase, asked for on the terminal.")
     var askPassphrase = false
 
     @Option(
-        help: ArgumentHelp(
-            "Encrypt the file with the passphrase from @ENV:NAME, @FD:N or @FILE:PATH.",
-            valueName: "source"))
+        "--passphrase", value: "source",
+        help: "Encrypt the file with the passphrase from @ENV:NAME, @FD:N or @FILE:PATH.")
     var passphrase: SecretSource?
 
-    @Flag(name: [.short, .long], help: "Sign the file inside, with your identity.")
+    @Flag("-s", "--sign", help: "Sign the file inside, with your identity.")
     var sign = false
 
-    @Flag(help: "Write a signature in minisign's format alone, and encrypt nothing.")
+    @Flag("--detached", help: "Write a signature in minisign's format alone, and encrypt nothing.")
     var detached = false
 
     @Option(
-        help: ArgumentHelp(
-            "Sign this text with the file. Default: the time and the file's name.",
-            valueName: "text"))
+        "--trusted-comment", value: "text",
+        help: "Sign this text with the file. Default: the time and the file's name.")
     var trustedComment: String?
 
-    @Flag(name: [.short, .long], help: "Write the file as ASCII armor.")
+    @Flag("-a", "--armor", help: "Write the file as ASCII armor.")
     var armor = false
 
     @Option(
-        help: ArgumentHelp(
-            "Encrypt the input as a message to this card; may be repeated, an envelope each.",
-            valueName: "card"))
+        "--to", value: "card",
+        help: "Encrypt the input as a message to this card; may be repeated, an envelope each.")
     var to: [String] = []
 
     @Flag(
+        "--jsonl",
         help:
             "Each line is a message: a JSON record with a body or text, or, if it does not begin with {, plain text."
     )
     var jsonl = false
 
-    @Flag(help: "Use every card's classic X25519 key, not the post-quantum one.")
+    @Flag("--classic", help: "Use every card's classic X25519 key, not the post-quantum one.")
     var classic = false
 
     @Option(
-        help: ArgumentHelp(
+        "--suite", value: "suite",
+        help:
             "How to protect a message, see SUITES. Default: the session if there is one, else sealed; "
-                + "phrase with --chat.", valueName: "suite"))
+            + "phrase with --chat.")
     var suite: Suite?
 
     @Option(
-        help: ArgumentHelp(
-            "Begin the session with this bundle, as recv --bundle prints it; `-` is stdin. May be repeated.",
-            valueName: "file"))
+        "--bundle", value: "file",
+        help:
+            "Begin the session with this bundle, as recv --bundle prints it; `-` is stdin. May be repeated."
+    )
     var bundle: [String] = []
 
-    @Flag(help: "Begin a new session though there is one.")
+    @Flag("--new-session", help: "Begin a new session though there is one.")
     var newSession = false
 
-    @Flag(name: .customLong("require-opk"), help: "Begin no session without a one-time prekey.")
+    @Flag("--require-opk", help: "Begin no session without a one-time prekey.")
     var requireOneTime = false
 
     @Option(
-        help: ArgumentHelp(
-            "Whose keys to write to: any, first-use (contacts) or verified (compared contacts).",
-            valueName: "policy"))
+        "--trust", value: "policy",
+        help: "Whose keys to write to: any, first-use (contacts) or verified (compared contacts).")
     var trust: TrustPolicy?
 
-    @Flag(help: "Use no state: neither sessions nor contacts.")
+    @Flag("--stateless", help: "Use no state: neither sessions nor contacts.")
     var stateless = false
 
     @OptionGroup var other: SuiteArguments
@@ -124,15 +121,13 @@ struct EncryptTool: Program {
 
     @OptionGroup var identity: IdentityOptions
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp("Write to this file; `-` is stdout.", valueName: "file"))
+    @Option("-o", "--output", value: "file", help: "Write to this file; `-` is stdout.")
     var output: String?
 
-    @Flag(name: [.short, .long], help: "No progress and no notes on stderr.")
+    @Flag("-q", "--quiet", help: "No progress and no notes on stderr.")
     var quiet = false
 
-    @Argument(help: "Input file; `-` is stdin, the default.")
+    @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
     func validate() throws {
@@ -174,55 +169,55 @@ struct EncryptTool: Program {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
         guard detached || trustedComment == nil else {
-            throw ValidationError("--trusted-comment goes with --detached")
+            throw UsageError("--trusted-comment goes with --detached")
         }
         if detached {
             guard !(isFile || isPassphrase || isMessage || sign || armor || jsonl || classic),
                 bundle.isEmpty, !newSession, !requireOneTime, suite == nil, trust == nil,
                 !other.isGiven
-            else { throw ValidationError("--detached goes with -i, -o and a file alone") }
+            else { throw UsageError("--detached goes with -i, -o and a file alone") }
             return
         }
         guard [isFile, isPassphrase, isMessage].count(where: { $0 }) <= 1 else {
-            throw ValidationError("-r and -R, a passphrase, and --to or --chat exclude each other")
+            throw UsageError("-r and -R, a passphrase, and --to or --chat exclude each other")
         }
         guard isFile || isPassphrase || isMessage else {
-            throw ValidationError("say for whom: -r CARD, -R FILE, -p, --to CARD or --chat FILE")
+            throw UsageError("say for whom: -r CARD, -R FILE, -p, --to CARD or --chat FILE")
         }
         guard !(isPassphrase && classic) else {
-            throw ValidationError("--classic is for cards, and a passphrase has none")
+            throw UsageError("--classic is for cards, and a passphrase has none")
         }
         let isName = recipient.contains { !Addressee.isWritten($0) && !Addressee.isFile($0) }
         guard !identity.isGiven || sign || isMessage || isName else {
-            throw ValidationError("-i goes with -s or --to; without them nothing is signed")
+            throw UsageError("-i goes with -s or --to; without them nothing is signed")
         }
         guard !isMessage || !(sign || armor) else {
-            throw ValidationError("-s and -a are for files; a message is always signed")
+            throw UsageError("-s and -a are for files; a message is always signed")
         }
         guard !jsonl || isMessage else {
-            throw ValidationError("--jsonl goes with --to or --chat")
+            throw UsageError("--jsonl goes with --to or --chat")
         }
         let begins = !bundle.isEmpty || newSession || requireOneTime
         guard isMessage || !begins && suite == nil && trust == nil && !other.isGiven else {
-            throw ValidationError(
+            throw UsageError(
                 "--suite, --trust and what is for messages go with --to or --chat")
         }
         guard suite == nil || suite == .ratchet || !begins else {
-            throw ValidationError("--suite \(suite!.rawValue) has no session to begin")
+            throw UsageError("--suite \(suite!.rawValue) has no session to begin")
         }
         guard other.attach == nil || !jsonl else {
-            throw ValidationError("--attach is for one message, and --jsonl for many")
+            throw UsageError("--attach is for one message, and --jsonl for many")
         }
         guard isMessage else { return }
         guard chosenSuite?.traits.isOfChat == true || !to.isEmpty else {
-            throw ValidationError("say for whom: --to CARD")
+            throw UsageError("say for whom: --to CARD")
         }
         try other.check(chosenSuite)
         guard other.form == .envelope || chosenSuite != .ratchet || to.count == 1 else {
-            throw ValidationError("--form \(other.form.rawValue) of a session is for one --to")
+            throw UsageError("--form \(other.form.rawValue) of a session is for one --to")
         }
         guard bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1 else {
-            throw ValidationError("stdin is one thing only: a bundle or the message")
+            throw UsageError("stdin is one thing only: a bundle or the message")
         }
     }
 
@@ -234,7 +229,7 @@ struct EncryptTool: Program {
         try Output.check(output, isNoneOf: read)
         try Output.check(other.blob, isNoneOf: read + [file].compactMap(\.self))
         guard other.blob == nil || other.blob != output else {
-            throw ValidationError("--blob and -o name one file")
+            throw UsageError("--blob and -o name one file")
         }
         let input = try Input(path: file)
         if detached {

@@ -1,61 +1,61 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 /// The options for messages in the form of other messengers.
-struct SuiteArguments: ParsableArguments {
+struct SuiteArguments: ArgumentGroup {
     @Option(
-        help: ArgumentHelp(
-            "Encrypt the message for this chat, whose file keygen chat made; alone or with --to.",
-            valueName: "file"))
+        "--chat", value: "file",
+        help: "Encrypt the message for this chat, whose file keygen chat made; alone or with --to.")
     var chat: String?
 
     @Option(
-        help: ArgumentHelp(
-            "What to print: envelope, app for the messenger's own record, or file for Message Flow's file form.",
-            valueName: "form"))
+        "--form", value: "form",
+        help:
+            "What to print: envelope, app for the messenger's own record, or file for Message Flow's file form."
+    )
     var form = MessageForm.envelope
 
-    @Flag(help: "shainy: write the app's GCM form, not the documented CBC.")
+    @Flag("--gcm", help: "shainy: write the app's GCM form, not the documented CBC.")
     var gcm = false
 
     @Flag(
-        name: .customLong("no-hash"),
+        "--no-hash",
         help:
-            "shainy: write zeros for the text's hash; only readers that do not check it take that."
-    )
+            "shainy: write zeros for the text's hash; only readers that do not check it take that.")
     var hidesHash = false
 
-    @Flag(help: "shainy: write to the channel whose phrase everybody knows.")
+    @Flag("--public-channel", help: "shainy: write to the channel whose phrase everybody knows.")
     var publicChannel = false
 
-    @Flag(help: "shainy: print the chat's key where the app has it, as the id in --form app.")
+    @Flag(
+        "--show-secret",
+        help: "shainy: print the chat's key where the app has it, as the id in --form app.")
     var showSecret = false
 
     @Option(
-        help: ArgumentHelp(
-            "whisper2: your account. Default: the one in the identity file.", valueName: "wsp-id"))
+        "--whisper-id", value: "wsp-id",
+        help: "whisper2: your account. Default: the one in the identity file.")
     var whisperID: WhisperID?
 
-    @Option(help: ArgumentHelp("whisper2: the group that all of --to belong to.", valueName: "id"))
+    @Option("--group", value: "id", help: "whisper2: the group that all of --to belong to.")
     var group: String?
 
     @Option(
-        help: ArgumentHelp(
-            "ratchet: your name in the messenger, for --form app. Default: your id.",
-            valueName: "id"))
+        "--user-id", value: "id",
+        help: "ratchet: your name in the messenger, for --form app. Default: your id.")
     var userID: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Encrypt this file too, under a key that goes into the message.", valueName: "file"))
+        "--attach", value: "file",
+        help: "Encrypt this file too, under a key that goes into the message.")
     var attach: String?
 
-    @Option(help: ArgumentHelp("Where the encrypted attachment goes.", valueName: "file"))
+    @Option("--blob", value: "file", help: "Where the encrypted attachment goes.")
     var blob: String?
 
     @Option(
-        help: ArgumentHelp("The attachment's media type, such as image/png.", valueName: "type"))
+        "--content-type", value: "type", help: "The attachment's media type, such as image/png.")
     var contentType = "application/octet-stream"
 
     /// Whether the message goes to a chat.
@@ -72,21 +72,21 @@ struct SuiteArguments: ParsableArguments {
 
     func validate() throws {
         guard (attach == nil) == (blob == nil) else {
-            throw ValidationError("--attach and --blob go together")
+            throw UsageError("--attach and --blob go together")
         }
         guard chat == nil || !publicChannel else {
-            throw ValidationError("--public-channel is a chat of its own: leave out --chat")
+            throw UsageError("--public-channel is a chat of its own: leave out --chat")
         }
         guard (1...100).contains(contentType.utf8.count), !Self.hasControls(contentType) else {
-            throw ValidationError("--content-type has 1 to 100 bytes, and no control characters")
+            throw UsageError("--content-type has 1 to 100 bytes, and no control characters")
         }
         guard blob != "-", !Self.hasControls(blob ?? "") else {
-            throw ValidationError("--blob names a file, without control characters")
+            throw UsageError("--blob names a file, without control characters")
         }
         for (name, value) in [("--user-id", userID), ("--group", group)] {
             if let value {
                 guard (1...255).contains(value.utf8.count), !Self.hasControls(value) else {
-                    throw ValidationError("\(name) has 1 to 255 bytes, and no control characters")
+                    throw UsageError("\(name) has 1 to 255 bytes, and no control characters")
                 }
             }
         }
@@ -101,7 +101,7 @@ struct SuiteArguments: ParsableArguments {
         func demand(_ isGiven: Bool, _ name: String, _ suites: Suite...) throws {
             guard !isGiven || suite.map(suites.contains) == true else {
                 let names = suites.map(\.rawValue).joined(separator: " or ")
-                throw ValidationError("\(name) goes with --suite \(names)")
+                throw UsageError("\(name) goes with --suite \(names)")
             }
         }
         try demand(gcm, "--gcm", .shainy)
@@ -116,7 +116,7 @@ struct SuiteArguments: ParsableArguments {
         try demand(
             form == .app, "--form app", .ratchet, .phrase, .shainy, .whisper2, .mercurio)
         guard attach == nil || suite != .shainy && suite != .mercurio else {
-            throw ValidationError("--attach has no place in --suite \(suite!.rawValue)")
+            throw UsageError("--attach has no place in --suite \(suite!.rawValue)")
         }
     }
 }

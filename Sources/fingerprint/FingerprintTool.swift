@@ -1,12 +1,12 @@
-public import ArgumentParser
+public import Arguments
 public import Sotto
 import SottoContacts
 import SottoTool
 
 @main
 struct FingerprintTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "fingerprint",
+    static let configuration = CommandConfiguration(
+        name: "fingerprint",
         abstract: "Show keys for people, and check them: safety numbers.",
         usage: """
             fingerprint [--json] [--words] [--randomart] [--qr] [CARD ...]
@@ -28,56 +28,53 @@ struct FingerprintTool: Program {
             """,
         version: sottoVersion)
 
-    @Option(
-        name: .customLong("with"),
-        help: ArgumentHelp(
-            "The other's card or contact; shows the safety number.", valueName: "card"))
+    @Option("--with", value: "card", help: "The other's card or contact; shows the safety number.")
     var other: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Compare with this number or its words, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14.",
-            valueName: "number"))
+        "--check", value: "number",
+        help:
+            "Compare with this number or its words, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14."
+    )
     var check: String?
 
     @Option(
-        help: ArgumentHelp(
-            "sotto, or signal: libsignal's digits for the X25519 form of the keys.",
-            valueName: "style"))
+        "--style", value: "style",
+        help: "sotto, or signal: libsignal's digits for the X25519 form of the keys.")
     var style = Fingerprint.Style.sotto
 
-    @Option(help: ArgumentHelp("A raw key in hexadecimal in place of CARD.", valueName: "hex"))
+    @Option("--key", value: "hex", help: "A raw key in hexadecimal in place of CARD.")
     var key: String?
 
-    @Option(help: ArgumentHelp("The user id that goes with --key.", valueName: "id"))
+    @Option("--user", value: "id", help: "The user id that goes with --key.")
     var user: String?
 
-    @Option(help: ArgumentHelp("A raw key in place of --with.", valueName: "hex"))
+    @Option("--with-key", value: "hex", help: "A raw key in place of --with.")
     var withKey: String?
 
-    @Option(help: ArgumentHelp("The user id that goes with --with-key.", valueName: "id"))
+    @Option("--with-user", value: "id", help: "The user id that goes with --with-key.")
     var withUser: String?
 
     @OptionGroup var identity: IdentityOptions
 
-    @Flag(help: "Print a JSON record.")
+    @Flag("--json", help: "Print a JSON record.")
     var json = false
 
-    @Flag(help: "Words in place of digits: ten of the English BIP 39 list for each 30 digits.")
+    @Flag(
+        "--words",
+        help: "Words in place of digits: ten of the English BIP 39 list for each 30 digits.")
     var words = false
 
-    @Flag(help: "Add a field of 17 by 9 squares, as ssh-keygen draws it.")
+    @Flag("--randomart", help: "Add a field of 17 by 9 squares, as ssh-keygen draws it.")
     var randomart = false
 
-    @Flag(help: "Draw the digits as a QR code too, which qr does.")
+    @Flag("--qr", help: "Draw the digits as a QR code too, which qr does.")
     var qr = false
 
-    @Flag(name: [.short, .long], help: "With --check, say nothing: the exit status tells.")
+    @Flag("-q", "--quiet", help: "With --check, say nothing: the exit status tells.")
     var quiet = false
 
-    @Argument(
-        help: ArgumentHelp(
-            "Card files, sotto: URIs, contacts, or `-` for stdin.", valueName: "card"))
+    @Argument("card", help: "Card files, sotto: URIs, contacts, or `-` for stdin.")
     var cards: [String] = []
 
     /// How long another process that uses the state is waited for, in seconds.
@@ -85,26 +82,26 @@ struct FingerprintTool: Program {
 
     func validate() throws {
         guard (key == nil) == (user == nil), (withKey == nil) == (withUser == nil) else {
-            throw ValidationError("a raw key goes with a user id")
+            throw UsageError("a raw key goes with a user id")
         }
         guard key == nil || cards.isEmpty, withKey == nil || other == nil else {
-            throw ValidationError("give a card or a raw key, not both")
+            throw UsageError("give a card or a raw key, not both")
         }
         guard !(cards.contains("-") && check == "-") else {
-            throw ValidationError("stdin can be the card or the number, not both")
+            throw UsageError("stdin can be the card or the number, not both")
         }
         guard cards.count(where: { $0 == "-" }) < 2 else {
-            throw ValidationError("stdin can be one card only")
+            throw UsageError("stdin can be one card only")
         }
         guard check == nil || cards.count < 2 else {
-            throw ValidationError("--check is about one card")
+            throw UsageError("--check is about one card")
         }
         guard check == nil || !words && !randomart && !qr else {
-            throw ValidationError(
+            throw UsageError(
                 "--check prints no number; leave out --words, --randomart and --qr")
         }
         guard !json || !randomart && !qr else {
-            throw ValidationError("--randomart and --qr are for people; leave out --json")
+            throw UsageError("--randomart and --qr are for people; leave out --json")
         }
     }
 

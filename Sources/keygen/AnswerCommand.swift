@@ -1,10 +1,10 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 struct AnswerCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "answer",
+        name: "answer",
         abstract: "Answer the challenge of a messenger's server, exactly 32 bytes on stdin.",
         usage: """
             keygen answer whisper2 [FILE] < CHALLENGE
@@ -19,33 +19,31 @@ struct AnswerCommand: Program {
         case whisper2, kecalek
     }
 
-    @Option(
-        help: ArgumentHelp("The RSA key for Kecalek's login, a PEM file.", valueName: "file"),
-        completion: .file())
+    @Option("--key", value: "file", help: "The RSA key for Kecalek's login, a PEM file.")
     var key: String?
 
     @OptionGroup var password: PasswordOptions
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(help: "Whose server asks: whisper2 or kecalek.")
+    @Argument("messenger", help: "Whose server asks: whisper2 or kecalek.")
     var messenger: Messenger
 
-    @Argument(help: "Identity file, for whisper2. Default: as -i.")
+    @Argument("file", help: "Identity file, for whisper2. Default: as -i.")
     var file: String?
 
     func validate() throws {
         switch messenger {
         case .whisper2:
             guard key == nil && password.password == nil else {
-                throw ValidationError("--key and --password go with kecalek")
+                throw UsageError("--key and --password go with kecalek")
             }
         case .kecalek:
             guard key != nil else {
-                throw ValidationError("kecalek needs --key, the RSA key for the login")
+                throw UsageError("kecalek needs --key, the RSA key for the login")
             }
             guard file == nil, !identity.isGiven else {
-                throw ValidationError("kecalek takes no identity: the key of the login is --key")
+                throw UsageError("kecalek takes no identity: the key of the login is --key")
             }
         }
     }
@@ -87,7 +85,7 @@ struct AnswerCommand: Program {
 
 struct WorkCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "work",
+        name: "work",
         abstract:
             "Find the counter that a server's proof of work asks for; the challenge is stdin.",
         usage: "keygen work --bits N < CHALLENGE",
@@ -96,9 +94,7 @@ struct WorkCommand: Program {
             bits. The challenge is taken as it is, at most 1024 bytes.
             """)
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Zero bits, 0 to 32; 32 take about an hour.", valueName: "n"))
+    @Option("--bits", value: "n", help: "Zero bits, 0 to 32; 32 take about an hour.", values: .any)
     var bits: Int
 
     private static let limit = 1024

@@ -1,10 +1,10 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 struct ChatCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "chat",
+        name: "chat",
         abstract: "Make the file of a chat from its phrase, or its public record from the file.",
         usage: """
             keygen chat [--name NAME] [--phrase SOURCE] [-o FILE]
@@ -20,58 +20,49 @@ struct ChatCommand: Program {
               keygen chat --public friends.chat
             """)
 
-    @Option(help: ArgumentHelp("What the chat is called.", valueName: "name"))
+    @Option("--name", value: "name", help: "What the chat is called.")
     var name = ""
 
     @Option(
-        help: ArgumentHelp(
-            "The chat's phrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: stdin, or ask.",
-            valueName: "source"))
+        "--phrase", value: "source",
+        help: "The chat's phrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: stdin, or ask.")
     var phrase: SecretSource?
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "File to make, mode 0600; it is never overwritten. Default: stdout.",
-            valueName: "file"))
-    var output: String?
+    @OptionGroup var destination: SecretFileOptions
 
     @Option(
-        name: .customLong("public"),
-        help: ArgumentHelp(
-            "Print the public record of the chat in this file: its id, and its name encrypted.",
-            valueName: "file"),
-        completion: .file())
+        "--public", value: "file",
+        help: "Print the public record of the chat in this file: its id, and its name encrypted.")
     var publicRecord: String?
 
-    @Flag(help: "With --public: print SHAiny's record, in which the id is the chat's key.")
+    @Flag(
+        "--shainy", help: "With --public: print SHAiny's record, in which the id is the chat's key."
+    )
     var shainy = false
 
-    @Flag(help: "Show a secret that the record holds.")
+    @Flag("--show-secret", help: "Show a secret that the record holds.")
     var showSecret = false
 
     @Option(
-        help: ArgumentHelp(
-            "Print the name in a chat's public record, which is stdin; the chat is this file.",
-            valueName: "file"),
-        completion: .file())
+        "--read-name", value: "file",
+        help: "Print the name in a chat's public record, which is stdin; the chat is this file.")
     var readName: String?
 
-    @Flag(name: [.short, .long], help: "Say nothing on stderr but warnings.")
+    @Flag("-q", "--quiet", help: "Say nothing on stderr but warnings.")
     var quiet = false
 
     func validate() throws {
         try phrase?.validate()
         try checkName(name)
-        let makes = phrase != nil || output != nil || !name.isEmpty
+        let makes = phrase != nil || destination.path != nil || !name.isEmpty
         guard [publicRecord != nil, readName != nil, makes].count(where: { $0 }) <= 1 else {
-            throw ValidationError("--public and --read-name take a chat that is there")
+            throw UsageError("--public and --read-name take a chat that is there")
         }
         guard !shainy || publicRecord != nil else {
-            throw ValidationError("--shainy goes with --public")
+            throw UsageError("--shainy goes with --public")
         }
         guard !showSecret || shainy else {
-            throw ValidationError("--show-secret goes with --shainy")
+            throw UsageError("--show-secret goes with --shainy")
         }
     }
 
@@ -82,13 +73,12 @@ struct ChatCommand: Program {
     }
 
     private func make() throws {
-        if output == nil, Terminal.isTerminal(1) {
+        if destination.path == nil, Terminal.isTerminal(1) {
             throw Failure(
                 .usage, "refusing to write the chat's keys to the terminal",
                 hint: "name a file with -o, or force it with -o -")
         }
-        let output = try Output(path: output, content: .text, replacing: false)
-        output.keepPrivate(tool: KeygenTool.toolName, quiet: quiet)
+        let output = try destination.open(quiet: quiet)
         let secret = try readPhrase()
         let chat = try Chat(phrase: secret, name: name)
         let isComposed = secret.withBytes { bytes in

@@ -1,10 +1,10 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 struct ExportCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "export",
+        name: "export",
         abstract: "Write a key in the form of another program's key file.",
         usage: """
             keygen export age [--classic] [--public-key] [-o FILE] [FILE]
@@ -35,60 +35,53 @@ struct ExportCommand: Program {
         var hasPassword: Bool { self == .minisign || self == .ecp1 || self == .rsa }
     }
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "File to make, mode 0600; it is never overwritten. Default: stdout.",
-            valueName: "file"))
-    var output: String?
+    @OptionGroup var destination: SecretFileOptions
 
     @OptionGroup var password: PasswordOptions
 
-    @Flag(help: "Write the RSA key or minisign's key without a password.")
+    @Flag("--unprotected", help: "Write the RSA key or minisign's key without a password.")
     var unprotected = false
 
-    @Flag(help: "Of age, write the X25519 key alone, without the post-quantum one.")
+    @Flag("--classic", help: "Of age, write the X25519 key alone, without the post-quantum one.")
     var classic = false
 
-    @Flag(help: "Write the public key: of age, ssh and minisign.")
+    @Flag("--public-key", help: "Write the public key: of age, ssh and minisign.")
     var publicKey = false
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(help: "What to write: age, ssh, minisign, ecp1 or rsa.")
+    @Argument("key", help: "What to write: age, ssh, minisign, ecp1 or rsa.")
     var key: Key
 
-    @Argument(help: "Identity file. Default: as -i.")
+    @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func validate() throws {
         guard !unprotected || key == .rsa || key == .minisign else {
-            throw ValidationError("--unprotected goes with rsa and minisign")
+            throw UsageError("--unprotected goes with rsa and minisign")
         }
         guard !unprotected || password.password == nil else {
-            throw ValidationError("--unprotected and --password exclude each other")
+            throw UsageError("--unprotected and --password exclude each other")
         }
         guard password.password == nil || key.hasPassword else {
-            throw ValidationError("--password goes with minisign, ecp1 and rsa")
+            throw UsageError("--password goes with minisign, ecp1 and rsa")
         }
-        guard !classic || key == .age else { throw ValidationError("--classic goes with age") }
+        guard !classic || key == .age else { throw UsageError("--classic goes with age") }
         guard !publicKey || key != .ecp1 && key != .rsa else {
-            throw ValidationError("--public-key goes with age, ssh and minisign")
+            throw UsageError("--public-key goes with age, ssh and minisign")
         }
         guard !publicKey || !unprotected && password.password == nil else {
-            throw ValidationError("--public-key has no password")
+            throw UsageError("--public-key has no password")
         }
     }
 
     func execute() throws {
-        let output = try Output(
-            path: output, content: key == .ecp1 ? .binary : .text, replacing: false)
+        let output = try destination.open(key == .ecp1 ? .binary : .text, secret: !publicKey)
         if key == .ecp1, output.isTerminal {
             throw Failure(
                 .usage, "refusing to write a key file to the terminal",
                 hint: "name a file with -o, or redirect it")
         }
-        if !publicKey { output.keepPrivate(tool: KeygenTool.toolName) }
         let identity = try load(identity, file)
         if publicKey {
             try output.writeText(publicText(of: identity))

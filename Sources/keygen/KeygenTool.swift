@@ -1,12 +1,12 @@
-public import ArgumentParser
+public import Arguments
 import Glibc
 public import Sotto
 import SottoTool
 
 @main
 struct KeygenTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "keygen",
+    static let configuration = CommandConfiguration(
+        name: "keygen",
         abstract: "Make an identity from fresh words, restore it from words, show its public card.",
         usage: """
             keygen [--name NAME] [-o FILE] [--words N] [--words-passphrase SOURCE] [--rsa BITS] [--whisper-id ID] [--protect]
@@ -56,33 +56,35 @@ struct KeygenTool: Program {
 }
 
 /// Where a new identity goes, and how it is kept.
-struct SavingOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("What you call yourself; part of the card.", valueName: "name"))
+struct SavingOptions: ArgumentGroup {
+    @Option("--name", value: "name", help: "What you call yourself; part of the card.")
     var name = ""
 
     @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "Identity file to make, mode 0600; `-` is stdout. Default: stdout, or the default identity file where that is a terminal.",
-            valueName: "file"))
+        "-o", "--output", value: "file",
+        help:
+            "Identity file to make, mode 0600; `-` is stdout. Default: stdout, or the default identity file where that is a terminal."
+    )
     var output: String?
 
-    @Flag(help: "Protect the file with a passphrase; it is asked for unless --passphrase gives it.")
+    @Flag(
+        "--protect",
+        help: "Protect the file with a passphrase; it is asked for unless --passphrase gives it.")
     var protect = false
 
     @Option(
-        help: ArgumentHelp(
-            "Passphrase for --protect: @ENV:NAME, @FD:N or @FILE:PATH.", valueName: "source"))
+        "--passphrase", value: "source",
+        help: "Passphrase for --protect: @ENV:NAME, @FD:N or @FILE:PATH.")
     var passphrase: SecretSource?
 
-    @Flag(name: [.short, .long], help: "Say nothing on stderr but the words.")
+    @Flag("-q", "--quiet", help: "Say nothing on stderr but the words.")
     var quiet = false
 
     func validate() throws {
         try passphrase?.validate()
         try checkName(name)
         guard passphrase == nil || protect else {
-            throw ValidationError("--passphrase goes with --protect")
+            throw UsageError("--passphrase goes with --protect")
         }
     }
 
@@ -126,10 +128,10 @@ struct SavingOptions: ParsableArguments {
 /// Throws a usage error for a name that a card or a chat cannot have.
 func checkName(_ name: String) throws {
     guard name.utf8.count <= 128 else {
-        throw ValidationError("a name has at most 128 bytes")
+        throw UsageError("a name has at most 128 bytes")
     }
     guard !name.unicodeScalars.contains(where: \.isInvisible) else {
-        throw ValidationError("a name has no control or invisible characters")
+        throw UsageError("a name has no control or invisible characters")
     }
 }
 
@@ -151,12 +153,12 @@ func newSecret(_ noun: String, _ source: SecretSource?) throws -> SecretBytes {
 
 struct Words: Program {
     static let configuration = CommandConfiguration(
-        commandName: "words",
+        name: "words",
         abstract: "Print the words of an identity on stdout. They are the secret.")
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(help: "Identity file. Default: as -i.")
+    @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func execute() throws {

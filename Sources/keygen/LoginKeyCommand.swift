@@ -1,10 +1,10 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 struct LoginKeyCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "login-key",
+        name: "login-key",
         abstract: "Make the RSA key with which Kecalek's clients log in, or print its public half.",
         usage: """
             keygen login-key [--bits N] [--password SOURCE | --unprotected] -o PEM
@@ -22,60 +22,51 @@ struct LoginKeyCommand: Program {
               recv --login-key private.pem --of alice.card
             """)
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Length of the key: 2048, 3072 or 4096 bits.", valueName: "n"))
+    @Option("--bits", value: "n", help: "Length of the key: 2048, 3072 or 4096 bits.", values: .any)
     var bits = RSALoginKey.Size.bits3072.rawValue
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "File to make, mode 0600; it is never overwritten. Default: stdout.",
-            valueName: "file"))
-    var output: String?
+    @OptionGroup var destination: SecretFileOptions
 
     @OptionGroup var password: PasswordOptions
 
-    @Flag(help: "Write the key without a password.")
+    @Flag("--unprotected", help: "Write the key without a password.")
     var unprotected = false
 
-    @Option(
-        name: .customLong("public"),
-        help: ArgumentHelp("Print the public half of the key in this file.", valueName: "file"),
-        completion: .file())
+    @Option("--public", value: "file", help: "Print the public half of the key in this file.")
     var publicHalf: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Print a record that lets the key in this file log in for the identity.",
-            valueName: "file"),
-        completion: .file())
+        "--record", value: "file",
+        help: "Print a record that lets the key in this file log in for the identity.")
     var record: String?
 
-    @Flag(help: "Print a record that lets no RSA key log in for the identity.")
+    @Flag("--revoke", help: "Print a record that lets no RSA key log in for the identity.")
     var revoke = false
 
     @OptionGroup var identity: IdentityOptions
 
     func validate() throws {
-        guard !(record != nil && (revoke || publicHalf != nil || output != nil || unprotected)),
+        guard
+            !(record != nil
+                && (revoke || publicHalf != nil || destination.path != nil || unprotected)),
             !(revoke
-                && (publicHalf != nil || output != nil || unprotected || password.password != nil))
+                && (publicHalf != nil || destination.path != nil || unprotected
+                    || password.password != nil))
         else {
-            throw ValidationError("--record and --revoke print a record, and go alone")
+            throw UsageError("--record and --revoke print a record, and go alone")
         }
         guard record != nil || revoke || identity.identities.isEmpty && identity.passphrase == nil
         else {
-            throw ValidationError("-i goes with --record and --revoke")
+            throw UsageError("-i goes with --record and --revoke")
         }
         guard RSALoginKey.Size(rawValue: bits) != nil else {
-            throw ValidationError("--bits is 2048, 3072 or 4096")
+            throw UsageError("--bits is 2048, 3072 or 4096")
         }
         guard !unprotected || password.password == nil else {
-            throw ValidationError("--unprotected and --password exclude each other")
+            throw UsageError("--unprotected and --password exclude each other")
         }
-        guard publicHalf == nil || output == nil && !unprotected else {
-            throw ValidationError("--public goes without -o and --unprotected")
+        guard publicHalf == nil || destination.path == nil && !unprotected else {
+            throw UsageError("--public goes without -o and --unprotected")
         }
     }
 
@@ -93,8 +84,7 @@ struct LoginKeyCommand: Program {
             try output.writeText(key.publicPEM())
             return try output.finish()
         }
-        let output = try Output(path: output, content: .text, replacing: false)
-        output.keepPrivate(tool: KeygenTool.toolName)
+        let output = try destination.open()
         guard let size = RSALoginKey.Size(rawValue: bits) else { return }
         let pem: String
         if unprotected {

@@ -1,23 +1,22 @@
-public import ArgumentParser
+public import Arguments
 public import Sotto
 import SottoTool
 
 /// What an identity has for other messengers beside its words.
-struct MessengerOptions: ParsableArguments {
+struct MessengerOptions: ArgumentGroup {
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
+        "--rsa", value: "bits",
+        help:
             "Make an RSA key for Mercurio too, of 2048 or 3072 bits; the words do not restore it.",
-            valueName: "bits"))
+        values: .any)
     var rsa: Int?
 
-    @Option(
-        help: ArgumentHelp("Keep this as your name in Whisper2.", valueName: "wsp-id"))
+    @Option("--whisper-id", value: "wsp-id", help: "Keep this as your name in Whisper2.")
     var whisperID: WhisperID?
 
     func validate() throws {
         guard rsa.map(MercurioPublicKey.sizes.contains) ?? true else {
-            throw ValidationError("--rsa is 2048 or 3072")
+            throw UsageError("--rsa is 2048 or 3072")
         }
     }
 
@@ -47,7 +46,7 @@ extension Profile: ExpressibleByArgument {}
 
 struct New: Program {
     static let configuration = CommandConfiguration(
-        commandName: "new", abstract: "Make an identity from fresh words (the default).")
+        name: "new", abstract: "Make an identity from fresh words (the default).")
 
     @OptionGroup var saving: SavingOptions
 
@@ -55,17 +54,15 @@ struct New: Program {
 
     @OptionGroup var passphrase: WordsPassphraseOptions
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Number of words: 12, 15, 18, 21 or 24.", valueName: "n"))
+    @Option("--words", value: "n", help: "Number of words: 12, 15, 18, 21 or 24.", values: .any)
     var words = 24
 
-    @Option(help: ArgumentHelp("Word list.", valueName: "list"))
+    @Option("--language", value: "list", help: "Word list.")
     var language = Wordlist.english
 
     func validate() throws {
         guard Mnemonic.wordCounts.contains(words) else {
-            throw ValidationError("--words is 12, 15, 18, 21 or 24")
+            throw UsageError("--words is 12, 15, 18, 21 or 24")
         }
     }
 

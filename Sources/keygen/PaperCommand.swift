@@ -1,11 +1,11 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 /// `keygen paper`: an identity on a sheet of paper.
 struct PaperCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "paper",
+        name: "paper",
         abstract:
             "Write a page to print, with the words of an identity, a QR code of them, and its fingerprint.",
         usage: "keygen paper [-o SVG] [FILE]",
@@ -17,21 +17,15 @@ struct PaperCommand: Program {
               qr scan photo.jpg | keygen recover -o alice.key
             """)
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "File to make, mode 0600; it is never overwritten. Default: stdout.",
-            valueName: "file"))
-    var output: String?
+    @OptionGroup var destination: SecretFileOptions
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(help: "Identity file. Default: as -i.")
+    @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func execute() throws {
-        let output = try Output(path: output, content: .text, replacing: false)
-        output.keepPrivate(tool: KeygenTool.toolName)
+        let output = try destination.open()
         let identity = try load(identity, file)
         guard identity.isConsistent() else {
             throw Failure(

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Glibc
 import Sotto
 import SottoTool
@@ -6,7 +6,7 @@ import SottoTool
 /// `keygen passwd`: another passphrase for an identity file, or the first, or none.
 struct PasswdCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "passwd",
+        name: "passwd",
         abstract: "Change the passphrase of an identity file, add one, or take it away.",
         usage: "keygen passwd [--unprotected] [--passphrase SOURCE] [FILE]",
         discussion: """
@@ -18,31 +18,31 @@ struct PasswdCommand: Program {
             """)
 
     @Option(
-        help: ArgumentHelp(
-            "New passphrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.", valueName: "source"))
+        "--passphrase", value: "source",
+        help: "New passphrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
-    @Flag(help: "Leave the file without a passphrase.")
+    @Flag("--unprotected", help: "Leave the file without a passphrase.")
     var unprotected = false
 
-    @Flag(name: [.short, .long], help: "Say nothing on stderr.")
+    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
     var quiet = false
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(help: "Identity file. Default: as -i.")
+    @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func validate() throws {
         try passphrase?.validate()
         guard passphrase == nil || !unprotected else {
-            throw ValidationError("--unprotected and --passphrase exclude each other")
+            throw UsageError("--unprotected and --passphrase exclude each other")
         }
         guard file == nil || !identity.isGiven else {
-            throw ValidationError("give the identity once: as an argument or with -i")
+            throw UsageError("give the identity once: as an argument or with -i")
         }
         guard identity.identities.count <= 1 else {
-            throw ValidationError("one identity at a time")
+            throw UsageError("one identity at a time")
         }
     }
 

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoState
 import SottoTool
@@ -6,7 +6,7 @@ import SottoTool
 /// `keygen prekeys`: what others need to begin a session while we are away.
 struct PreKeysCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "prekeys",
+        name: "prekeys",
         abstract: "Print fresh prekeys to publish: keygen prekeys | send.",
         discussion: """
             The secrets are kept in the state; what is printed is public and signed. The signed prekeys are \
@@ -19,6 +19,7 @@ struct PreKeysCommand: Program {
             """)
 
     @Flag(
+        "--bundle",
         help: "Print a bundle for one person, who gives it to encrypt --bundle; no relay is needed."
     )
     var bundle = false
@@ -27,7 +28,7 @@ struct PreKeysCommand: Program {
 
     @OptionGroup var lock: LockOptions
 
-    @Argument(help: "Identity file. Default: as -i.")
+    @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func execute() throws {

@@ -1,11 +1,11 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 import SottoWire
 
 struct Public: Program {
     static let configuration = CommandConfiguration(
-        commandName: "public", abstract: "Print the public card: one JSON record, or a URI.",
+        name: "public", abstract: "Print the public card: one JSON record, or a URI.",
         usage: """
             keygen public [--relay URL] [--include PROFILE ...] [--user-id ID] [FILE]
             keygen public --uri [--relay URL] [FILE]
@@ -24,67 +24,66 @@ struct Public: Program {
               keygen public --profile kecalek --user-id alice alice.key | qr -o alice.png
             """)
 
-    @Flag(help: "Print the short form, a sotto: URI without the post-quantum key.")
+    @Flag("--uri", help: "Print the short form, a sotto: URI without the post-quantum key.")
     var uri = false
 
     @Option(
-        help: ArgumentHelp(
-            "Where you fetch your mail, tcp://host:port or another address that recv takes; put into the card.",
-            valueName: "url"))
+        "--relay", value: "url",
+        help:
+            "Where you fetch your mail, tcp://host:port or another address that recv takes; put into the card."
+    )
     var relay: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Print what this messenger shows: whisper2, mercurio or kecalek.",
-            valueName: "profile"))
+        "--profile", value: "profile",
+        help: "Print what this messenger shows: whisper2, mercurio or kecalek.")
     var profile: Profile?
 
     @Option(
-        help: ArgumentHelp(
-            "Put the keys of this messenger into the card; may be repeated.",
-            valueName: "profile"))
+        "--include", value: "profile",
+        help: "Put the keys of this messenger into the card; may be repeated.")
     var include: [Profile] = []
 
-    @Option(help: ArgumentHelp("Your user's id in Kecalek.", valueName: "id"))
+    @Option("--user-id", value: "id", help: "Your user's id in Kecalek.")
     var userID: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Your WhisperID. Default: the one in the identity.", valueName: "wsp-id"))
+        "--whisper-id", value: "wsp-id", help: "Your WhisperID. Default: the one in the identity.")
     var whisperID: WhisperID?
 
-    @Flag(help: "With --profile mercurio: print the RSA key, signed by the Session ID.")
+    @Flag("--bundle", help: "With --profile mercurio: print the RSA key, signed by the Session ID.")
     var bundle = false
 
     @Option(
-        help: ArgumentHelp(
-            "With --profile mercurio: print the RSA key as this client has it, ios, web or flutter.",
-            valueName: "client"))
+        "--form", value: "client",
+        help:
+            "With --profile mercurio: print the RSA key as this client has it, ios, web or flutter."
+    )
     var form: MercurioPublicKey.Form?
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(help: "Identity file. Default: as -i.")
+    @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func validate() throws {
         guard !uri || include.isEmpty else {
-            throw ValidationError("--uri and --include exclude each other")
+            throw UsageError("--uri and --include exclude each other")
         }
         guard profile == nil || !uri && include.isEmpty && relay == nil else {
-            throw ValidationError("--profile goes without --uri, --include and --relay")
+            throw UsageError("--profile goes without --uri, --include and --relay")
         }
         guard !bundle && form == nil || profile == .mercurio, !bundle || form == nil else {
-            throw ValidationError("--bundle or --form goes with --profile mercurio")
+            throw UsageError("--bundle or --form goes with --profile mercurio")
         }
         let asked = Set(include + (profile.map { [$0] } ?? []))
         guard asked.contains(.kecalek) == (userID != nil) else {
-            throw ValidationError(
+            throw UsageError(
                 userID == nil
                     ? "kecalek needs --user-id" : "--user-id goes with kecalek")
         }
         guard whisperID == nil || asked.contains(.whisper2) else {
-            throw ValidationError("--whisper-id goes with whisper2")
+            throw UsageError("--whisper-id goes with whisper2")
         }
     }
 

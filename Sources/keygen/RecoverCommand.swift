@@ -1,10 +1,10 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 struct Recover: Program {
     static let configuration = CommandConfiguration(
-        commandName: "recover",
+        name: "recover",
         abstract: "Restore an identity from its words, read from stdin, or from a key file.",
         usage: """
             keygen recover [--rsa BITS | --rsa-key PEM] [--whisper-id ID] [-o FILE] < WORDS
@@ -17,52 +17,44 @@ struct Recover: Program {
 
     @OptionGroup var passphrase: WordsPassphraseOptions
 
-    @Option(help: ArgumentHelp("Word list. Default: found from the words.", valueName: "list"))
+    @Option("--language", value: "list", help: "Word list. Default: found from the words.")
     var language: Wordlist?
 
-    @Option(
-        help: ArgumentHelp(
-            "Take back an RSA key that keygen export rsa wrote.", valueName: "file"),
-        completion: .file())
+    @Option("--rsa-key", value: "file", help: "Take back an RSA key that keygen export rsa wrote.")
     var rsaKey: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Password of --rsa-key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--rsa-password", value: "source",
+        help: "Password of --rsa-key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var rsaPassword: SecretSource?
 
-    @Option(
-        help: ArgumentHelp(
-            "Restore from Kecalek's key file in place of words.", valueName: "file"),
-        completion: .file())
+    @Option("--ecp1", value: "file", help: "Restore from Kecalek's key file in place of words.")
     var ecp1: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Password of the key file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--password", value: "source",
+        help: "Password of the key file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var password: SecretSource?
 
     func validate() throws {
         try password?.validate()
         try rsaPassword?.validate()
         guard messengers.rsa == nil || rsaKey == nil else {
-            throw ValidationError("--rsa and --rsa-key exclude each other")
+            throw UsageError("--rsa and --rsa-key exclude each other")
         }
         guard rsaPassword == nil || rsaKey != nil else {
-            throw ValidationError("--rsa-password goes with --rsa-key")
+            throw UsageError("--rsa-password goes with --rsa-key")
         }
         guard password == nil || ecp1 != nil else {
-            throw ValidationError("--password goes with --ecp1")
+            throw UsageError("--password goes with --ecp1")
         }
         guard ecp1 == nil || language == nil && passphrase.wordsPassphrase == nil else {
-            throw ValidationError("--ecp1 goes without --language and --words-passphrase")
+            throw UsageError("--ecp1 goes without --language and --words-passphrase")
         }
         // What Mercurio and Whisper2 have comes from words.
         guard ecp1 == nil || messengers.rsa == nil && rsaKey == nil && messengers.whisperID == nil
         else {
-            throw ValidationError("--ecp1 goes without --rsa, --rsa-key and --whisper-id")
+            throw UsageError("--ecp1 goes without --rsa, --rsa-key and --whisper-id")
         }
     }
 

@@ -1,13 +1,14 @@
-public import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 /// BIP 39's passphrase, where the words alone shall not give the keys.
-struct WordsPassphraseOptions: ParsableArguments {
+struct WordsPassphraseOptions: ArgumentGroup {
     @Option(
-        help: ArgumentHelp(
-            "The words give the keys only together with this passphrase of BIP 39: @ENV:NAME, @FD:N, @FILE:PATH, or ask.",
-            valueName: "source"))
+        "--words-passphrase", value: "source",
+        help:
+            "The words give the keys only together with this passphrase of BIP 39: @ENV:NAME, @FD:N, @FILE:PATH, or ask."
+    )
     var wordsPassphrase: Source?
 
     /// A source of secrets, or the terminal.

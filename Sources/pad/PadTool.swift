@@ -1,11 +1,11 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoTool
 
 @main
 struct PadTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "pad",
+    static let configuration = CommandConfiguration(
+        name: "pad",
         abstract: "Hide a length, and undo it.",
         usage: """
             pad [--remove] [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
@@ -21,38 +21,39 @@ struct PadTool: Program {
             """,
         version: sottoVersion)
 
-    @Flag(help: "Undo the padding.")
+    @Flag("--remove", help: "Undo the padding.")
     var remove = false
 
-    @Flag(help: "Pad nothing: print a JSON record for each scheme, of what it would add.")
+    @Flag(
+        "--report", help: "Pad nothing: print a JSON record for each scheme, of what it would add.")
     var report = false
 
     @Option(
-        help: ArgumentHelp(
-            "bucket (the default): 64 to 65536 bytes, Padme above. pow2: the next power of two. iso7816: a multiple of --block, its marker only.",
-            valueName: "scheme"))
+        "--scheme", value: "scheme",
+        help:
+            "bucket (the default): 64 to 65536 bytes, Padme above. pow2: the next power of two. iso7816: a multiple of --block, its marker only."
+    )
     var scheme: PadScheme?
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Block size of iso7816, in bytes. Default: 256.", valueName: "bytes"))
+        "--block", value: "bytes", help: "Block size of iso7816, in bytes. Default: 256.",
+        values: .any)
     var block: Int?
 
     @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "Write to this file, whole or not at all; `-` is stdout.", valueName: "file"))
+        "-o", "--output", value: "file",
+        help: "Write to this file, whole or not at all; `-` is stdout.")
     var output: String?
 
-    @Argument(help: "Input file; `-` is stdin, the default.")
+    @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
     func validate() throws {
-        guard !report || !remove else { throw ValidationError("--report is about padding") }
+        guard !report || !remove else { throw UsageError("--report is about padding") }
         guard let block else { return }
-        guard (1...1 << 30).contains(block) else { throw ValidationError("--block is 1 to 2^30") }
+        guard (1...1 << 30).contains(block) else { throw UsageError("--block is 1 to 2^30") }
         guard scheme == .iso7816 || report && scheme == nil else {
-            throw ValidationError("--block goes with --scheme iso7816")
+            throw UsageError("--block goes with --scheme iso7816")
         }
     }
 

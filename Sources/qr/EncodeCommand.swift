@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Glibc
 import Sotto
 import SottoQR
@@ -7,7 +7,7 @@ import SottoTool
 /// `qr [FILE]`: bytes to a picture.
 struct EncodeCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "encode",
+        name: "encode",
         abstract: "Make a QR code of a file or standard input (this is what a bare qr does).",
         discussion: """
             Bytes are taken as they are, except that one line feed at the end of text is dropped. The \
@@ -16,43 +16,43 @@ struct EncodeCommand: Program {
             text has one after the other.
             """)
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp("Write to this file; its ending tells the type.", valueName: "file"),
-        completion: .file())
+    @Option("-o", "--output", value: "file", help: "Write to this file; its ending tells the type.")
     var output: String?
 
-    @Option(name: [.short, .long], help: "What to make of it (default: by the output's ending).")
+    @Option(
+        "-t", "--type", value: "type", help: "What to make of it (default: by the output's ending)."
+    )
     var type: PictureType?
 
     @Option(
-        name: [.short, .long],
+        "-l", "--level", value: "level",
         help: "Error correction (default: M, and more where the code is no larger for it).")
     var level: ErrorCorrection?
 
     @Option(
-        name: [.short, .long], parsing: .unconditional,
-        help: "Pixels to a module, for png and svg: 1 to 100 (default: 8).")
+        "-s", "--size", value: "size",
+        help: "Pixels to a module, for png and svg: 1 to 100 (default: 8).", values: .any)
     var size: Int?
 
     @Option(
-        name: [.short, .long], parsing: .unconditional,
-        help: "Light modules around the code: 0 to 100.")
+        "-m", "--margin", value: "margin", help: "Light modules around the code: 0 to 100.",
+        values: .any)
     var margin = 4
 
     @Option(
-        help: ArgumentHelp(
-            "Spread over so many codes, 1 to 99; auto: over as many as leave 640 bytes to each.",
-            valueName: "count"))
+        "--split", value: "count",
+        help: "Spread over so many codes, 1 to 99; auto: over as many as leave 640 bytes to each.")
     var split: SplitCount?
 
-    @Flag(help: "Keep a line feed at the end of text.")
+    @Flag("--exact", help: "Keep a line feed at the end of text.")
     var exact = false
 
-    @Flag(help: "Draw light modules instead of dark ones, for light text on a dark ground.")
+    @Flag(
+        "--invert",
+        help: "Draw light modules instead of dark ones, for light text on a dark ground.")
     var invert = false
 
-    @Argument(help: "What to encode (default: standard input).", completion: .file())
+    @Argument("file", help: "What to encode (default: standard input).")
     var file: String?
 
     func execute() throws {

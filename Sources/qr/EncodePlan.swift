@@ -1,4 +1,4 @@
-public import ArgumentParser
+public import Arguments
 import Glibc
 public import SottoQR
 import SottoTool

@@ -1,10 +1,10 @@
-import ArgumentParser
+import Arguments
 import SottoTool
 
 @main
-struct QRTool: ParsableCommand {
-    static let configuration = rootConfiguration(
-        commandName: "qr",
+struct QRTool: Command {
+    static let configuration = CommandConfiguration(
+        name: "qr",
         abstract: "Make a QR code of bytes, and read one back to exactly those bytes.",
         usage: """
             qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--split <count>]

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoQR
 import SottoTool
@@ -6,7 +6,7 @@ import SottoTool
 /// `qr scan [FILE ...]`: pictures to bytes.
 struct ScanCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "scan",
+        name: "scan",
         abstract: "Read the QR code in a PNG, JPEG or PNM picture; exit 1 when there is none.",
         discussion: """
             Prints exactly the bytes of the code, and no line feed in a pipe. The parts of one content, as \
@@ -16,27 +16,22 @@ struct ScanCommand: Program {
             """)
 
     @Flag(
+        "--all",
         help: "Print each code, from the top down, with a line feed after each; parts as they are.")
     var all = false
 
-    @Flag(help: "Print a JSON record for each code, its bytes in base64.")
+    @Flag("--json", help: "Print a JSON record for each code, its bytes in base64.")
     var json = false
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp("Write to this file.", valueName: "file"), completion: .file())
+    @Option("-o", "--output", value: "file", help: "Write to this file.")
     var output: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Read this camera in place of pictures, for example /dev/video0.", valueName: "device"),
-        completion: .file())
+        "--camera", value: "device",
+        help: "Read this camera in place of pictures, for example /dev/video0.")
     var camera: String?
 
-    @Argument(
-        help: ArgumentHelp(
-            "PNG, JPEG or PNM pictures (default: standard input).", valueName: "file"),
-        completion: .file())
+    @Argument("file", help: "PNG, JPEG or PNM pictures (default: standard input).")
     var files: [String] = []
 
     func execute() throws {

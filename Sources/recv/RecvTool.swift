@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoClient
 import SottoState
@@ -8,8 +8,8 @@ import SottoWire
 /// `recv`: envelopes from a relay to stdout, through an inbox that survives whatever happens.
 @main
 struct RecvTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "recv",
+    static let configuration = CommandConfiguration(
+        name: "recv",
         abstract: "Receive envelopes from a relay.",
         usage: "recv [-i FILE] [--relay URL] [--follow] [--wait SECONDS] [--max N] [--exec CMD]",
         discussion: """
@@ -29,111 +29,115 @@ struct RecvTool: Program {
     @OptionGroup var identity: IdentityOptions
 
     @Option(
-        help: ArgumentHelp(
-            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY.",
-            valueName: "url"))
+        "--relay", value: "url",
+        help:
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY."
+    )
     var relay: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's.",
-            valueName: "file"))
+        "--ca", value: "file",
+        help:
+            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's."
+    )
     var ca: String?
 
-    @Flag(name: [.short, .long], help: "Go on receiving, through lost connections, until stopped.")
+    @Flag("-f", "--follow", help: "Go on receiving, through lost connections, until stopped.")
     var follow = false
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Wait so long for the first or next envelope.", valueName: "seconds"))
+        "--wait", value: "seconds", help: "Wait so long for the first or next envelope.",
+        values: .any)
     var wait = 0.0
 
-    @Option(help: ArgumentHelp("End after so many envelopes.", valueName: "n"))
+    @Option("--max", value: "n", help: "End after so many envelopes.")
     var max: Int?
 
     @Option(
-        help: ArgumentHelp(
+        "--exec", value: "cmd",
+        help:
             "Run this in sh for each envelope, which it gets on stdin; the relay lets go of it when that "
-                + "exits 0. After five failures it is put aside.", valueName: "cmd"))
+            + "exits 0. After five failures it is put aside.")
     var exec: String?
 
     @Flag(
+        "--again",
         help:
             "Print again what was printed before and decrypt has not finished with. Needs no relay."
     )
     var again = false
 
     @Flag(
+        "--dead",
         help: "Print, or give to --exec, what was put aside after five failures, and let go of it.")
     var dead = false
 
     @Option(
-        help: ArgumentHelp(
-            "Claim a bundle of this contact or card, to begin a session with; print it, and keep it for encrypt.",
-            valueName: "card"))
+        "--bundle", value: "card",
+        help:
+            "Claim a bundle of this contact or card, to begin a session with; print it, and keep it for encrypt."
+    )
     var bundle: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Ask the relay's directory for the card of this id, and print it; trust in it is yours to give.",
-            valueName: "id"))
+        "--card", value: "id",
+        help:
+            "Ask the relay's directory for the card of this id, and print it; trust in it is yours to give."
+    )
     var card: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Redeem a code of relay invite, and become a member: @ENV:NAME, @FD:N or @FILE:PATH.",
-            valueName: "source"))
+        "--invitation", value: "source",
+        help: "Redeem a code of relay invite, and become a member: @ENV:NAME, @FD:N or @FILE:PATH.")
     var invitation: SecretSource?
 
     @Option(
-        help: ArgumentHelp(
-            "Log in with this RSA key, a PEM file that keygen login-key made, for --of; as --stateless.",
-            valueName: "pem"),
-        completion: .file())
+        "--login-key", value: "pem",
+        help:
+            "Log in with this RSA key, a PEM file that keygen login-key made, for --of; as --stateless."
+    )
     var loginKey: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Password of the login key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.",
-            valueName: "source"))
+        "--login-password", value: "source",
+        help: "Password of the login key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var loginPassword: SecretSource?
 
-    @Option(
-        help: ArgumentHelp("Whose mail, with --login-key: a card or an id.", valueName: "card"))
+    @Option("--of", value: "card", help: "Whose mail, with --login-key: a card or an id.")
     var of: String?
 
-    @Flag(help: "Keep no inbox: tell the relay only once an envelope is printed.")
+    @Flag("--stateless", help: "Keep no inbox: tell the relay only once an envelope is printed.")
     var stateless = false
 
     @OptionGroup var lock: LockOptions
 
-    @Flag(name: [.short, .long], help: "No notes on stderr.")
+    @Flag("-q", "--quiet", help: "No notes on stderr.")
     var quiet = false
 
     func validate() throws {
         guard !again || !(dead || stateless || follow || exec != nil) else {
-            throw ValidationError("--again prints what the inbox has, and goes with --max only")
+            throw UsageError("--again prints what the inbox has, and goes with --max only")
         }
         try invitation?.validate()
         try loginPassword?.validate()
         guard
             card == nil || bundle == nil && !(again || dead || follow || exec != nil || max != nil)
         else {
-            throw ValidationError("--card receives no envelopes")
+            throw UsageError("--card receives no envelopes")
         }
         guard (loginKey == nil) == (of == nil), loginPassword == nil || loginKey != nil else {
-            throw ValidationError("--login-key and --of go together")
+            throw UsageError("--login-key and --of go together")
         }
         guard loginKey == nil || identity.identities.isEmpty && !again && invitation == nil else {
-            throw ValidationError("--login-key goes without an identity and its inbox")
+            throw UsageError("--login-key goes without an identity and its inbox")
         }
         guard bundle == nil || !(again || dead || follow || exec != nil || max != nil) else {
-            throw ValidationError("--bundle receives no envelopes")
+            throw UsageError("--bundle receives no envelopes")
         }
-        guard !(dead && follow) else { throw ValidationError("--dead ends by itself") }
-        if let max, max < 1 { throw ValidationError("--max begins at 1") }
+        guard !(dead && follow) else { throw UsageError("--dead ends by itself") }
+        if let max, max < 1 { throw UsageError("--max begins at 1") }
         guard wait >= 0 else {
-            throw ValidationError("--wait begins at 0")
+            throw UsageError("--wait begins at 0")
         }
     }
 

@@ -1,44 +1,45 @@
-import ArgumentParser
+import Arguments
 import Glibc
 import Sotto
 import SottoServer
 import SottoTool
 
 /// Who may have a mailbox, and how fast they may be.
-struct AdmissionOptions: ParsableArguments {
-    @Flag(help: "Only for members: who redeemed a code of relay invite, or was admitted.")
+struct AdmissionOptions: ArgumentGroup {
+    @Flag(
+        "--invited", help: "Only for members: who redeemed a code of relay invite, or was admitted."
+    )
     var invited = false
 
     @Option(
-        help: ArgumentHelp(
-            "Only for those whose ids, cards or sotto: URIs are in this file, one a line; read again on SIGHUP.",
-            valueName: "file"))
+        "--members", value: "file",
+        help:
+            "Only for those whose ids, cards or sotto: URIs are in this file, one a line; read again on SIGHUP."
+    )
     var members: String?
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The most messages that one mailbox gets in a minute; 0 for as many as come.",
-            valueName: "n"))
+        "--mailbox-rate", value: "n",
+        help: "The most messages that one mailbox gets in a minute; 0 for as many as come.",
+        values: .any)
     var mailboxRate = 0
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The most requests that a connection makes in a second; 0 for as many as it likes.",
-            valueName: "n"))
+        "--connection-rate", value: "n",
+        help: "The most requests that a connection makes in a second; 0 for as many as it likes.",
+        values: .any)
     var connectionRate = 10_000
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
+        "--surge", value: "n",
+        help:
             "The most publications in a minute before new ids must do some work; 0 for as many as come.",
-            valueName: "n"))
+        values: .any)
     var surge = 600
 
     func validate() throws {
         guard mailboxRate >= 0, connectionRate >= 0, surge >= 0 else {
-            throw ValidationError("--mailbox-rate, --connection-rate and --surge begin at 0")
+            throw UsageError("--mailbox-rate, --connection-rate and --surge begin at 0")
         }
     }
 

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Glibc
 import SottoServer
 import SottoTool
@@ -6,7 +6,7 @@ import SottoTool
 /// `relay admit`: makes ids members, or no longer.
 struct AdmitCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "admit",
+        name: "admit",
         abstract: "Make ids members of a relay, or no longer.",
         usage: "relay admit --store FILE [--remove] CARD|ID ...",
         discussion: """
@@ -17,16 +17,16 @@ struct AdmitCommand: Program {
               relay admit --store relay.db --remove 05d8a2...
             """)
 
-    @Option(help: ArgumentHelp("The relay's store, a file or a URL.", valueName: "file"))
+    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
     var store: String
 
-    @Flag(help: "They are no longer members.")
+    @Flag("--remove", help: "They are no longer members.")
     var remove = false
 
-    @Argument(help: ArgumentHelp("Whom: a card, a sotto: URI or an id.", valueName: "card"))
+    @Argument("card", help: "Whom: a card, a sotto: URI or an id.")
     var people: [String]
 
-    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Say nothing but errors.")
     var quiet = false
 
     mutating func execute() throws {

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Dispatch
 import Glibc
 import SottoServer
@@ -8,7 +8,7 @@ import SottoTool
 /// `relay backup`: a copy of a store that a relay may be using.
 struct BackupCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "backup",
+        name: "backup",
         abstract: "Copy a store, as it is at one moment, while a relay uses it.",
         usage: "relay backup --store FILE -o FILE",
         discussion: """
@@ -18,15 +18,13 @@ struct BackupCommand: Program {
               relay backup --store relay.db -o relay.backup
             """)
 
-    @Option(help: ArgumentHelp("The store's SQLite file.", valueName: "file"))
+    @Option("--store", value: "file", help: "The store's SQLite file.")
     var store: String
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp("The copy to make, mode 0600.", valueName: "file"))
+    @Option("-o", "--output", value: "file", help: "The copy to make, mode 0600.")
     var output: String
 
-    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Say nothing but errors.")
     var quiet = false
 
     mutating func execute() throws {

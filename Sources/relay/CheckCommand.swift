@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Sotto
 import SottoServer
 import SottoTool
@@ -7,7 +7,7 @@ import SottoWire
 /// `relay check`: what is wrong with a configuration, before it is run.
 struct CheckCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "check",
+        name: "check",
         abstract: "Say what is wrong with a relay's options and its machine.",
         usage: "relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]",
         discussion: """
@@ -20,7 +20,7 @@ struct CheckCommand: Program {
 
     @OptionGroup var relay: RelayTool
 
-    @Flag(help: "Print a JSON record for each line.")
+    @Flag("--json", help: "Print a JSON record for each line.")
     var json = false
 
     mutating func execute() throws {

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import SottoServer
 import SottoTool
 import SottoWire
@@ -6,7 +6,7 @@ import SottoWire
 /// `relay invite`: codes that make members.
 struct InviteCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "invite",
+        name: "invite",
         abstract: "Make codes, each of which makes one id a member.",
         usage: "relay invite --store FILE [--count N] [--days N]",
         discussion: """
@@ -18,23 +18,22 @@ struct InviteCommand: Program {
               recv --invitation @FILE:code
             """)
 
-    @Option(help: ArgumentHelp("The relay's store, a file or a URL.", valueName: "file"))
+    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
     var store: String
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How many codes.", valueName: "n"))
+    @Option("--count", value: "n", help: "How many codes.", values: .any)
     var count = 1
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Days until a code ends that nobody redeemed.", valueName: "n"))
+        "--days", value: "n", help: "Days until a code ends that nobody redeemed.", values: .any)
     var days = 7
 
     func validate() throws {
         guard (1...10_000).contains(count) else {
-            throw ValidationError("--count is between 1 and 10000")
+            throw UsageError("--count is between 1 and 10000")
         }
         guard (1...3_650).contains(days) else {
-            throw ValidationError("--days is between 1 and 3650")
+            throw UsageError("--days is between 1 and 3650")
         }
     }
 

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import SottoServer
 import SottoState
 import SottoTool
@@ -6,7 +6,7 @@ import SottoTool
 /// `relay migrate`: copies a store into another one.
 struct MigrateCommand: Program {
     static let configuration = CommandConfiguration(
-        commandName: "migrate",
+        name: "migrate",
         abstract: "Copy all mailboxes and prekeys into another store.",
         usage: "relay migrate FROM TO",
         discussion: """
@@ -17,13 +17,13 @@ struct MigrateCommand: Program {
               relay migrate relay.db postgresql://relay@db.example.org/sotto
             """)
 
-    @Argument(help: ArgumentHelp("The store to copy.", valueName: "from"))
+    @Argument("from", help: "The store to copy.")
     var source: String
 
-    @Argument(help: ArgumentHelp("The store to copy into.", valueName: "to"))
+    @Argument("to", help: "The store to copy into.")
     var target: String
 
-    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Say nothing but errors.")
     var quiet = false
 
     mutating func execute() throws {

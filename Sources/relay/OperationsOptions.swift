@@ -1,34 +1,34 @@
-import ArgumentParser
+import Arguments
 import SottoServer
 import SottoTool
 import SottoWire
 
 /// What watches the relay, and whom it wakes.
-struct OperationsOptions: ParsableArguments {
+struct OperationsOptions: ArgumentGroup {
     @Option(
-        help: ArgumentHelp(
-            "Answer GET /healthz and /metrics on this loopback address.", valueName: "host:port"))
+        "--monitor", value: "host:port",
+        help: "Answer GET /healthz and /metrics on this loopback address.")
     var monitor: String?
 
-    @Flag(help: "Let --monitor be an address that others reach.")
+    @Flag("--monitor-anywhere", help: "Let --monitor be an address that others reach.")
     var monitorAnywhere = false
 
     @Option(
-        help: ArgumentHelp(
-            "Run this for mail that nobody is there to take; its words are split, without a shell.",
-            valueName: "command"))
+        "--wake", value: "command",
+        help:
+            "Run this for mail that nobody is there to take; its words are split, without a shell.")
     var wake: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Post to this address for mail that nobody is there to take: https://host/path, ntfy://host/prefix, or either with http.",
-            valueName: "url"))
+        "--wake-url", value: "url",
+        help:
+            "Post to this address for mail that nobody is there to take: https://host/path, ntfy://host/prefix, or either with http."
+    )
     var wakeURL: String?
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The fewest seconds between two wake-ups of one mailbox.", valueName: "seconds"))
+        "--wake-every", value: "seconds",
+        help: "The fewest seconds between two wake-ups of one mailbox.", values: .any)
     var wakeEvery = 30
 
     /// What was asked for.

@@ -1,11 +1,11 @@
-import ArgumentParser
+import Arguments
 import SottoTool
 
 /// `relay`: without the name of another form, ``RelayTool``.
 @main
 struct RelayProgram: Program {
-    static let configuration = rootConfiguration(
-        commandName: "relay",
+    static let configuration = CommandConfiguration(
+        name: "relay",
         abstract: "Keep encrypted messages until their recipients take them.",
         usage: """
             relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]

@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Glibc
 import Sotto
 import SottoServer
@@ -10,7 +10,7 @@ import Synchronization
 /// `relay run`, the form without a name: keeps envelopes until their recipients take them.
 struct RelayTool: Program {
     static let configuration = CommandConfiguration(
-        commandName: "run",
+        name: "run",
         abstract: "Keep encrypted messages until their recipients take them.",
         usage: "relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
         discussion: """
@@ -23,51 +23,44 @@ struct RelayTool: Program {
             """)
 
     @Option(
-        help: ArgumentHelp(
-            "Listen on this address; port 0 takes any free port.", valueName: "host:port"))
+        "--listen", value: "host:port", help: "Listen on this address; port 0 takes any free port.")
     var listen = "127.0.0.1:7667"
 
     @Option(
-        help: ArgumentHelp(
-            "Keep everything in this SQLite file, or in the database of a postgresql: URL.",
-            valueName: "file"))
+        "--store", value: "file",
+        help: "Keep everything in this SQLite file, or in the database of a postgresql: URL.")
     var store: String
 
     @Option(
-        help: ArgumentHelp(
-            "A host:port under which clients dial this relay; may be repeated.",
-            valueName: "host:port"))
+        "--name", value: "host:port",
+        help: "A host:port under which clients dial this relay; may be repeated.")
     var name: [String] = []
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Days until a message that nobody takes is let go.", valueName: "days"))
+        "--ttl", value: "days", help: "Days until a message that nobody takes is let go.",
+        values: .any)
     var ttl = 30
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("The most messages in one mailbox.", valueName: "n"))
+        "--mailbox-messages", value: "n", help: "The most messages in one mailbox.", values: .any)
     var mailboxMessages = 5_000
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The most bytes in one mailbox: 100MB, 1GB, or a plain number.", valueName: "size"))
+        "--mailbox-bytes", value: "size",
+        help: "The most bytes in one mailbox: 100MB, 1GB, or a plain number.", values: .any)
     var mailboxBytes = "100MB"
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("The most connections at once.", valueName: "n"))
+    @Option("--max-connections", value: "n", help: "The most connections at once.", values: .any)
     var maxConnections = 10_000
 
     @Option(
-        help: ArgumentHelp(
-            "Write host:port to this file once clients can connect.", valueName: "file"))
+        "--ready-file", value: "file",
+        help: "Write host:port to this file once clients can connect.")
     var readyFile: String?
 
     @Option(
-        name: .customLong("ready-fd"), parsing: .unconditional,
-        help: ArgumentHelp("Write host:port to this descriptor instead.", valueName: "fd"))
+        "--ready-fd", value: "fd", help: "Write host:port to this descriptor instead.", values: .any
+    )
     var readyDescriptor: Int32?
 
     @OptionGroup var tls: TLSOptions
@@ -76,7 +69,7 @@ struct RelayTool: Program {
 
     @OptionGroup var operations: OperationsOptions
 
-    @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Say nothing but errors.")
     var quiet = false
 
     mutating func execute() throws {

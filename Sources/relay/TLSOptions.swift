@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Glibc
 import Sotto
 import SottoServer
@@ -6,29 +6,29 @@ import SottoTool
 import SottoWire
 
 /// The options for TLS.
-struct TLSOptions: ParsableArguments {
+struct TLSOptions: ArgumentGroup {
     @Option(
-        help: ArgumentHelp(
-            "Speak TLS with the certificate chain in this PEM file; read again on SIGHUP.",
-            valueName: "file"))
+        "--tls-cert", value: "file",
+        help: "Speak TLS with the certificate chain in this PEM file; read again on SIGHUP.")
     var tlsCert: String?
 
-    @Option(
-        help: ArgumentHelp("The private key of the certificate, a PEM file.", valueName: "file"))
+    @Option("--tls-key", value: "file", help: "The private key of the certificate, a PEM file.")
     var tlsKey: String?
 
-    @Flag(help: "Make both files if neither is there: a certificate that clients pin.")
+    @Flag(
+        "--tls-self-signed",
+        help: "Make both files if neither is there: a certificate that clients pin.")
     var tlsSelfSigned = false
 
-    @Flag(help: "Close connections without TLS.")
+    @Flag("--tls-only", help: "Close connections without TLS.")
     var tlsOnly = false
 
     func validate() throws {
         guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-cert and --tls-key go together")
+            throw UsageError("--tls-cert and --tls-key go together")
         }
         guard tlsCert != nil || !tlsSelfSigned && !tlsOnly else {
-            throw ValidationError(
+            throw UsageError(
                 "--tls-self-signed and --tls-only go with --tls-cert and --tls-key")
         }
     }

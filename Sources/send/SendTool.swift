@@ -1,4 +1,4 @@
-import ArgumentParser
+import Arguments
 import Dispatch
 import Sotto
 import SottoClient
@@ -9,8 +9,8 @@ import SottoWire
 /// `send`: envelopes on stdin to a relay, through an outbox that survives whatever happens.
 @main
 struct SendTool: Program {
-    static let configuration = rootConfiguration(
-        commandName: "send",
+    static let configuration = CommandConfiguration(
+        name: "send",
         abstract: "Send envelopes to a relay.",
         usage: "send [--relay URL] [--lock-timeout SECONDS] [--quiet]",
         discussion: """
@@ -24,20 +24,22 @@ struct SendTool: Program {
         version: sottoVersion)
 
     @Option(
-        help: ArgumentHelp(
-            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY.",
-            valueName: "url"))
+        "--relay", value: "url",
+        help:
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY."
+    )
     var relay: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's.",
-            valueName: "file"))
+        "--ca", value: "file",
+        help:
+            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's."
+    )
     var ca: String?
 
     @OptionGroup var lock: LockOptions
 
-    @Flag(name: [.short, .long], help: "No notes on stderr.")
+    @Flag("-q", "--quiet", help: "No notes on stderr.")
     var quiet = false
 
     func execute() throws {

@@ -1,11 +1,11 @@
-import ArgumentParser
+import Arguments
 import Glibc
 import SottoTool
 
 @main
 struct SottoDispatcher: Program {
-    static let configuration = rootConfiguration(
-        commandName: "sotto",
+    static let configuration = CommandConfiguration(
+        name: "sotto",
         abstract: "End-to-end encrypted messaging from the shell: finds and runs the tools.",
         usage: """
             sotto help
@@ -17,9 +17,7 @@ struct SottoDispatcher: Program {
             """,
         version: sottoVersion)
 
-    @Argument(
-        parsing: .captureForPassthrough,
-        help: ArgumentHelp("The tool and its arguments.", valueName: "tool"))
+    @Argument("tool", help: "The tool and its arguments.", values: .theRest)
     var arguments: [String] = []
 
     func execute() throws {
@@ -30,8 +28,8 @@ struct SottoDispatcher: Program {
         switch name {
         case "help" where arguments.count == 1: try list()
         case "help": try Tool.run(arguments[1], ["--help"])
-        case "--help", "-h": throw CleanExit.helpRequest(self)
-        case "--version": throw CleanExit.message(sottoVersion)
+        case "--help", "-h": throw TextRequest(Self.help)
+        case "--version": throw TextRequest(sottoVersion)
         default: try Tool.run(name, Array(arguments.dropFirst()))
         }
     }

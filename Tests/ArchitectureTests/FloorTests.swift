@@ -7,7 +7,7 @@ struct FloorTests {
     static let floors = [
         "CSodium": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0,
-        "Sotto": 1,
+        "Sotto": 1, "Arguments": 1,
         "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoTransport": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3,
@@ -110,15 +110,21 @@ struct FloorTests {
         }
     }
 
-    @Test func onlyTheCommandLineImportsTheArgumentParser() {
-        for item in Self.imports where item.module == "ArgumentParser" {
+    @Test func onlyTheCommandLineImportsTheArguments() {
+        for item in Self.imports where item.module == "Arguments" {
             #expect(item.target == "SottoTool" || item.isProgram, "\(item)")
         }
     }
 
-    @Test func sottoToolImportsTheCoreAndTheArgumentParserAlone() {
+    @Test func theArgumentsImportTheSystemAlone() {
+        for item in Self.imports where item.target == "Arguments" {
+            #expect(item.module == "Glibc", "\(item)")
+        }
+    }
+
+    @Test func sottoToolImportsTheCoreAndTheArgumentsAlone() {
         for item in Self.imports where item.target == "SottoTool" {
-            #expect(["Sotto", "ArgumentParser", "Glibc"].contains(item.module), "\(item)")
+            #expect(["Sotto", "Arguments", "Glibc"].contains(item.module), "\(item)")
         }
     }
 
@@ -145,7 +151,7 @@ struct FloorTests {
     }
 
     @Test func everyModuleIsKnown() {
-        let known = Self.system.union(Self.owners.map(\.module)).union(["ArgumentParser"])
+        let known = Self.system.union(Self.owners.map(\.module))
         for item in Self.imports {
             #expect(
                 known.contains(item.module) || Self.floor(of: item.module) != nil

@@ -1,0 +1,48 @@
+/// A positional argument.
+@propertyWrapper
+public struct Argument<Value> {
+    private let cell: Cell<Value>
+
+    /// The value that was given, else the default.
+    public var wrappedValue: Value { cell.unwrapped }
+
+    /// An argument that has to be given; `value` is what the help calls it.
+    public init(_ value: String, help: String) where Value: ExpressibleByArgument {
+        let cell = Cell<Value>()
+        self.cell = cell
+        _ = Declaration(
+            .positional, valueName: value, help: help, isRequired: true,
+            choices: { Value.allArguments }, take: { cell.take($0, as: Value.self) { $0 } })
+    }
+
+    /// An argument that is `nil` where it is not given.
+    public init<Wrapped: ExpressibleByArgument>(_ value: String, help: String)
+    where Value == Wrapped? {
+        let cell = Cell<Value>(.some(nil))
+        self.cell = cell
+        _ = Declaration(
+            .positional, valueName: value, help: help, choices: { Wrapped.allArguments },
+            take: { cell.take($0, as: Wrapped.self) { $0 } })
+    }
+
+    /// All further arguments, perhaps none.
+    public init<Element: ExpressibleByArgument>(
+        wrappedValue: [Element], _ value: String, help: String, values: ValueWords = .withoutDash
+    ) where Value == [Element] {
+        let many = CellOfMany(wrappedValue)
+        cell = many.cell
+        _ = Declaration(
+            .positional, valueName: value, help: help, isRepeating: true, values: values,
+            choices: { Element.allArguments }, take: { many.take($0) })
+    }
+
+    /// All further arguments, at least one.
+    public init<Element: ExpressibleByArgument>(_ value: String, help: String)
+    where Value == [Element] {
+        let many = CellOfMany<Element>(nil)
+        cell = many.cell
+        _ = Declaration(
+            .positional, valueName: value, help: help, isRequired: true, isRepeating: true,
+            choices: { Element.allArguments }, take: { many.take($0) })
+    }
+}

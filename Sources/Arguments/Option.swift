@@ -1,0 +1,56 @@
+/// An option with a value: `-o FILE`, `-oFILE`, `--output FILE`, `--output=FILE`.
+@propertyWrapper
+public struct Option<Value> {
+    private let cell: Cell<Value>
+
+    /// The value that was given, else the default.
+    public var wrappedValue: Value { cell.unwrapped }
+
+    /// An option of `names`, each with its dashes; without it, the value is the initial one. `value` is what the help calls the value.
+    public init(
+        wrappedValue: Value, _ names: String..., value: String, help: String,
+        values: ValueWords = .withoutDash
+    ) where Value: ExpressibleByArgument {
+        let cell = Cell(wrappedValue)
+        self.cell = cell
+        _ = Declaration(
+            .option, names: names, valueName: value, help: help, values: values,
+            choices: { Value.allArguments },
+            defaultValue: { wrappedValue.argument.isEmpty ? nil : wrappedValue.argument },
+            take: { cell.take($0, as: Value.self) { $0 } })
+    }
+
+    /// An option that has to be given.
+    public init(
+        _ names: String..., value: String, help: String, values: ValueWords = .withoutDash
+    ) where Value: ExpressibleByArgument {
+        let cell = Cell<Value>()
+        self.cell = cell
+        _ = Declaration(
+            .option, names: names, valueName: value, help: help, isRequired: true, values: values,
+            choices: { Value.allArguments }, take: { cell.take($0, as: Value.self) { $0 } })
+    }
+
+    /// An option that is `nil` where it is not given.
+    public init<Wrapped: ExpressibleByArgument>(
+        _ names: String..., value: String, help: String, values: ValueWords = .withoutDash
+    ) where Value == Wrapped? {
+        let cell = Cell<Value>(.some(nil))
+        self.cell = cell
+        _ = Declaration(
+            .option, names: names, valueName: value, help: help, values: values,
+            choices: { Wrapped.allArguments }, take: { cell.take($0, as: Wrapped.self) { $0 } })
+    }
+
+    /// An option that may be repeated, with a value each time.
+    public init<Element: ExpressibleByArgument>(
+        wrappedValue: [Element], _ names: String..., value: String, help: String,
+        values: ValueWords = .withoutDash
+    ) where Value == [Element] {
+        let many = CellOfMany(wrappedValue)
+        cell = many.cell
+        _ = Declaration(
+            .option, names: names, valueName: value, help: help, isRepeating: true, values: values,
+            choices: { Element.allArguments }, take: { many.take($0) })
+    }
+}

@@ -1,0 +1,251 @@
+import Arguments
+import Testing
+
+/// Command lines, and what is read from them. They are read one after another, as a program does.
+@Suite(.serialized)
+struct ParsingTests {
+    enum Color: String, CaseIterable, ExpressibleByArgument { case red, green, blue }
+
+    struct Shared: ArgumentGroup {
+        @Option("-i", "--identity", value: "file", help: "Whose.")
+        var identities: [String] = []
+
+        func validate() throws {
+            if identities.contains("nobody") { throw UsageError("nobody is nobody") }
+        }
+    }
+
+    struct Paint: Command {
+        static let configuration = CommandConfiguration(name: "paint", abstract: "Paint files.")
+
+        @Flag("-q", "--quiet", help: "Say nothing.")
+        var quiet = false
+
+        @Flag("-a", "--armor", help: "In text.")
+        var armor = false
+
+        @Option("-o", "--output", value: "file", help: "Where to.")
+        var output: String?
+
+        @Option("--color", value: "color", help: "Which.")
+        var color = Color.red
+
+        @Option("-n", "--number", value: "n", help: "How many.", values: .any)
+        var number = 1
+
+        @OptionGroup var shared: Shared
+
+        @Argument("file", help: "What.")
+        var file: String
+
+        @Argument("more", help: "What else.")
+        var more: [String] = []
+
+        func validate() throws {
+            if number < 0 { throw UsageError("--number is 0 or more") }
+        }
+
+        func execute() {}
+    }
+
+    struct Mix: Command {
+        static let configuration = CommandConfiguration(name: "mix", abstract: "Mix colors.")
+
+        @Option("--with", value: "color", help: "With what.")
+        var other: Color
+
+        @Argument("names", help: "What.")
+        var names: [String]
+
+        func execute() {}
+    }
+
+    struct Studio: Command {
+        static let configuration = CommandConfiguration(
+            name: "studio", abstract: "Colors.", version: "1.2.3",
+            subcommands: [Paint.self, Mix.self], defaultSubcommand: Paint.self)
+
+        func execute() {}
+    }
+
+    struct Runner: Command {
+        static let configuration = CommandConfiguration(name: "runner", abstract: "Runs.")
+
+        @Argument("word", help: "What.", values: .theRest)
+        var words: [String] = []
+
+        func execute() {}
+    }
+
+    private func paint(_ words: String...) throws -> Paint {
+        try #require(try Paint.parse(words) as? Paint)
+    }
+
+    private func refusal(_ words: String...) -> String? {
+        #expect(throws: UsageError.self) { try Paint.parse(words) }?.message
+    }
+
+    @Test func nothingButWhatIsNeededLeavesTheDefaults() throws {
+        let paint = try paint("a")
+        #expect(!paint.quiet && !paint.armor && paint.output == nil && paint.color == .red)
+        #expect(paint.number == 1 && paint.shared.identities.isEmpty)
+        #expect(paint.file == "a" && paint.more.isEmpty)
+    }
+
+    @Test func aValueIsTheNextWordOrJoined() throws {
+        for words in [["-o", "x"], ["-ox"], ["-o=x"], ["--output", "x"], ["--output=x"]] {
+            let paint = try #require(try Paint.parse(words + ["a"]) as? Paint)
+            #expect(paint.output == "x" && paint.file == "a")
+        }
+        #expect(try paint("--output=", "a").output?.isEmpty == true)
+        #expect(try paint("--output=x=y", "a").output == "x=y")
+        // A combining mark does not hide what stands before it.
+        #expect(try paint("--output=\u{301}x", "a").output == "\u{301}x")
+        #expect(try paint("-o\u{301}x", "a").output == "\u{301}x")
+        #expect(try paint("-o", "-", "a").output == "-")
+        #expect(try paint("-o", "x", "-o", "y", "a").output == "y")
+    }
+
+    @Test func flagsOfOneLetterStandTogether() throws {
+        let both = try paint("-qa", "a")
+        #expect(both.quiet && both.armor)
+        #expect(try paint("-qao", "x", "a").output == "x")
+        #expect(try paint("-qox", "a").output == "x")
+    }
+
+    @Test func optionsAndArgumentsAreMixed() throws {
+        let paint = try paint("a", "-q", "b", "--output", "x", "c", "-")
+        #expect(paint.quiet && paint.output == "x")
+        #expect(paint.file == "a" && paint.more == ["b", "c", "-"])
+    }
+
+    @Test func twoDashesEndTheOptions() throws {
+        let paint = try paint("-q", "--", "-a", "--output", "--")
+        #expect(paint.quiet && !paint.armor && paint.output == nil)
+        #expect(paint.file == "-a" && paint.more == ["--output", "--"])
+    }
+
+    @Test func whatRepeatsTakesThePlaceOfTheDefault() throws {
+        #expect(try paint("-i", "x", "--identity=y", "a").shared.identities == ["x", "y"])
+    }
+
+    @Test func anOptionIsNotTakenForAValueButWhereAnyIs() throws {
+        #expect(refusal("a", "-o", "--armor") == "missing value for '-o <file>'")
+        #expect(refusal("a", "-o") == "missing value for '-o <file>'")
+        #expect(refusal("a", "--number", "-5") == "--number is 0 or more")
+        #expect(try paint("-o=-5", "a").output == "-5")
+    }
+
+    @Test func whatIsWrongIsSaid() throws {
+        #expect(refusal() == "missing expected argument '<file>'")
+        #expect(refusal("a", "--bogus") == "unknown option '--bogus'")
+        #expect(
+            refusal("a", "--colour", "red") == "unknown option '--colour'; did you mean '--color'?")
+        #expect(refusal("a", "-qx") == "unknown option '-x'")
+        #expect(refusal("a", "--quiet=yes") == "'--quiet' takes no value, but 'yes' was given")
+        #expect(refusal("a", "-n", "x") == "the value 'x' is invalid for '-n <n>'")
+        #expect(
+            refusal("a", "--color", "pink")
+                == "the value 'pink' is invalid for '--color <color>'; choose among red, green, blue"
+        )
+        #expect(refusal("a", "-i", "nobody") == "nobody is nobody")
+        #expect(refusal("--bogus", "-o") == "unknown option '--bogus'")
+    }
+
+    @Test func aSubcommandIsTheFirstWord() throws {
+        let mix = try #require(try Studio.parse(["mix", "a", "--with", "blue", "b"]) as? Mix)
+        #expect(mix.other == .blue && mix.names == ["a", "b"])
+        let paint = try #require(try Studio.parse(["-q", "mix"]) as? Paint)
+        #expect(paint.quiet && paint.file == "mix")
+        #expect(throws: UsageError("missing expected argument '--with <color>'")) {
+            try Studio.parse(["mix", "a"])
+        }
+        #expect(throws: UsageError("missing expected argument '<names>'")) {
+            try Studio.parse(["mix", "--with", "red"])
+        }
+        #expect(throws: UsageError("unknown command 'mux'; did you mean 'mix'?")) {
+            try Studio.parse(["help", "mux"])
+        }
+    }
+
+    @Test func aWordTooManyMayBeACommandInAWrongPlace() throws {
+        struct Bare: Command {
+            static let configuration = CommandConfiguration(name: "bare", abstract: "Takes none.")
+            @Flag("-q", help: "Quiet.")
+            var quiet = false
+            func execute() {}
+        }
+        struct Root: Command {
+            static let configuration = CommandConfiguration(
+                name: "root", abstract: "Has two.", subcommands: [Bare.self, Mix.self],
+                defaultSubcommand: Bare.self)
+            func execute() {}
+        }
+        func refusal(_ words: String...) -> String? {
+            #expect(throws: UsageError.self) { try Root.parse(words) }?.message
+        }
+        struct NoDefault: Command {
+            static let configuration = CommandConfiguration(
+                name: "none", abstract: "Has one.", subcommands: [Mix.self])
+            func execute() {}
+        }
+        #expect(throws: UsageError("unknown command 'mixx'; did you mean 'mix'?")) {
+            try NoDefault.parse(["mixx"])
+        }
+        #expect(try NoDefault.parse([]) is NoDefault)
+        #expect(refusal("mux") == "unknown command 'mux'; did you mean 'mix'?")
+        #expect(refusal("-q", "mix") == "the command 'mix' goes first")
+        #expect(refusal("-q", "x") == "unexpected argument 'x'")
+        #expect(refusal("bare", "x", "y") == "2 unexpected arguments: 'x', 'y'")
+    }
+
+    @Test func helpAndTheVersionAreTextsWhateverElseIsWrong() throws {
+        func text(_ words: String...) throws -> String {
+            try #require(#expect(throws: TextRequest.self) { try Studio.parse(words) }).text
+        }
+        #expect(try text("--version") == "1.2.3" && text("mix", "--version") == "1.2.3")
+        #expect(try text("--help") == Studio.help && text("help") == Studio.help)
+        #expect(try text("--bogus", "-h") == Studio.help)
+        #expect(try text("mix", "--bogus", "--help") == text("help", "mix"))
+        #expect(try text("help", "mix").hasPrefix("OVERVIEW: Mix colors.\n\nUSAGE: studio mix"))
+        #expect(throws: UsageError("unknown option '--version'")) { try Paint.parse(["--version"]) }
+        #expect(try paint("--", "--help").file == "--help")
+    }
+
+    @Test func aCommandThatPassesWordsOnReadsNone() throws {
+        let runner = try #require(try Runner.parse(["a", "--help", "--", "-x"]) as? Runner)
+        #expect(runner.words == ["a", "--help", "--", "-x"])
+    }
+
+    @Test func theHelpNamesEachArgument() {
+        #expect(
+            Paint.help == """
+                OVERVIEW: Paint files.
+
+                USAGE: paint [--quiet] [--armor] [--output <file>] [--color <color>]
+                         [--number <n>] [--identity <file> ...] <file> [<more> ...]
+
+                ARGUMENTS:
+                  <file>                  What.
+                  <more>                  What else.
+
+                OPTIONS:
+                  -q, --quiet             Say nothing.
+                  -a, --armor             In text.
+                  -o, --output <file>     Where to.
+                  --color <color>         Which. (values: red, green, blue; default: red)
+                  -n, --number <n>        How many. (default: 1)
+                  -i, --identity <file>   Whose.
+                  -h, --help              Show help information.
+                """)
+    }
+
+    @Test func theDescriptionIsThatOfAllCommands() throws {
+        let studio = Studio.commandDescription
+        #expect(studio.subcommands.map(\.name) == ["paint", "mix"])
+        #expect(studio.defaultSubcommand == "paint")
+        let color = try #require(studio.subcommands[0].arguments.first { $0.names == ["--color"] })
+        #expect(color.choices == ["red", "green", "blue"] && color.defaultValue == "red")
+        #expect(studio.arguments.map(\.names) == [["--version"], ["-h", "--help"]])
+    }
+}
