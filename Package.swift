@@ -4,7 +4,7 @@ import PackageDescription
 // The floors of the house, bottom to top; a target depends only on lower floors,
 // and Tests/ArchitectureTests reads every import to hold it to that.
 //
-//   0  CSodium CSQLite CPostgres CQREncode CZBar CPNG CJPEG     one module map each
+//   0  CSodium CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG     one module map each
 //      CSottoImage                            what C alone can do with libjpeg, zlib and zbar
 //   1  Sotto                                  the core: values in, values out
 //      Arguments                              the command line
@@ -34,6 +34,13 @@ let stripped: [LinkerSetting] = [
 let sodium: [LinkerSetting] = [
     .linkedLibrary("sodium", .when(configuration: .debug)),
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
+]
+
+// Of `decrypt` alone.
+let botan: [LinkerSetting] = [
+    .linkedLibrary("botan-2", .when(configuration: .debug)),
+    .linkedLibrary(":libbotan-2.a", .when(configuration: .release)),
+    .linkedLibrary(":libstdc++.a", .when(configuration: .release)),
 ]
 
 let sqlite: [LinkerSetting] = [
@@ -106,6 +113,7 @@ let package = Package(
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CBotan", providers: [.apt(["libbotan-2-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         // Shared, also in a release: libpq has no archive of what it needs. Only `relay` links it.
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -162,7 +170,7 @@ let package = Package(
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("decrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("decrypt", ["SottoState", "SottoContacts", "CBotan"], link: botan + fullyStatic),
         program("contact", ["SottoState", "SottoContacts", "SottoWire"], link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("pad", [], link: fullyStatic),

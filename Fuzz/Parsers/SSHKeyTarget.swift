@@ -18,9 +18,21 @@ extension FuzzTarget {
 
     private static func readPrivate(_ text: [UInt8]) {
         _ = OpenSSHKey.isOpenSSH(text)
-        guard let key = try? OpenSSHKey.read(pem: text) else { return }
+        guard let file = try? OpenSSHKey.read(pem: text) else { return }
+        let key: SigningKey
+        switch file {
+        case .plain(let plain): key = plain
+        case .protected(let protected):
+            _ = try? protected.open(Passphrase(SecretBytes(copying: []))) { _, _, _, count in
+                SecretBytes(copying: [UInt8](repeating: 0, count: count))
+            }
+            return
+        }
         let again = OpenSSHKey.pem(key, comment: "fuzz").withBytes { Array($0) }
-        precondition((try? OpenSSHKey.read(pem: again))?.publicKey == key.publicKey)
+        guard case .plain(let same)? = try? OpenSSHKey.read(pem: again) else {
+            preconditionFailure("a key that was written is not read")
+        }
+        precondition(same.publicKey == key.publicKey)
         let recipient = AgeSSHIdentity(key).recipient
         precondition(AgeRecipient(recipient.text) == .ssh(recipient))
     }

@@ -5,7 +5,7 @@ public import Sotto
 public enum IdentityFile {
     /// An identity of ours.
     case sotto(Identity)
-    /// Keys of `age-keygen`, one on a line, or an Ed25519 private key of OpenSSH.
+    /// Keys of `age-keygen`, one on a line, or an Ed25519 private key of OpenSSH, perhaps under a passphrase.
     case age([AgeIdentity])
 
     private static let limit = 1 << 20
@@ -36,10 +36,16 @@ public enum IdentityFile {
     }
 
     /// Reads a file, after checking that nobody else can; asks for the passphrase of a protected one.
-    public static func read(_ path: String, passphrase: SecretSource?) throws -> IdentityFile {
+    ///
+    /// A key of OpenSSH is unlocked by `derivation` once it is used; without that it cannot be.
+    public static func read(
+        _ path: String, passphrase: SecretSource?, derivation: OpenSSHKey.Derivation? = nil
+    ) throws -> IdentityFile {
         var (text, _) = try openContents(of: path, passphrase: passphrase)
         defer { wipe(&text) }
-        return try parse(text, path: path)
+        return try parse(text, path: path) { key in
+            try unlock(key, path: path, passphrase: passphrase, derivation: derivation)
+        }
     }
 
     /// What an identity file holds, as it stands there, and whether a passphrase protects it. Throws as
@@ -48,7 +54,9 @@ public enum IdentityFile {
         of path: String, passphrase: SecretSource?
     ) throws -> (text: [UInt8], isProtected: Bool) {
         let content = try openContents(of: path, passphrase: passphrase)
-        _ = try parse(content.text, path: path)
+        _ = try parse(content.text, path: path) { key in
+            try unlock(key, path: path, passphrase: passphrase, derivation: nil)
+        }
         return content
     }
 
@@ -60,9 +68,17 @@ public enum IdentityFile {
         return (try unprotect(text, path: path, passphrase: passphrase), true)
     }
 
-    private static func parse(_ text: [UInt8], path: String) throws -> IdentityFile {
+    private static func parse(
+        _ text: [UInt8], path: String,
+        unlock: @escaping @Sendable (ProtectedOpenSSHKey) throws -> SigningKey
+    ) throws -> IdentityFile {
         if OpenSSHKey.isOpenSSH(text) {
-            return .age([.ssh(AgeSSHIdentity(try OpenSSHKey.read(pem: text)))])
+            switch try OpenSSHKey.read(pem: text) {
+            case .plain(let key): return .age([.ssh(AgeSSHIdentity(key))])
+            case .protected(let key):
+                let identity = AgeSSHIdentity(publicKey: key.publicKey) { try unlock(key) }
+                return .age([.ssh(identity)])
+            }
         }
         let start = text.firstIndex { $0 > 0x20 } ?? text.endIndex
         if text[start...].first == UInt8(ascii: "{") {
@@ -110,13 +126,31 @@ public enum IdentityFile {
         return try Input(path: path).readAll(limit: limit)
     }
 
+    private static func unlock(
+        _ key: ProtectedOpenSSHKey, path: String, passphrase: SecretSource?,
+        derivation: OpenSSHKey.Derivation?
+    ) throws -> SigningKey {
+        guard let derivation else {
+            throw Failure(.malformed, "the OpenSSH key \(path) is under a passphrase")
+        }
+        do {
+            return try key.open(self.passphrase(passphrase, of: path), derivation: derivation)
+        } catch OpenSSHKeyError.wrongPassphrase {
+            throw Failure(.noKey, "the passphrase does not open the OpenSSH key \(path)")
+        }
+    }
+
+    private static func passphrase(_ source: SecretSource?, of path: String) throws -> Passphrase {
+        try source?.passphrase()
+            ?? Passphrase(Terminal.ask("Passphrase for \(path): ", secret: true))
+    }
+
     private static func unprotect(
         _ file: [UInt8], path: String, passphrase: SecretSource?
     ) throws -> [UInt8] {
         do {
             return try AgeFileReader.open(file, identities: []) {
-                try passphrase?.passphrase()
-                    ?? Passphrase(Terminal.ask("Passphrase for \(path): ", secret: true))
+                try self.passphrase(passphrase, of: path)
             }
         } catch AgeError.wrongPassphrase {
             throw Failure(.noKey, "the passphrase does not open the identity \(path)")

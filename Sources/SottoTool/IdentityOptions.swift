@@ -94,10 +94,12 @@ extension IdentitySource {
         }
     }
 
-    /// All keys that may open an age file.
-    public func loadAll() throws -> [IdentityFile] {
+    /// All keys that may open an age file; `derivation` is that of a key of OpenSSH under a passphrase.
+    public func loadAll(derivation: @escaping OpenSSHKey.Derivation) throws -> [IdentityFile] {
         let paths = identities.isEmpty ? [try IdentityFile.defaultPath()] : identities
-        return try paths.map { try IdentityFile.read($0, passphrase: passphrase) }
+        return try paths.map {
+            try IdentityFile.read($0, passphrase: passphrase, derivation: derivation)
+        }
     }
 }
 

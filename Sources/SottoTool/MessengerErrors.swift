@@ -5,10 +5,13 @@ extension Failure {
     init(_ error: OpenSSHKeyError) {
         switch error {
         case .form: self.init(.malformed, "not an OpenSSH private key, or a damaged one")
-        case .encrypted:
+        case .protection(let names):
             self.init(
-                .malformed, "the OpenSSH key is under a passphrase, which is not supported",
-                hint: "make a copy, mode 0600, and take it off there: ssh-keygen -p -N '' -f COPY")
+                .malformed,
+                "the OpenSSH key is protected by \(Terminal.escapingControls(names)), which is not supported",
+                hint: "protect it by aes256-ctr: ssh-keygen -p -Z aes256-ctr -f KEY")
+        case .wrongPassphrase:
+            self.init(.noKey, "the passphrase does not open the OpenSSH key")
         case .type(let type):
             self.init(
                 .malformed,

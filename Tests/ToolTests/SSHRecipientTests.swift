@@ -82,12 +82,55 @@ struct SSHRecipientTests {
         #expect(try home.output("decrypt", ["-i", "id"], stdin: file) == plain)
     }
 
-    @Test func anSSHKeyUnderAPassphraseIsRefusedWithWhatToDo() throws {
+    @Test(arguments: [[], ["-Z", "aes256-cbc"], ["-a", "3"]])
+    func anSSHKeyUnderAPassphraseIsUnlocked(_ arguments: [String]) throws {
+        try makeKey(["-t", "ed25519", "-N", "correct horse"] + arguments)
+        let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
+        let unlock = ["-i", "id", "--identity-passphrase", "@ENV:SECRET"]
+        let run = try home.run(
+            "decrypt", unlock, stdin: .whole(file), environment: ["SECRET": "correct horse"])
+        #expect(run.status == 0 && run.stdout == plain, "\(run.stderr)")
+        let wrong = try home.run(
+            "decrypt", unlock, stdin: .whole(file), environment: ["SECRET": "correct hors"])
+        #expect(wrong.status == 10 && wrong.stdout.isEmpty)
+        #expect(wrong.stderr.contains("the passphrase does not open the OpenSSH key id"))
+    }
+
+    @Test func itsPassphraseIsAskedForOnceAndOnlyForAFileThatNamesIt() throws {
         try makeKey(["-t", "ed25519", "-N", "correct horse"])
+        let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
+        try home.files.write("file", file)
+        // --hold reads the file twice.
+        let session = try TerminalSession(
+            home.command("decrypt", ["--hold", "-i", "id", "-o", "out", "file"]))
+        try session.expect("Passphrase for id: ")
+        try session.type("correct horse\r")
+        #expect(try session.finish().status == 0)
+        #expect(try home.files.read("out") == plain)
+        // There is no terminal to ask on.
+        let other = try home.output("encrypt", ["-r", "bob.card"], stdin: plain)
+        let keys = ["-i", "id", "-i", "bob.key"]
+        #expect(try home.output("decrypt", keys, stdin: other) == plain)
+        let run = try home.run("decrypt", keys, stdin: .whole(file))
+        #expect(run.status == 78 && run.stdout.isEmpty, "\(run.stderr)")
+    }
+
+    @Test func aProtectionThatIsNotReadIsNamed() throws {
+        try makeKey(["-t", "ed25519", "-N", "correct horse", "-Z", "aes256-gcm@openssh.com"])
         let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
         let run = try home.run("decrypt", ["-i", "id"], stdin: .whole(file))
         #expect(run.status == 65 && run.stdout.isEmpty)
-        #expect(run.stderr.contains("passphrase") && run.stderr.contains("ssh-keygen -p"))
+        #expect(run.stderr.contains("aes256-gcm@openssh.com, bcrypt"))
+        #expect(run.stderr.contains("ssh-keygen -p -Z aes256-ctr"))
+    }
+
+    @Test func anSSHKeyUnderAPassphraseIsNoIdentityOfOurs() throws {
+        try makeKey(["-t", "ed25519", "-N", "correct horse"])
+        let run = try home.run(
+            "encrypt", ["-s", "-i", "id", "-r", "bob.card"], stdin: .whole(plain))
+        #expect(run.status == 65 && run.stderr.contains("a sotto identity is needed"))
+        let changed = try home.run("keygen", ["passwd", "id"])
+        #expect(changed.status == 64 && changed.stderr.contains("ssh-keygen -p"))
     }
 
     @Test func anSSHKeyOfAnotherTypeIsRefusedByItsName() throws {

@@ -162,7 +162,7 @@ public final class AgeFileReader: BorrowingSource {
 
     private static func unwrap(
         _ stanza: AgeStanza, with identity: AgeIdentity
-    ) throws(AgeError) -> SecretBytes? {
+    ) throws -> SecretBytes? {
         switch identity {
         case .x25519(let identity):
             guard stanza.type == AgeX25519.type else { return nil }

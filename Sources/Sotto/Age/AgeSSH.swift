@@ -1,3 +1,5 @@
+import Synchronization
+
 /// An Ed25519 key of SSH as an age recipient, `ssh-ed25519 AAAA…` (C2SP age, "The ssh-ed25519 recipient type").
 public struct AgeSSHRecipient: Sendable, Hashable {
     /// The key in SSH's form.
@@ -20,15 +22,26 @@ public struct AgeSSHRecipient: Sendable, Hashable {
 ///
 /// Its forms for X25519 are computed when a file asks for them, which few do.
 public struct AgeSSHIdentity: Sendable {
-    private let key: SigningKey
+    /// The public key in SSH's form.
+    public let publicKey: OpenSSHPublicKey
+    private let key: @Sendable () throws -> SigningKey
 
     /// The identity of a key.
-    public init(_ key: SigningKey) { self.key = key }
+    public init(_ key: SigningKey) {
+        publicKey = OpenSSHPublicKey(publicKey: key.publicKey)
+        self.key = { key }
+    }
 
-    /// The public key in SSH's form.
-    var publicKey: OpenSSHPublicKey { OpenSSHPublicKey(publicKey: key.publicKey) }
+    /// The identity of a key under a passphrase. `unlock` is called once a file names `publicKey`, and again only after it threw.
+    public init(
+        publicKey: OpenSSHPublicKey, unlock: @escaping @Sendable () throws -> SigningKey
+    ) {
+        self.publicKey = publicKey
+        let unlocked = Unlocked()
+        key = { try unlocked.get(unlock) }
+    }
 
-    /// The recipient that it opens files for.
+    /// The recipient that it opens files for. The public key is that of a private one that was seen.
     public var recipient: AgeSSHRecipient {
         guard let recipient = AgeSSHRecipient(publicKey) else {
             preconditionFailure("a public key that was made has large order")
@@ -36,12 +49,25 @@ public struct AgeSSHIdentity: Sendable {
         return recipient
     }
 
-    /// The X25519 shared secret with `share`, or `nil` where that is of low order.
-    func sharedSecret(_ share: [UInt8]) -> SecretBytes? {
-        let secret = key.withSeed { seed in
+    /// The X25519 shared secret with `share`, or `nil` where that is of low order. Throws what unlocking does.
+    func sharedSecret(_ share: [UInt8]) throws -> SecretBytes? {
+        let secret = try key().withSeed { seed in
             x25519Secret(fromEd25519Seed: SecretBytes(copying: seed))
         }
         return X25519.sharedSecret(secret, share)
+    }
+
+    /// A key, once it was unlocked.
+    private final class Unlocked: Sendable {
+        private let key = Mutex<SigningKey?>(nil)
+
+        func get(_ unlock: () throws -> SigningKey) throws -> SigningKey {
+            try key.withLock { key in
+                let unlocked = try key ?? unlock()
+                key = unlocked
+                return unlocked
+            }
+        }
     }
 }
 
@@ -63,18 +89,18 @@ enum AgeSSH {
             body: ChaChaPoly.sealOnce(fileKey, key: key))
     }
 
-    /// The file key, or `nil` where the stanza is for somebody else.
+    /// The file key, or `nil` where the stanza is for somebody else. Throws ``AgeError``, or what unlocking the key does.
     static func unwrap(
         _ stanza: AgeStanza, with identity: AgeSSHIdentity
-    ) throws(AgeError) -> SecretBytes? {
+    ) throws -> SecretBytes? {
         guard stanza.arguments.count == 2, let tag = Base64.raw.decode(stanza.arguments[0]),
             tag.count == 4, let share = Base64.raw.decode(stanza.arguments[1]), share.count == 32,
             stanza.body.count == 32
-        else { throw .header("ssh-ed25519 stanza") }
+        else { throw AgeError.header("ssh-ed25519 stanza") }
         guard stanza.arguments[0] == Self.tag(of: identity.publicKey) else { return nil }
-        guard let shared = identity.sharedSecret(share),
+        guard let shared = try identity.sharedSecret(share),
             let key = wrapKey(shared, share: share, recipient: identity.recipient)
-        else { throw .header("ssh-ed25519 share") }
+        else { throw AgeError.header("ssh-ed25519 share") }
         return ChaChaPoly.openOnce(stanza.body, key: key)
     }
 

@@ -1,9 +1,20 @@
+import Crypto
+import CryptoExtras
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Why an OpenSSH private key is not read.
 public enum OpenSSHKeyError: Error, Sendable, Equatable {
     /// Not an `OPENSSH PRIVATE KEY` of the form `openssh-key-v1`.
     case form
-    /// The key is under a passphrase.
-    case encrypted
+    /// The key is under a passphrase, by a cipher or a derivation of these names that is not read.
+    case protection(String)
+    /// The passphrase does not open the key.
+    case wrongPassphrase
     /// The key is of another type than `ssh-ed25519`; the string is its type.
     case type(String)
     /// The halves of the key do not belong together.
@@ -53,8 +64,22 @@ public struct OpenSSHPublicKey: Sendable, Hashable {
     public var text: String { "\(Self.type) \(Base64.standard.encode(blob))" }
 }
 
-/// Private keys of OpenSSH, `openssh-key-v1` (its PROTOCOL.key), for Ed25519 and without a passphrase.
+/// A private key of OpenSSH in a file.
+public enum OpenSSHKeyFile: Sendable {
+    /// It is there for whoever reads the file.
+    case plain(SigningKey)
+    /// It is under a passphrase.
+    case protected(ProtectedOpenSSHKey)
+}
+
+/// Private keys of OpenSSH, `openssh-key-v1` (its PROTOCOL.key), for Ed25519.
 public enum OpenSSHKey {
+    /// Derives `count` bytes by OpenBSD's bcrypt_pbkdf, in so many rounds, each of about 10 ms; `nil` where it cannot.
+    public typealias Derivation =
+        @Sendable (
+            _ passphrase: UnsafeRawBufferPointer, _ salt: [UInt8], _ rounds: Int, _ count: Int
+        ) -> SecretBytes?
+
     private static let label = "OPENSSH PRIVATE KEY"
     private static let magic = Array("openssh-key-v1\0".utf8)
     private static let blockSize = 8
@@ -98,7 +123,7 @@ public enum OpenSSHKey {
     }
 
     /// Reads the key of a PEM text.
-    public static func read(pem text: [UInt8]) throws(OpenSSHKeyError) -> SigningKey {
+    public static func read(pem text: [UInt8]) throws(OpenSSHKeyError) -> OpenSSHKeyFile {
         guard var decoded = PEM.decode(text), decoded.label == label,
             decoded.bytes.starts(with: magic)
         else { throw .form }
@@ -106,7 +131,7 @@ public enum OpenSSHKey {
         var reader = SSHReader(decoded.bytes.dropFirst(magic.count))
         guard let cipher = reader.string(), let derivation = reader.string(),
             let options = reader.string(), reader.uint32() == 1, let blob = reader.string(),
-            var secret = reader.string(), reader.rest.isEmpty
+            var secret = reader.string()
         else { throw .form }
         defer { wipe(&secret) }
         guard let publicKey = OpenSSHPublicKey(blob: blob) else {
@@ -115,13 +140,21 @@ public enum OpenSSHKey {
             guard let name, name != OpenSSHPublicKey.type else { throw .form }
             throw .type(name)
         }
-        guard cipher.elementsEqual("none".utf8) else { throw .encrypted }
+        let isProtected = !cipher.elementsEqual("none".utf8)
+        let protected =
+            isProtected
+            ? try ProtectedOpenSSHKey(
+                publicKey, cipher: cipher, derivation: derivation, options: options, sealed: secret)
+            : nil
+        guard reader.rest.isEmpty else { throw .form }
+        if let protected { return .protected(protected) }
         guard derivation.elementsEqual("none".utf8), options.isEmpty else { throw .form }
-        return try key(in: secret, of: publicKey)
+        return .plain(try key(in: secret, of: publicKey, blockSize: blockSize))
     }
 
-    private static func key(
-        in secret: [UInt8], of publicKey: OpenSSHPublicKey
+    /// Reads the part that a passphrase protects.
+    fileprivate static func key(
+        in secret: [UInt8], of publicKey: OpenSSHPublicKey, blockSize: Int
     ) throws(OpenSSHKeyError) -> SigningKey {
         var reader = SSHReader(secret)
         guard secret.count.isMultiple(of: blockSize), let check = reader.uint32(),
@@ -137,5 +170,72 @@ public enum OpenSSHKey {
             pair.suffix(32).elementsEqual(key.publicKey)
         else { throw .inconsistent }
         return key
+    }
+}
+
+/// A private key of OpenSSH under a passphrase. Which key it is stands outside.
+public struct ProtectedOpenSSHKey: Sendable {
+    private enum Cipher: String {
+        case ctr = "aes256-ctr"
+        case cbc = "aes256-cbc"
+    }
+
+    /// The most rounds that are read; they take a quarter of an hour, or more.
+    private static let maximumRounds = 100_000
+
+    /// The public key that the file names.
+    public let publicKey: OpenSSHPublicKey
+    private let cipher: Cipher
+    private let salt: [UInt8]
+    private let rounds: Int
+    private let sealed: [UInt8]
+
+    /// Of the fields of the file.
+    init(
+        _ publicKey: OpenSSHPublicKey, cipher: [UInt8], derivation: [UInt8], options: [UInt8],
+        sealed: [UInt8]
+    ) throws(OpenSSHKeyError) {
+        let names = [cipher, derivation].map { String(decoding: $0, as: UTF8.self) }
+        guard let cipher = Cipher(rawValue: names[0]), names[1] == "bcrypt" else {
+            throw .protection(names.joined(separator: ", "))
+        }
+        var reader = SSHReader(options)
+        guard let salt = reader.string(), let rounds = reader.uint32(), reader.rest.isEmpty,
+            !salt.isEmpty, 1...Self.maximumRounds ~= Int(rounds), !sealed.isEmpty,
+            sealed.count.isMultiple(of: AESCBC.blockSize)
+        else { throw .form }
+        self.publicKey = publicKey
+        self.cipher = cipher
+        self.salt = salt
+        self.rounds = Int(rounds)
+        self.sealed = sealed
+    }
+
+    /// The private key.
+    public func open(
+        _ passphrase: Passphrase, derivation: OpenSSHKey.Derivation
+    ) throws(OpenSSHKeyError) -> SigningKey {
+        let derived = passphrase.secret.withBytes { derivation($0, salt, rounds, 48) }
+        guard let derived else { throw .wrongPassphrase }
+        guard var secret = decrypted(with: derived) else { throw .form }
+        defer { wipe(&secret) }
+        guard secret.prefix(4).elementsEqual(secret[4..<8]) else { throw .wrongPassphrase }
+        return try OpenSSHKey.key(in: secret, of: publicKey, blockSize: AESCBC.blockSize)
+    }
+
+    /// `derived` is 32 bytes of the key and 16 of the first counter or the initialization vector.
+    private func decrypted(with derived: borrowing SecretBytes) -> [UInt8]? {
+        let key = derived.withBytes { SecretBytes(copying: $0.prefix(32)) }
+        let first = derived.withBytes { Array($0.suffix(16)) }
+        return switch cipher {
+        case .ctr:
+            (try? AES._CTR.decrypt(
+                sealed, using: key.symmetricKey(), nonce: AES._CTR.Nonce(nonceBytes: first)))
+                .map { Array($0) }
+        case .cbc:
+            (try? AES._CBC.decrypt(
+                sealed, using: key.symmetricKey(), iv: AES._CBC.IV(ivBytes: first), noPadding: true
+            )).map { Array($0) }
+        }
     }
 }
