@@ -42,16 +42,6 @@ final class Declaration {
     }
 }
 
-/// How messages and the help write an argument: `-o <file>`, `--quiet`, `<file>`.
-func label(of name: String?, valueName: String?) -> String {
-    [name, valueName.map { "<\($0)>" }].compactMap { $0 }.joined(separator: " ")
-}
-
-extension [String] {
-    /// Of the names of an argument, the first long one, else the first.
-    var preferred: String? { first { $0.utf8.starts(with: "--".utf8) } ?? first }
-}
-
 /// Which words an argument takes as its value.
 public enum ValueWords: Sendable {
     /// Those that look like no option: `-o --armor` is a mistake.

@@ -180,21 +180,21 @@ private struct HelpText {
         return "\(title):\n" + lines.joined(separator: "\n")
     }
 
-    /// Breaks lines that are too long between words; the lines after a break begin `indent` spaces in.
+    /// Breaks lines that are too long between words. The lines after a break begin where the broken one did, and `indent`
+    /// spaces in.
     private func wrapped(_ text: String, indent: Int = 0) -> String {
         let limit = max(20, width - indent - 1)
-        var lines: [Substring] = []
+        var lines: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            var rest = paragraph
-            while rest.count > limit {
-                let head = rest.prefix(limit + 1)
-                guard let space = head.lastIndex(of: " "),
-                    head[..<space].contains(where: { $0 != " " })
-                else { break }
-                lines.append(rest[..<space])
+            let margin = String(paragraph.prefix { $0 == " " })
+            var rest = paragraph.dropFirst(margin.count)
+            while margin.count + rest.count > limit,
+                let space = rest.prefix(max(1, limit - margin.count + 1)).lastIndex(of: " ")
+            {
+                lines.append(margin + rest[..<space])
                 rest = rest[rest.index(after: space)...]
             }
-            lines.append(rest)
+            lines.append(margin + rest)
         }
         return lines.joined(separator: "\n" + String(repeating: " ", count: indent))
     }

@@ -27,7 +27,7 @@ public struct Failure: Error, Sendable {
 extension Failure {
     /// The failure of a system call on something that people know as `name`.
     public init(errno code: Int32, _ doing: String, _ name: String) {
-        let (status, hint) = Self.meaning(of: code)
+        let (status, hint) = Self.meaning(of: code, isReading: doing.utf8.starts(with: "read".utf8))
         self.init(status, "cannot \(doing) \(name): \(Self.text(of: code))", hint: hint)
     }
 }

@@ -11,11 +11,13 @@ public protocol IdentitySource {
 
 /// `-i` and what goes with it, for a tool that needs one identity.
 public struct IdentityOptions: ArgumentGroup, IdentitySource {
-    /// The paths after `-i`.
     @Option(
         "-i", "--identity", value: "file",
         help: "Identity file. Default: $SOTTO_IDENTITY, else the default identity file.")
-    public var identities: [String] = []
+    var path: String?
+
+    /// The path after `-i`, if any.
+    public var identities: [String] { path.map { [$0] } ?? [] }
 
     /// The passphrase of a protected one.
     @Option(

@@ -1,5 +1,6 @@
 import Glibc
 public import Sotto
+import Synchronization
 
 /// A file or stdin, read in blocks.
 public final class Input: ByteSource {
@@ -7,6 +8,9 @@ public final class Input: ByteSource {
     /// What people call it.
     public let name: String
     private var isWide = false
+    private var hasBegun = false
+    /// Whether standard input is read by one of them.
+    private static let isStandardInputTaken = Atomic(false)
 
     /// Opens `path`; `-` and `nil` are stdin.
     public init(path: String?) throws(Failure) {
@@ -39,7 +43,19 @@ public final class Input: ByteSource {
     }
 
     /// Reads what is there, at most the buffer's size; 0 at the end.
+    ///
+    /// Throws a failure with status 64 where another has read standard input: what comes second would be empty.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if !hasBegun {
+            hasBegun = true
+            if descriptor == 0,
+                Self.isStandardInputTaken.exchange(true, ordering: .relaxed)
+            {
+                throw Failure(
+                    .usage, "standard input is wanted for two things",
+                    hint: "give one of them in a file")
+            }
+        }
         if !isWide, buffer.count > 64 << 10 {
             isWide = true
             Pipe.widen(descriptor)

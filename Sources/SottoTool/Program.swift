@@ -14,8 +14,9 @@ extension Program {
     /// The entry point of a program whose root command this is.
     public static func main() {
         ProgramRuntime.prepare()
+        let words = Array(CommandLine.arguments.dropFirst())
         do {
-            let words = Array(CommandLine.arguments.dropFirst())
+            try ProgramRuntime.checkArguments()
             if words == ["--dump-help"] {
                 throw TextRequest(
                     String(decoding: commandDescription.json.serialized(), as: UTF8.self))
@@ -23,7 +24,8 @@ extension Program {
             var command = try parse(words)
             try command.execute()
         } catch {
-            Glibc.exit(ProgramRuntime.end(error, tool: toolName))
+            Glibc.exit(
+                ProgramRuntime.end(error, tool: toolName, command: nameOfCommand(in: words)))
         }
         Glibc.exit(0)
     }
@@ -46,8 +48,22 @@ enum ProgramRuntime {
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     }
 
+    /// Refuses what would otherwise be read with U+FFFD for each byte that is no UTF-8: two file names could become one.
+    static func checkArguments() throws(Failure) {
+        for index in 0..<Int(CommandLine.argc) {
+            guard let argument = CommandLine.unsafeArgv[index],
+                String(validatingCString: argument) == nil
+            else { continue }
+            throw Failure(
+                .usage, "argument \(index) is not UTF-8",
+                hint:
+                    "a file of such a name can be given on standard input, and taken from standard output"
+            )
+        }
+    }
+
     /// Says what went wrong, or what was asked for in place of the work, and returns the status to exit with.
-    static func end(_ error: any Error, tool: String) -> Int32 {
+    static func end(_ error: any Error, tool: String, command: String) -> Int32 {
         let failure: Failure
         if let request = error as? TextRequest {
             do throws(Failure) {
@@ -59,7 +75,7 @@ enum ProgramRuntime {
                 failure = error
             }
         } else if let error = error as? UsageError {
-            failure = Failure(.usage, error.message, hint: "\(tool) --help explains the options")
+            failure = Failure(.usage, error.message, hint: "\(command) --help explains the options")
         } else {
             failure =
                 (error as? Failure) ?? Failure(core: error)

@@ -14,19 +14,23 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
 
     /// Reads the text of an option.
     public init?(argument: String) {
-        if argument.hasPrefix("@ENV:") {
-            self = .environment(String(argument.dropFirst(5)))
-        } else if argument.hasPrefix("@FD:"), let number = Int32(argument.dropFirst(4)), number >= 0
-        {
+        // By bytes: a name may begin with a mark that would join the colon to one character.
+        func rest(after prefix: String) -> String? {
+            guard argument.utf8.starts(with: prefix.utf8) else { return nil }
+            return String(argument.utf8.dropFirst(prefix.utf8.count))
+        }
+        if let name = rest(after: "@ENV:") {
+            self = .environment(name)
+        } else if let number = rest(after: "@FD:").flatMap({ Int32($0) }), number >= 0 {
             self = .descriptor(number)
-        } else if argument.hasPrefix("@FILE:") {
-            self = .file(String(argument.dropFirst(6)))
+        } else if let path = rest(after: "@FILE:") {
+            self = .file(path)
         } else {
             self = .exposed
         }
     }
 
-    /// Throws what ArgumentParser shows as a usage error when the secret itself was given.
+    /// Throws a usage error when the secret itself was given.
     public func validate() throws {
         if case .exposed = self { throw UsageError(Self.exposure) }
     }

@@ -10,11 +10,12 @@ extension Failure {
     }
 
     /// The exit status that an error number stands for, and a hint where there is one.
-    static func meaning(of code: Int32) -> (ExitStatus, String?) {
+    static func meaning(of code: Int32, isReading: Bool = true) -> (ExitStatus, String?) {
         switch code {
         case ENOENT, ENOTDIR: (.noInput, nil)
         case EACCES, EPERM: (.permission, nil)
-        case EEXIST, EISDIR, EROFS: (.cannotCreate, nil)
+        case EISDIR, ENAMETOOLONG, ELOOP: (isReading ? .noInput : .cannotCreate, nil)
+        case EEXIST, EROFS: (.cannotCreate, nil)
         case ENOSPC, EDQUOT: (.ioError, "free some space, then run the same command again")
         default: (.ioError, nil)
         }

@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A one-time code that lets whoever has it become a member of a relay: eight English words of BIP 39, 88 bits.
 ///

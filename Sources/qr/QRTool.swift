@@ -17,7 +17,7 @@ struct QRTool: Command {
 
               -o, --output <file>   write to this file; its ending tells the type
               -t, --type <type>     png, svg, terminal or ascii
-              -l, --level <level>   error correction: L, M, Q or H (default: M, more where it is free)
+              -l, --level <level>   L, M, Q or H (default: M, more where it is free)
               -s, --size <size>     pixels to a module, for png and svg (default: 8)
               -m, --margin <margin> light modules around the code (default: 4)
               --split <count>       spread over so many codes, or over enough: auto

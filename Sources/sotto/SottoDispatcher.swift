@@ -27,9 +27,12 @@ struct SottoDispatcher: Program {
         }
         switch name {
         case "help" where arguments.count == 1: try list()
-        case "help": try Tool.run(arguments[1], ["--help"])
+        case "help" where arguments[1] == "--help" || arguments[1] == "-h":
+            throw TextRequest(Self.help)
+        case "help": try Tool.run(arguments[1], arguments.dropFirst(2) + ["--help"])
         case "--help", "-h": throw TextRequest(Self.help)
         case "--version": throw TextRequest(sottoVersion)
+        case _ where name.hasPrefix("-"): throw UsageError("unknown option '\(name)'")
         default: try Tool.run(name, Array(arguments.dropFirst()))
         }
     }

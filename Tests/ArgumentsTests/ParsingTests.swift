@@ -103,7 +103,7 @@ struct ParsingTests {
         #expect(try paint("--output=\u{301}x", "a").output == "\u{301}x")
         #expect(try paint("-o\u{301}x", "a").output == "\u{301}x")
         #expect(try paint("-o", "-", "a").output == "-")
-        #expect(try paint("-o", "x", "-o", "y", "a").output == "y")
+        #expect(refusal("-o", "x", "--output=x", "a") == "'--output' is given twice")
     }
 
     @Test func flagsOfOneLetterStandTogether() throws {
@@ -142,7 +142,7 @@ struct ParsingTests {
         #expect(
             refusal("a", "--colour", "red") == "unknown option '--colour'; did you mean '--color'?")
         #expect(refusal("a", "-qx") == "unknown option '-x'")
-        #expect(refusal("a", "--quiet=yes") == "'--quiet' takes no value, but 'yes' was given")
+        #expect(refusal("a", "--quiet=yes") == "'--quiet' takes no value")
         #expect(refusal("a", "-n", "x") == "the value 'x' is invalid for '-n <n>'")
         #expect(
             refusal("a", "--color", "pink")
@@ -193,10 +193,16 @@ struct ParsingTests {
             try NoDefault.parse(["mixx"])
         }
         #expect(try NoDefault.parse([]) is NoDefault)
+        #expect(throws: UsageError("the command goes first, before '-q'")) {
+            try NoDefault.parse(["-q", "mix"])
+        }
         #expect(refusal("mux") == "unknown command 'mux'; did you mean 'mix'?")
         #expect(refusal("-q", "mix") == "the command 'mix' goes first")
         #expect(refusal("-q", "x") == "unexpected argument 'x'")
-        #expect(refusal("bare", "x", "y") == "2 unexpected arguments: 'x', 'y'")
+        #expect(throws: UsageError("the command 'mix' goes first")) {
+            try Root.parse(["-q", "mix"])
+        }
+        #expect(refusal("bare", "x", "y") == "2 arguments too many, from 'x' on")
     }
 
     @Test func helpAndTheVersionAreTextsWhateverElseIsWrong() throws {
@@ -205,11 +211,36 @@ struct ParsingTests {
         }
         #expect(try text("--version") == "1.2.3" && text("mix", "--version") == "1.2.3")
         #expect(try text("--help") == Studio.help && text("help") == Studio.help)
+        #expect(try text("help", "--help") == Studio.help)
         #expect(try text("--bogus", "-h") == Studio.help)
         #expect(try text("mix", "--bogus", "--help") == text("help", "mix"))
         #expect(try text("help", "mix").hasPrefix("OVERVIEW: Mix colors.\n\nUSAGE: studio mix"))
         #expect(throws: UsageError("unknown option '--version'")) { try Paint.parse(["--version"]) }
         #expect(try paint("--", "--help").file == "--help")
+    }
+
+    /// A command line with a mistake would seem to have worked.
+    @Test func helpIsAWordOfItsOwn() throws {
+        #expect(refusal("a", "-qh") == "'-h' stands alone")
+        #expect(refusal("a", "--help=1") == "'--help' stands alone")
+        #expect(refusal("a", "-o", "-h") == "missing value for '-o <file>'")
+        #expect(refusal("a", "--output", "--help") == "missing value for '--output <file>'")
+        #expect(throws: UsageError("missing value for '--with <color>'")) {
+            try Studio.parse(["mix", "--with", "--version"])
+        }
+        #expect(try paint("a", "-n", "1", "-o--help").output == "--help")
+    }
+
+    @Test func aLongWordIsCut() throws {
+        let long = String(repeating: "x", count: 100_000)
+        #expect(refusal("a", "--" + long)?.count == "unknown option ''".count + 61)
+        #expect((refusal("a", "-n", long)?.count ?? 0) < 200)
+    }
+
+    @Test func theNameOfTheCommandIsThatOfItsHelp() {
+        #expect(Studio.nameOfCommand(in: ["mix", "--bogus"]) == "studio mix")
+        #expect(Studio.nameOfCommand(in: ["--bogus"]) == "studio paint")
+        #expect(Paint.nameOfCommand(in: ["mix"]) == "paint")
     }
 
     @Test func aCommandThatPassesWordsOnReadsNone() throws {

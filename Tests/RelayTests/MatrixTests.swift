@@ -51,18 +51,22 @@ import Testing
     @Test(arguments: StoreKind.available)
     func everyWayBeforeEveryStoreLosesAndRepeatsNothing(_ kind: StoreKind) throws {
         let place = StorePlace()
+        let store = try place.location(kind)
         let options = [
-            "--store", try place.location(kind), "--tls-cert", place.scratch.file("cert.pem"),
-            "--tls-key", place.scratch.file("key.pem"), "--tls-self-signed",
+            "--tls-cert", place.scratch.file("cert.pem"), "--tls-key",
+            place.scratch.file("key.pem"),
+            "--tls-self-signed",
         ]
-        var relay = try #require(RelayProcess(place.scratch, options))
+        var relay = try #require(RelayProcess(place.scratch, options, store: store))
         let address = relay.address
         let line = place.scratch.lines("relay.log").first { $0.contains("#sha256=") }
         let pin = try #require(line?.split(separator: " ").last)
         func restart() throws {
             relay.command.kill(SIGKILL)
             relay.command.wait()
-            relay = try #require(RelayProcess(place.scratch, listen: address, options))
+            relay = try #require(
+                RelayProcess(
+                    place.scratch, listen: address, options, store: store))
         }
 
         let conversations = try RelayURL.Scheme.allCases.map { way in

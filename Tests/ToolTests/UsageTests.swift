@@ -108,4 +108,46 @@ struct UsageTests {
         try expectUsage(
             "fingerprint", ["--with", "alice.card", "-i", "alice.key", "--check", "1"], "same card")
     }
+
+    @Test func whatIsNoUTF8IsRefusedAndNotChanged() throws {
+        let program = Programs.path("pad")
+        let run = try home.other(
+            "/bin/sh", ["-c", "'\(program)' -o \"$(printf 'a\\351')\" < /dev/null"]
+        ).run()
+        #expect(run.status == 64 && run.stderr.contains("argument 2 is not UTF-8"), "\(run.stderr)")
+        #expect(
+            try home.files.names().filter { $0.hasPrefix("a") }.sorted() == [
+                "alice.card", "alice.key",
+            ])
+    }
+
+    @Test(arguments: [
+        ["-r", "-"], ["-R", "-"], ["-r", "-", "-"], ["-r", "bob.card", "-s", "-i", "-"],
+    ])
+    func standardInputServesOneThing(_ arguments: [String]) throws {
+        let stdin = try home.files.read(arguments.contains("-s") ? "alice.key" : "bob.card")
+        let run = try home.run("encrypt", arguments, stdin: .whole(stdin))
+        #expect(run.status == 64 && run.stderr.contains("standard input is wanted for two things"))
+        let once = try home.run(
+            "encrypt", ["-r", "-", "alice.card"], stdin: .whole(home.files.read("bob.card")))
+        #expect(once.status == 0)
+    }
+
+    @Test func theHintNamesTheCommand() throws {
+        try expectUsage("keygen", ["chat", "x"], "keygen chat --help")
+        try expectUsage("keygen", ["--bogus"], "keygen new --help")
+        try expectUsage("pad", ["--bogus"], "hint: pad --help")
+        try expectUsage("contact", ["-i", "alice.key", "list"], "the command goes first")
+        try expectUsage("sotto", ["--bogus"], "unknown option '--bogus'")
+        #expect(
+            try home.run("sotto", ["help", "keygen", "export"]).text.contains("keygen export age"))
+    }
+
+    @Test func aNameThatIsTooLongIsAnInputOrAnOutput() throws {
+        let name = String(repeating: "n", count: 300)
+        #expect(try home.run("pad", [name]).status == 66)
+        #expect(try home.run("pad", ["-o", name]).status == 73)
+        let secret = try home.run("encrypt", ["--passphrase", "@FILE:/tmp"], text: "a")
+        #expect(secret.status == 66 && secret.stderr.contains("is a directory"))
+    }
 }

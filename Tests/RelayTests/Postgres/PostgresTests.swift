@@ -263,7 +263,7 @@ import Testing
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let homes = [Scratch(), Scratch()]
-        let relays = try homes.map { try #require(RelayProcess($0, ["--store", url])) }
+        let relays = try homes.map { try #require(RelayProcess($0, store: url)) }
         let consumer = try subscribe(relays[1].address)
         let sender = RawClient(relays[0].address)
         for _ in 0..<50 {
