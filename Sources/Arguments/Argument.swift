@@ -12,7 +12,7 @@ public struct Argument<Value> {
         self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, isRequired: true,
-            choices: { Value.allArguments }, take: { cell.take($0, as: Value.self) { $0 } })
+            choices: { Value.allArguments }, take: { cell.take($0) })
     }
 
     /// An argument that is `nil` where it is not given.
@@ -22,27 +22,27 @@ public struct Argument<Value> {
         self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, choices: { Wrapped.allArguments },
-            take: { cell.take($0, as: Wrapped.self) { $0 } })
+            take: { cell.take($0) })
     }
 
     /// All further arguments, perhaps none.
     public init<Element: ExpressibleByArgument>(
         wrappedValue: [Element], _ value: String, help: String, values: ValueWords = .withoutDash
     ) where Value == [Element] {
-        let many = CellOfMany(wrappedValue)
-        cell = many.cell
+        let cell = Cell(wrappedValue)
+        self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, isRepeating: true, values: values,
-            choices: { Element.allArguments }, take: { many.take($0) })
+            choices: { Element.allArguments }, take: { cell.take($0) })
     }
 
     /// All further arguments, at least one.
     public init<Element: ExpressibleByArgument>(_ value: String, help: String)
     where Value == [Element] {
-        let many = CellOfMany<Element>(nil)
-        cell = many.cell
+        let cell = Cell<Value>()
+        self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, isRequired: true, isRepeating: true,
-            choices: { Element.allArguments }, take: { many.take($0) })
+            choices: { Element.allArguments }, take: { cell.take($0) })
     }
 }

@@ -85,37 +85,40 @@ final class Declarations {
 /// Where a wrapper keeps its value, which the parser sets before the program reads it.
 final class Cell<Value> {
     private var value: Value?
+    /// Whether the value is not the default any more.
+    private var isGiven = false
 
-    init(_ value: Value? = nil) { self.value = value }
-
-    func set(_ value: Value) { self.value = value }
+    init(_ initial: Value? = nil) { value = initial }
 
     var unwrapped: Value {
         guard let value else { preconditionFailure("an argument is read before the command line") }
         return value
     }
-}
 
-extension Cell {
-    /// Takes a word as the value.
-    func take<T: ExpressibleByArgument>(_ word: String, as: T.Type, _ wrap: (T) -> Value) -> Bool {
-        guard let value = T(argument: word) else { return false }
-        set(wrap(value))
+    func set(_ value: Value) {
+        self.value = value
+        isGiven = true
+    }
+
+    /// Takes a word as the value, and says whether it is one.
+    func take(_ word: String) -> Bool where Value: ExpressibleByArgument {
+        guard let value = Value(argument: word) else { return false }
+        set(value)
         return true
     }
-}
 
-/// The values of an argument that repeats. The first that is given takes the place of the default.
-final class CellOfMany<Element> {
-    let cell: Cell<[Element]>
-    private var given: [Element] = []
+    /// Takes a word as the value, and says whether it is one.
+    func take<Wrapped: ExpressibleByArgument>(_ word: String) -> Bool where Value == Wrapped? {
+        guard let value = Wrapped(argument: word) else { return false }
+        set(value)
+        return true
+    }
 
-    init(_ initial: [Element]?) { cell = Cell(initial) }
-
-    func take(_ word: String) -> Bool where Element: ExpressibleByArgument {
-        guard let value = Element(argument: word) else { return false }
-        given.append(value)
-        cell.set(given)
+    /// Takes a word as one more value, and says whether it is one. The first takes the place of the default.
+    func take<Element: ExpressibleByArgument>(_ word: String) -> Bool where Value == [Element] {
+        guard let element = Element(argument: word) else { return false }
+        if !isGiven { set([]) }
+        value?.append(element)
         return true
     }
 }

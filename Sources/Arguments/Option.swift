@@ -17,7 +17,7 @@ public struct Option<Value> {
             .option, names: names, valueName: value, help: help, values: values,
             choices: { Value.allArguments },
             defaultValue: { wrappedValue.argument.isEmpty ? nil : wrappedValue.argument },
-            take: { cell.take($0, as: Value.self) { $0 } })
+            take: { cell.take($0) })
     }
 
     /// An option that has to be given.
@@ -28,7 +28,7 @@ public struct Option<Value> {
         self.cell = cell
         _ = Declaration(
             .option, names: names, valueName: value, help: help, isRequired: true, values: values,
-            choices: { Value.allArguments }, take: { cell.take($0, as: Value.self) { $0 } })
+            choices: { Value.allArguments }, take: { cell.take($0) })
     }
 
     /// An option that is `nil` where it is not given.
@@ -39,7 +39,7 @@ public struct Option<Value> {
         self.cell = cell
         _ = Declaration(
             .option, names: names, valueName: value, help: help, values: values,
-            choices: { Wrapped.allArguments }, take: { cell.take($0, as: Wrapped.self) { $0 } })
+            choices: { Wrapped.allArguments }, take: { cell.take($0) })
     }
 
     /// An option that may be repeated, with a value each time.
@@ -47,10 +47,10 @@ public struct Option<Value> {
         wrappedValue: [Element], _ names: String..., value: String, help: String,
         values: ValueWords = .withoutDash
     ) where Value == [Element] {
-        let many = CellOfMany(wrappedValue)
-        cell = many.cell
+        let cell = Cell(wrappedValue)
+        self.cell = cell
         _ = Declaration(
             .option, names: names, valueName: value, help: help, isRepeating: true, values: values,
-            choices: { Element.allArguments }, take: { many.take($0) })
+            choices: { Element.allArguments }, take: { cell.take($0) })
     }
 }

@@ -43,9 +43,7 @@ public enum IdentityFile {
     ) throws -> IdentityFile {
         var (text, _) = try openContents(of: path, passphrase: passphrase)
         defer { wipe(&text) }
-        return try parse(text, path: path) { key in
-            try unlock(key, path: path, passphrase: passphrase, derivation: derivation)
-        }
+        return try parse(text, path: path, passphrase: passphrase, derivation: derivation)
     }
 
     /// What an identity file holds, as it stands there, and whether a passphrase protects it. Throws as
@@ -54,9 +52,7 @@ public enum IdentityFile {
         of path: String, passphrase: SecretSource?
     ) throws -> (text: [UInt8], isProtected: Bool) {
         let content = try openContents(of: path, passphrase: passphrase)
-        _ = try parse(content.text, path: path) { key in
-            try unlock(key, path: path, passphrase: passphrase, derivation: nil)
-        }
+        _ = try parse(content.text, path: path, passphrase: passphrase, derivation: nil)
         return content
     }
 
@@ -69,14 +65,16 @@ public enum IdentityFile {
     }
 
     private static func parse(
-        _ text: [UInt8], path: String,
-        unlock: @escaping @Sendable (ProtectedOpenSSHKey) throws -> SigningKey
+        _ text: [UInt8], path: String, passphrase: SecretSource?,
+        derivation: OpenSSHKey.Derivation?
     ) throws -> IdentityFile {
         if OpenSSHKey.isOpenSSH(text) {
             switch try OpenSSHKey.read(pem: text) {
             case .plain(let key): return .age([.ssh(AgeSSHIdentity(key))])
             case .protected(let key):
-                let identity = AgeSSHIdentity(publicKey: key.publicKey) { try unlock(key) }
+                let identity = AgeSSHIdentity(publicKey: key.publicKey) {
+                    try unlock(key, path: path, passphrase: passphrase, derivation: derivation)
+                }
                 return .age([.ssh(identity)])
             }
         }

@@ -41,9 +41,6 @@ struct PasswdCommand: Program {
         guard file == nil || !identity.isGiven else {
             throw UsageError("give the identity once: as an argument or with -i")
         }
-        guard identity.identities.count <= 1 else {
-            throw UsageError("one identity at a time")
-        }
     }
 
     func execute() throws {

@@ -44,16 +44,25 @@ public enum AESCBC {
         let isPadded: Bool
     }
 
-    /// Decrypts and looks at the padding without a branch on it; `nil` for a length that is not a positive multiple
-    /// of 16.
-    static func open(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes) -> Opened? {
+    /// Decrypts whole blocks, without a look at any padding; `nil` for a length that is no multiple of 16.
+    static func openBlocks(
+        _ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes
+    ) -> [UInt8]? {
         precondition(key.count == 32 && iv.count == blockSize)
-        guard !ciphertext.isEmpty, ciphertext.count.isMultiple(of: blockSize),
+        guard ciphertext.count.isMultiple(of: blockSize),
             let blocks = try? AES._CBC.decrypt(
                 ciphertext, using: key.symmetricKey(), iv: AES._CBC.IV(ivBytes: iv),
                 noPadding: true)
         else { return nil }
-        let bytes = Array(blocks)
+        return Array(blocks)
+    }
+
+    /// Decrypts and looks at the padding without a branch on it; `nil` for a length that is not a positive multiple
+    /// of 16.
+    static func open(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes) -> Opened? {
+        guard !ciphertext.isEmpty, let bytes = openBlocks(ciphertext, iv: iv, key: key) else {
+            return nil
+        }
         let length = Int(bytes[bytes.count - 1])
         // All ones where the first number is less than the second.
         func less(_ a: Int, _ b: Int) -> Int { (a - b) >> (Int.bitWidth - 1) }

@@ -140,15 +140,15 @@ public enum OpenSSHKey {
             guard let name, name != OpenSSHPublicKey.type else { throw .form }
             throw .type(name)
         }
-        let isProtected = !cipher.elementsEqual("none".utf8)
-        let protected =
-            isProtected
-            ? try ProtectedOpenSSHKey(
+        if !cipher.elementsEqual("none".utf8) {
+            let key = try ProtectedOpenSSHKey(
                 publicKey, cipher: cipher, derivation: derivation, options: options, sealed: secret)
-            : nil
-        guard reader.rest.isEmpty else { throw .form }
-        if let protected { return .protected(protected) }
-        guard derivation.elementsEqual("none".utf8), options.isEmpty else { throw .form }
+            guard reader.rest.isEmpty else { throw .form }
+            return .protected(key)
+        }
+        guard derivation.elementsEqual("none".utf8), options.isEmpty, reader.rest.isEmpty else {
+            throw .form
+        }
         return .plain(try key(in: secret, of: publicKey, blockSize: blockSize))
     }
 
@@ -227,15 +227,14 @@ public struct ProtectedOpenSSHKey: Sendable {
     private func decrypted(with derived: borrowing SecretBytes) -> [UInt8]? {
         let key = derived.withBytes { SecretBytes(copying: $0.prefix(32)) }
         let first = derived.withBytes { Array($0.suffix(16)) }
-        return switch cipher {
+        switch cipher {
         case .ctr:
-            (try? AES._CTR.decrypt(
-                sealed, using: key.symmetricKey(), nonce: AES._CTR.Nonce(nonceBytes: first)))
-                .map { Array($0) }
-        case .cbc:
-            (try? AES._CBC.decrypt(
-                sealed, using: key.symmetricKey(), iv: AES._CBC.IV(ivBytes: first), noPadding: true
-            )).map { Array($0) }
+            let nonce = try? AES._CTR.Nonce(nonceBytes: first)
+            let opened = nonce.flatMap {
+                try? AES._CTR.decrypt(sealed, using: key.symmetricKey(), nonce: $0)
+            }
+            return opened.map { Array($0) }
+        case .cbc: return AESCBC.openBlocks(sealed, iv: first, key: key)
         }
     }
 }
