@@ -22,7 +22,7 @@ TOOLS := keygen contact encrypt decrypt fingerprint qr pad send recv relay
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 RELEASE := .build-release/release
 
-.PHONY: all build deps demo test check bench faults fuzz lint format completions install uninstall clean
+.PHONY: all build deps demo test check bench faults soak fuzz lint format completions install uninstall clean
 
 all: build
 
@@ -55,6 +55,12 @@ bench: build
 faults: build
 	$(SWIFT) build $(RELEASE_FLAGS) --product relay-faults
 	$(RELEASE)/relay-faults $(FAULTS_FLAGS) $(RELEASE)
+
+## soak: two people, two relays, kills and clock jumps; SOAK_SECONDS of it, with the programs of a debug build
+SOAK_SECONDS ?= 7200
+soak: deps
+	for p in $(TOOLS); do $(SWIFT) build --product $$p || exit 1; done
+	python3 Bench/soak.py .build/debug $(SOAK_SECONDS)
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each
 FUZZ_SECONDS ?= 60

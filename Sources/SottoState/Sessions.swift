@@ -34,8 +34,8 @@ public enum SessionError: Error, Sendable, Equatable {
 
 /// Sessions: what the ratchet needs to be kept, and nothing used twice.
 extension StateTransaction {
-    /// The most sessions with one peer; the least recently used beyond are let go.
-    private static let sessionsPerPeer = 8
+    /// The most sessions with one peer; the least recently used beyond are deleted.
+    private static let sessionsPerPeer = 40
 
     // MARK: Sending
 

@@ -46,7 +46,7 @@ extension ReceivedSenderKeyChain {
         guard reader.byte() == version, let chainID = reader.bytes(32),
             let iteration = reader.integer(UInt32.self), let key = reader.bytes(32),
             let signingKey = reader.bytes(32), let count = reader.integer(UInt16.self),
-            count <= Session.maximumStored
+            count <= Self.maximumStored
         else { return nil }
         var skipped: [SkippedKey] = []
         for _ in 0..<count {

@@ -205,6 +205,9 @@ public struct SenderKeyChain: Sendable {
 
 /// Another member's chain: a value, worked on as a copy that is kept only if the message was authentic.
 public struct ReceivedSenderKeyChain: Sendable {
+    /// The number of keys of skipped messages that a chain keeps; it deletes the oldest beyond.
+    static let maximumStored = 256
+
     struct SkippedKey: Sendable {
         let iteration: UInt32
         let key: MessageKey
@@ -219,7 +222,7 @@ public struct ReceivedSenderKeyChain: Sendable {
     private(set) var key: ChainKey
     /// The number of the next message.
     public private(set) var iteration: UInt32
-    /// Oldest first, at most ``Session/maximumStored``.
+    /// Oldest first, at most ``maximumStored``.
     private(set) var skipped: [SkippedKey]
 
     /// The chain that a distribution begins. It is that member's whose session the distribution came over.
@@ -277,8 +280,8 @@ public struct ReceivedSenderKeyChain: Sendable {
             skipped.append(SkippedKey(iteration: iteration, key: key.messageKey))
             step()
         }
-        if skipped.count > Session.maximumStored {
-            skipped.removeFirst(skipped.count - Session.maximumStored)
+        if skipped.count > Self.maximumStored {
+            skipped.removeFirst(skipped.count - Self.maximumStored)
         }
         defer { step() }
         return key.messageKey

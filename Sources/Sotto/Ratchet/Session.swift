@@ -11,10 +11,12 @@ import Crypto
 public struct Session: Sendable {
     /// How many messages one header may skip in a chain.
     public static let maximumSkip = 256
-    /// How many keys of skipped messages are kept, over all chains; beyond, the oldest go.
-    public static let maximumStored = 256
-    /// Of how many old receiving chains keys are kept.
-    public static let maximumOldChains = 5
+    /// The number of keys of skipped messages that a session keeps, over all chains; it deletes the oldest beyond.
+    ///
+    /// Each killed `encrypt` may leave a gap in the chain. Messages that wait at a second relay need their keys all the same.
+    public static let maximumStored = 2000
+    /// The number of old receiving chains whose skipped keys a session keeps.
+    public static let maximumOldChains = 64
     /// The last number of a message, 2³¹ − 1.
     public static let maximumCounter = UInt32(Int32.max)
 

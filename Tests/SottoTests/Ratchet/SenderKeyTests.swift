@@ -112,7 +112,7 @@ struct SenderKeyTests {
         #expect(chain.skipped.count == 256)
         #expect(try chain.open(known(0).message()) == known(0).text)
         #expect(try chain.open(known(259).message()) == known(259).text)
-        #expect(chain.skipped.count == Session.maximumStored)
+        #expect(chain.skipped.count == ReceivedSenderKeyChain.maximumStored)
     }
 
     @Test func r2WhatIsNotSignedChangesNothing() throws {

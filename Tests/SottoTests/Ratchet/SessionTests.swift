@@ -42,6 +42,27 @@ struct RatchetSessionTests {
         try withGenerator { random in try exchange(&random) }
     }
 
+    /// Messages wait at one relay while killed programs leave gaps in the chains that another relay delivers.
+    @Test func aDelayedMessageOpensAfterManyGapsAndChains() throws {
+        var (alice, bob) = try sessions()
+        let delayed = try (0..<3).map { try alice.encrypt([UInt8($0)]) }
+        for _ in 0..<30 {
+            for _ in 0..<60 { _ = try alice.encrypt([0]) }
+            #expect(try bob.decrypt(alice.encrypt([7])) == [7])
+            #expect(try alice.decrypt(bob.encrypt([8])) == [8])
+        }
+        for (number, message) in delayed.enumerated() {
+            #expect(try bob.decrypt(message) == [UInt8(number)])
+        }
+        #expect(bob.skipped.count == 30 * 60)
+        for _ in 0..<10 {
+            for _ in 0..<60 { _ = try alice.encrypt([0]) }
+            #expect(try bob.decrypt(alice.encrypt([7])) == [7])
+            #expect(try alice.decrypt(bob.encrypt([8])) == [8])
+        }
+        #expect(bob.skipped.count == Session.maximumStored)
+    }
+
     private func exchange(_ random: inout Generator) throws {
         var (alice, bob) = try sessions()
         var toBob: [(message: RatchetMessage, text: [UInt8])] = []
