@@ -1,5 +1,6 @@
 import Dispatch
 import NIOCore
+import NIOHTTP1
 import Sotto
 import SottoState
 import SottoTransport
@@ -34,7 +35,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Who is there.
     let remoteAddress: SocketAddress?
     let services: Services
-    private let isWelcome: Bool
+    /// Whether it is served.
+    let isWelcome: Bool
     private var context: ChannelHandlerContext?
     private var splitter = LineSplitter(limit: WireLimits.requestBytes)
     private var out = ByteBuffer()
@@ -343,6 +345,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
+
+    /// Whether an HTTP request with these headers may be served: no web page of another host sent it.
+    func admitsOrigin(_ headers: HTTPHeaders) -> Bool {
+        guard headers.contains(name: "origin") else { return true }
+        return services.origins.admit(
+            headers, names: services.names.accepted(on: channel.localAddress))
+    }
 
     /// The mailbox that a request is about, if it is open here.
     private func owned(_ mailbox: SessionID?) throws(Reason) -> SessionID {

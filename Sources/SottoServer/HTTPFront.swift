@@ -12,8 +12,8 @@ import SottoWire
 /// | `POST /api/messages/ack` | `ack`; the body is `{"ids","status"}` or `{"messageId","status"}` |
 /// | `POST /api/frames` | the body |
 ///
-/// A header `Authorization: Bearer TOKEN` resumes a session first. Belongs to its event loop, which is why it may call
-/// itself Sendable.
+/// A request with a foreign `Origin` is refused before its body is read. A header `Authorization: Bearer TOKEN` resumes a
+/// session first. Belongs to its event loop, which is why it may call itself Sendable.
 final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = ByteBuffer
@@ -45,6 +45,9 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
+            guard connection.admitsOrigin(head.headers) else {
+                return refuse(.foreignOrigin, context, hasBody: head.method != .HEAD)
+            }
             guard Self.announcedBytes(head) <= WireLimits.requestBytes else {
                 return refuse(.tooLarge, context)
             }
@@ -183,10 +186,12 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         return HTTPResponseStatus(statusCode: (400...599).contains(code) ? code : 400)
     }
 
-    private func refuse(_ reason: Reason, _ context: ChannelHandlerContext) {
+    private func refuse(
+        _ reason: Reason, _ context: ChannelHandlerContext, hasBody: Bool = true
+    ) {
         respond(
             HTTPResponseStatus(statusCode: Int(reason.code)),
-            Response.error(Refusal(reason)).line(), keepsAlive: false, context)
+            Response.error(Refusal(reason)).line(), keepsAlive: false, hasBody: hasBody, context)
     }
 
     private func respond(

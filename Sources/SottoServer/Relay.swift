@@ -39,6 +39,13 @@ public struct RelayConfiguration: Sendable {
     public var surge = 600
     /// The zero bits of that work at first: a million hashes, less than a second of one core.
     var surgeBits = 20
+    /// The most connections from one network, a /24 of IPv4 or a /64 of IPv6; `nil` for a quarter of
+    /// ``maximumConnections``.
+    public var networkConnections: Int?
+    /// Whether connections of this machine count as a network's too, as a test wants it.
+    var limitsLoopback = false
+    /// Origins of web pages that may use the relay in addition to its own, such as `https://chat.example.org`.
+    public var allowedOrigins: [String] = []
     /// Seconds for a line to be complete.
     public var lineTimeout = 10.0
     /// Seconds that a connection waits after a failed login, doubling with each.
@@ -133,7 +140,12 @@ public final class Relay: Sendable {
         onFailure: @escaping @Sendable (StateError) -> Void
     ) throws(RelayError) {
         Self.raiseDescriptorLimit()
-        let registry = Registry(limit: configuration.maximumConnections)
+        let limit = configuration.maximumConnections
+        let registry = Registry(
+            limit: limit,
+            networks: NetworkConnections(
+                limit: configuration.networkConnections ?? max(1, limit / 4),
+                limitsLoopback: configuration.limitsLoopback))
         let clock = RelayClock()
         let hub = Hub()
         let counters = Counters()
@@ -166,14 +178,16 @@ public final class Relay: Sendable {
             )
             .childChannelInitializer { channel in
                 guard let services = shared.withLock({ $0 }) else { return channel.close() }
-                let isWelcome = registry.hasRoom
+                let welcome = registry.welcome(channel.remoteAddress?.ipAddress)
+                guard welcome != .closed else { return channel.close() }
+                let isWelcome = welcome == .served
                 let connection = ClientConnection(
                     channel: channel, services: services, isWelcome: isWelcome)
                 counters.add(.connections)
                 registry.add(connection)
                 channel.closeFuture.whenComplete { _ in registry.remove(connection) }
                 return channel.eventLoop.makeCompletedFuture {
-                    // Who is not welcome is told so at once, whatever they speak.
+                    // A refusal is written at once, as a line, whatever the client speaks.
                     let handler: any ChannelHandler =
                         isWelcome
                         ? Doorway(to: connection, tls: tls, requiresTLS: requiresTLS) : connection
@@ -196,6 +210,7 @@ public final class Relay: Sendable {
                 names: configuration.names
                     + (configuration.listen.port == 0 ? [] : [configuration.listen.name]),
                 listening: local),
+            origins: WebOrigins(allowed: configuration.allowedOrigins),
             admission: admission,
             surge: Surge(limit: configuration.surge, bits: configuration.surgeBits),
             rates: rates,
@@ -263,34 +278,5 @@ public final class Relay: Sendable {
         guard getrlimit(resource, &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(resource, &limit)
-    }
-}
-
-/// The connections that are open.
-final class Registry: Sendable {
-    private let limit: Int
-    private let connections = Mutex<[ObjectIdentifier: ClientConnection]>([:])
-
-    init(limit: Int) { self.limit = limit }
-
-    var count: Int { connections.withLock { $0.count } }
-
-    /// Whether another connection is welcome.
-    var hasRoom: Bool { count < limit }
-
-    func add(_ connection: ClientConnection) {
-        connections.withLock { $0[ObjectIdentifier(connection)] = connection }
-    }
-
-    func remove(_ connection: ClientConnection) {
-        connections.withLock { $0[ObjectIdentifier(connection)] = nil }
-    }
-
-    /// Runs `body` for each connection on its event loop.
-    func forEach(_ body: @escaping @Sendable (ClientConnection) -> Void) {
-        let all = connections.withLock { Array($0.values) }
-        for group in Dictionary(grouping: all, by: { ObjectIdentifier($0.loop) }).values {
-            group[0].loop.execute { for connection in group { body(connection) } }
-        }
     }
 }

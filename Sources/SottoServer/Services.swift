@@ -10,6 +10,7 @@ struct Services: Sendable {
     let counters: Counters
     let clock: RelayClock
     let names: RelayNames
+    let origins: WebOrigins
     let nonces = NonceBook()
     let tokens = SessionTokens()
     let admission: Admission

@@ -65,6 +65,8 @@ struct RelayTool: Program {
 
     @OptionGroup var tls: TLSOptions
 
+    @OptionGroup var network: NetworkOptions
+
     @OptionGroup var admission: AdmissionOptions
 
     @OptionGroup var operations: OperationsOptions
@@ -162,6 +164,7 @@ struct RelayTool: Program {
         plan.mailboxBytes = bytes
         plan.maximumConnections = maxConnections
         plan.operations = try operations.plan()
+        network.apply(to: &plan)
         try admission.apply(to: &plan)
         return plan
     }
