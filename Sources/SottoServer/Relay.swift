@@ -261,14 +261,23 @@ public final class Relay: Sendable {
         try? channel.close().wait()
         services.writer.finish()
         registry.forEach { $0.close() }
-        let deadline = Monotonic.seconds() + 2
-        while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
+        waitForConnections(atMost: 2)
         registry.forEach { $0.abort() }
-        // Nothing that the loops still had in hand, a sweep for instance, meets a store that is closed.
+        waitForConnections(atMost: 10)
+        // The writer and the reader hand their results to the event loops, which therefore end after them.
+        services.writer.finish()
+        services.reader.sync {}
         try? group.syncShutdownGracefully()
+        // Work that the loops still had meets a store that is open.
         services.writer.finish()
         services.reader.sync {}
         do throws(StateError) { try services.store.close() } catch { throw .store(error) }
+    }
+
+    /// Waits until all connections have ended, but no longer than so many seconds.
+    private func waitForConnections(atMost seconds: Double) {
+        let deadline = Monotonic.seconds() + seconds
+        while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
     }
 
     /// A connection needs a descriptor; the soft limit is often 1024.
