@@ -470,9 +470,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private func fetch(
         _ mailbox: SessionID, _ requestID: String?, max: Int, after: Int64, dead: Bool
     ) {
-        answer(requestID, weight: WireLimits.fetchBytes) { store, minute throws(StateError) in
+        let clock = services.clock
+        answer(requestID, weight: WireLimits.fetchBytes) { store, _ throws(StateError) in
             let page = try store.messages(
-                in: mailbox, after: after, limit: max, dead: dead, at: minute)
+                in: mailbox, after: after, limit: max, dead: dead, at: clock.expiry)
             return .messages(page.messages.map(\.delivered), more: page.hasMore)
         }
     }
@@ -510,8 +511,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         guard !isClosing, stalledSince == nil,
             let (after, limit) = mailboxes[mailbox]?.beginRead()
         else { return }
-        read { store, minute throws(StateError) in
-            try store.messages(in: mailbox, after: after, limit: limit, dead: false, at: minute)
+        let clock = services.clock
+        read { store, _ throws(StateError) in
+            try store.messages(
+                in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry)
         } then: { page in
             guard !self.isClosing, let pushes = self.mailboxes[mailbox]?.endRead(page) else {
                 return

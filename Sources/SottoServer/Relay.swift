@@ -46,6 +46,8 @@ public struct RelayConfiguration: Sendable {
     var limitsLoopback = false
     /// Origins of web pages that may use the relay in addition to its own, such as `https://chat.example.org`.
     public var allowedOrigins: [String] = []
+    /// The system's clock, in seconds since 1970; a test has its own.
+    var wall: @Sendable () -> Double = RelayClock.system
     /// Seconds for a line to be complete.
     public var lineTimeout = 10.0
     /// Seconds that a connection waits after a failed login, doubling with each.
@@ -146,7 +148,12 @@ public final class Relay: Sendable {
             networks: NetworkConnections(
                 limit: configuration.networkConnections ?? max(1, limit / 4),
                 limitsLoopback: configuration.limitsLoopback))
-        let clock = RelayClock()
+        let clock: RelayClock
+        do throws(StateError) {
+            clock = RelayClock(try store.clock(), wall: configuration.wall)
+        } catch {
+            throw .store(error)
+        }
         let hub = Hub()
         let counters = Counters()
         let hasFailed = Atomic(false)
@@ -252,6 +259,10 @@ public final class Relay: Sendable {
     /// What was done so far, as people read it.
     public var summary: String { services.counters.description }
 
+    /// The minutes that the system's clock is ahead of the newest time that the store saw, while that is not believed;
+    /// negative for a clock that is behind, and `nil` for one that agrees.
+    public var clockError: Int64? { services.clock.error }
+
     /// Ends in order: accepts no more, finishes the commit under way and sends its replies, closes
     /// connections and store.
     public func stop() throws(RelayError) {
@@ -271,6 +282,7 @@ public final class Relay: Sendable {
         // Work that the loops still had meets a store that is open.
         services.writer.finish()
         services.reader.sync {}
+        services.writer.rememberTime()
         do throws(StateError) { try services.store.close() } catch { throw .store(error) }
     }
 

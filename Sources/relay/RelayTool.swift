@@ -89,6 +89,10 @@ struct RelayTool: Program {
         }
         operations.began(relay, say)
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
+        if let minutes = relay.clockError {
+            let text = StoreClock.explanation(minutes, store: StoreLocation(store).name)
+            Terminal.say("relay: warning: \(text)")
+        }
         try announce(relay.address)
         var number: Int32 = 0
         repeat {
