@@ -1,6 +1,7 @@
 import Dispatch
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Sotto
 import SottoState
 import SottoTransport
@@ -62,7 +63,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     var workDone = 0
     private var requests: TokenBucket?
     /// A line that is to be looked at next.
-    private var held: [UInt8]?
+    private var held: IncomingFrame?
+    /// Reads without a line that are not charged yet, such as pings of WebSocket.
+    private var empties = 0
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
@@ -106,7 +109,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isClosing else { return }
-        unwrapInboundIn(data).withUnsafeReadableBytes { splitter.append($0) }
+        let bytes = unwrapInboundIn(data)
+        if bytes.readableBytes == 0 { empties += 1 }
+        bytes.withUnsafeReadableBytes { splitter.append($0) }
         process()
     }
 
@@ -147,10 +152,17 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func process() {
         while canWork {
-            if let line = held {
-                guard mayAsk() else { return }
+            if empties > 0 {
+                guard mayAsk(cost: 1) else { return }
+                empties -= 1
+                continue
+            }
+            if let frame = held {
+                guard mayAsk(cost: frame.cost(rate: Double(services.connectionRate))) else {
+                    return
+                }
                 held = nil
-                take(line)
+                take(frame)
                 continue
             }
             switch splitter.next() {
@@ -167,15 +179,15 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             case .line(let line):
                 lineSince = nil
                 lastLine = Monotonic.seconds()
-                held = line
+                held = IncomingFrame(line)
             }
         }
     }
 
     /// Whether another request is within the connection's rate; if not, nothing is looked at until it is.
-    private func mayAsk() -> Bool {
+    private func mayAsk(cost: Double) -> Bool {
         guard var bucket = requests else { return true }
-        let isWithin = bucket.take(at: Monotonic.seconds())
+        let isWithin = bucket.take(cost, at: Monotonic.seconds())
         requests = bucket
         if !isWithin {
             isPaused = true
@@ -254,19 +266,31 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Requests
 
-    private func take(_ line: [UInt8]) {
-        let frame: Frame
-        do throws(Reason) {
-            frame = try Frame(parsing: line)
-        } catch {
+    /// Looks at a frame; one that takes long is parsed and verified elsewhere.
+    private func take(_ frame: IncomingFrame) {
+        if let reason = frame.refusal(hasMailbox: mailboxes.find(nil) != nil) {
             badLines += 1
-            write(.error(Refusal(error)), nil)
+            settle(frame.outline.requestID) { () throws(Reason) in throw reason }
             if badLines >= Self.badLineLimit { close() }
             return
         }
-        badLines = 0
-        settle(frame.requestID) { () throws(Reason) in
-            try serve(try Request(frame), frame.requestID)
+        guard frame.isHeavy else { return take(frame.content()) }
+        verify {
+            frame.content()
+        } then: {
+            self.take($0)
+        }
+    }
+
+    private func take(_ content: IncomingFrame.Content) {
+        switch content {
+        case .unreadable(let reason):
+            badLines += 1
+            write(.error(Refusal(reason)), nil)
+            if badLines >= Self.badLineLimit { close() }
+        case .frame(let requestID, let asked):
+            badLines = 0
+            settle(requestID) { () throws(Reason) in try serve(try asked.get(), requestID) }
         }
     }
 
@@ -289,8 +313,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func serve(_ request: Request, _ requestID: String?) throws(Reason) {
-        switch request {
+    private func serve(_ asked: IncomingFrame.Asked, _ requestID: String?) throws(Reason) {
+        switch asked.request {
         case .ping: write(.pong, requestID)
         case .challenge:
             let now = Monotonic.seconds()
@@ -322,7 +346,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             mailboxes[mailbox]?.noteAcknowledged(ids)
             pump(mailbox)
         case .publish(let published):
-            guard let head = published.publication.bundleHead else { throw .badSignature }
+            guard let head = asked.head else { throw .badSignature }
             let publication = published.publication
             bring(.publish(publication, head: head), of: publication.owner, requestID)
         case .claim(let owner, let id):
@@ -435,6 +459,29 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             self.process()
             self.flush()
             self.readOn()
+        }
+    }
+
+    /// Does work that takes long, such as verifying a signature, on the threads for that, and goes on with its result.
+    /// Nothing else of this connection is looked at before, so that each connection has one such piece of work at most.
+    func verify<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value) -> Void
+    ) {
+        isPaused = true
+        pending += 1
+        let loop = loop
+        services.verification.submit { state in
+            guard state == .active else { return }
+            let value = body()
+            loop.execute {
+                self.pending -= 1
+                self.isPaused = false
+                guard !self.isClosing else { return }
+                then(value)
+                self.process()
+                self.flush()
+                self.readOn()
+            }
         }
     }
 

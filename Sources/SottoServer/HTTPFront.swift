@@ -239,10 +239,11 @@ enum HTTPRoute {
         let query = parts.count > 1 ? String(parts[1]) : ""
         switch (head.method, String(parts[0])) {
         case (.POST, "/api/messages"):
-            return object(body).map { line("send", ["envelope": .object($0)]) } ?? line(body)
+            return try isObject(body) ? sendLine(body) : line(body)
         case (.GET, "/api/messages/poll"): return line("fetch", try poll(query))
         case (.POST, "/api/messages/ack"):
-            return object(body).map { line("ack", ack($0)) } ?? line(body)
+            guard try isObject(body), let object = object(body) else { return line(body) }
+            return line("ack", ack(object))
         case (.POST, "/api/frames"): return line(body)
         case (_, "/api/messages"), (_, "/api/messages/poll"), (_, "/api/messages/ack"),
             (_, "/api/frames"):
@@ -258,6 +259,18 @@ enum HTTPRoute {
     /// A body as it came. A line feed is white space or wrong, and a carriage return in its place is the same.
     private static func line(_ body: [UInt8]) -> [UInt8] {
         body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: "\r") : $0 }
+    }
+
+    /// Whether a body is one object, if it is JSON; what has too many values to be parsed is refused.
+    private static func isObject(_ body: [UInt8]) throws(HTTPRefusal) -> Bool {
+        let outline = FrameOutline(of: body, limit: WireLimits.frameValues)
+        guard !outline.isOverLimit else { throw HTTPRefusal(.payloadTooLarge, .tooLarge) }
+        return outline.isOneObject
+    }
+
+    /// The frame that sends an envelope, whose braces are balanced.
+    private static func sendLine(_ envelope: [UInt8]) -> [UInt8] {
+        Array(Request.sendLine(line(envelope), requestID: "http").dropLast())
     }
 
     /// The object in a body. Where there is none the body is no frame either: the connection refuses it, and counts.

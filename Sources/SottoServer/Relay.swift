@@ -212,7 +212,8 @@ public final class Relay: Sendable {
         }
         let local = channel.localAddress
         services = Services(
-            store: store, writer: writer, hub: hub, counters: counters, clock: clock,
+            store: store, writer: writer, verification: Self.verificationThreads(), hub: hub,
+            counters: counters, clock: clock,
             names: RelayNames(
                 names: configuration.names
                     + (configuration.listen.port == 0 ? [] : [configuration.listen.name]),
@@ -278,12 +279,19 @@ public final class Relay: Sendable {
         // The writer and the reader hand their results to the event loops, which therefore end after them.
         services.writer.finish()
         services.reader.sync {}
+        try? services.verification.syncShutdownGracefully()
         try? group.syncShutdownGracefully()
         // Work that the loops still had meets a store that is open.
         services.writer.finish()
         services.reader.sync {}
         services.writer.rememberTime()
         do throws(StateError) { try services.store.close() } catch { throw .store(error) }
+    }
+
+    private static func verificationThreads() -> NIOThreadPool {
+        let threads = NIOThreadPool(numberOfThreads: max(1, System.coreCount / 2))
+        threads.start()
+        return threads
     }
 
     /// Waits until all connections have ended, but no longer than so many seconds.
