@@ -8,7 +8,8 @@ extension Row {
     /// Somebody sets the clock while the relay runs.
     static let movedClock = Row(
         name: "moved-clock",
-        fault: "clock moved by a day while running, forward and back", goal: "nothing expires early"
+        fault: "clock moved by a day, forward and back, while running and at a start",
+        goal: "nothing expires early"
     ) { scale in
         guard let shim = Shim.shared else { return .broken("the shim does not compile") }
         var figures: [String] = []
@@ -34,13 +35,24 @@ extension Row {
                 "\(shift > 0 ? "+" : "−")1 day: "
                     + (lost.isEmpty ? "nothing expired" : lost.joined(separator: ", ") + " expired")
             )
-            // A relay that starts with that clock believes it: so the clock was indeed another one.
+            // A relay that starts with that clock does not believe it either.
             subject.relay.end()
-            guard subject.restart(environment: shim.environment(["FAULT_CLOCK": clock])) else {
-                return .broken("no start")
-            }
+            let environment = shim.environment(["FAULT_CLOCK": clock])
+            guard subject.restart(environment: environment) else { return .broken("no start") }
             let isThere = Kept.mail(of: bob, subject.address)?.isEmpty == false
-            isGood = isGood && isThere == (shift < 0)
+            subject.relay.end()
+            // It does when its operator says so: the clock was indeed another one.
+            let accepts = Command.run(
+                "relay",
+                [
+                    "check", "--listen", "127.0.0.1:0", "--store", scratch.file("relay.db"),
+                    "--accept-clock",
+                ], environment: environment)
+            guard accepts == 0, subject.restart(environment: environment) else {
+                return .broken("the clock is not accepted")
+            }
+            let isTooOld = Kept.mail(of: bob, subject.address)?.isEmpty == true
+            isGood = isGood && isThere && isTooOld == (shift > 0)
             subject.relay.end()
         }
         return Outcome(2, figures.joined(separator: "; "), isGood: isGood)

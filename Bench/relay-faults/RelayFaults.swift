@@ -11,7 +11,7 @@ struct RelayFaults {
     static let rows: [Row] = [
         .relayKilled, .clientsKilled, .powerCut, .slowDisk, .failedSynchronisation, .fullDisk,
         .primaryKilled, .lostReplies, .preKeyRace, .consumersThatDoNotRead, .idleConnections,
-        .slowSenders, .malformed, .forgedLogins, .movedClock, .reconnection,
+        .slowSenders, .malformed, .hostileFrames, .forgedLogins, .movedClock, .reconnection,
     ]
 
     static func main() {

@@ -4,8 +4,14 @@ import SottoWire
 extension FuzzTarget {
     /// A line between a client and a relay: a request or a reply that is read is written as one line, and read as the
     /// same.
+    ///
+    /// A look at the bytes tells nothing else than the parser.
     static let frame = FuzzTarget("frame") { bytes in
+        let outline = FrameOutline(of: bytes, limit: bytes.count)
         guard let frame = try? Frame(parsing: bytes) else { return }
+        precondition(outline.isOneObject && !outline.isOverLimit)
+        precondition(outline.type == nil || outline.type == frame.type)
+        precondition(outline.requestID == nil || outline.requestID == frame.requestID)
         if let request = try? Request(frame) {
             let line = request.line(requestID: frame.requestID ?? "fuzz")
             precondition(again(line).map { try? Request($0) } == request)

@@ -1,16 +1,16 @@
 import SottoState
 import Synchronization
 
-/// How a store lets go of what is too old, some rows at a time so that commits get between.
+/// The deletion of old rows, some at a time so that commits get between.
 extension SQLiteStore {
     /// The most rows that one sweep deletes from a table.
     static let sweepRows: Int64 = 1_000
 
-    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool {
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
         try memory.withLock { memory throws(StateError) in
             let rows = memory.sweepRows
             do throws(StateError) {
-                let more = try sweep(at: minute, rows, strangers, &memory)
+                let more = try sweep(at: minute, latest, rows, strangers, &memory)
                 if !more { memory.sweepRows = Self.sweepRows }
                 return more
             } catch .full where rows > 1 {
@@ -23,66 +23,160 @@ extension SQLiteStore {
     }
 
     private func sweep(
-        at minute: Int64, _ rows: Int64, _ strangers: Bool, _ memory: inout StoreMemory
-    )
-        throws(StateError) -> Bool
-    {
+        at minute: Int64, _ latest: Int64, _ rows: Int64, _ strangers: Bool,
+        _ memory: inout StoreMemory
+    ) throws(StateError) -> Bool {
         let more = try writer.transaction { connection throws(StateError) in
-            let expired = try expire(connection, until: minute - retention.minutes, rows)
+            let until = minute - retention.minutes
+            let expired = try expire(connection, until: until, rows)
+            let found = try expireRound(
+                connection, until: until, latest: latest, max(1, rows / 4), &memory)
+            let emptied = try forgetMailboxes(connection, rows, &memory)
             let end = minute - retention.minutes - Retention.tombstoneMinutes
-            let forgotten = try forget(connection, until: end, rows, &memory)
-            let until = minute - Retention.claimMinutes
-            let claims = try forgetClaims(connection, until: until, rows)
+            let forgotten = try forget(
+                connection, until: end, latest: latest, rows, &memory)
+            let claims = try forgetClaims(
+                connection, until: minute - Retention.claimMinutes, rows)
             let accounts = try Self.forgetAccounts(connection, at: minute, rows)
             let strangers =
                 if strangers, let kept = retention.strangerMinutes {
                     try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 20))
                 } else { false }
-            return expired || forgotten || claims || accounts || strangers
+            return expired || found || emptied || forgotten || claims || accounts || strangers
         }
         // Counts changed behind the memory's back.
         memory.mailboxes = [:]
         return more
     }
 
-    /// Deletes the oldest envelopes up to a minute. Sequence numbers grow with time, so they are the first.
+    /// Deletes those of the first envelopes that are as old as a minute. Where clocks were right, the oldest are first.
     private func expire(_ connection: Connection, until minute: Int64, _ limit: Int64)
         throws(StateError) -> Bool
     {
-        let oldest = try connection.statement(
+        let first = try connection.statement(
             """
             SELECT seq, mailbox, length(body), minute, failures >= 5 FROM envelope
             ORDER BY seq LIMIT ?
             """)
-        oldest.bind(1, limit)
-        var rows: [(sequence: Int64, mailbox: Int64, size: Int64, dead: Int64)] = []
-        while try oldest.step(), oldest.integer(3) <= minute {
-            rows.append(
-                (oldest.integer(0), oldest.integer(1), oldest.integer(2), oldest.integer(4)))
-        }
-        oldest.reset()
-        for row in rows {
-            let delete = try connection.statement("DELETE FROM envelope WHERE seq = ?")
-            delete.bind(1, row.sequence)
-            try delete.run()
-            let count = try connection.statement(
-                """
-                UPDATE mailbox SET messages = messages - (1 - ?1), bytes = bytes - (1 - ?1) * ?2,
-                    dead = dead - ?1, dead_bytes = dead_bytes - ?1 * ?2
-                WHERE number = ?3
-                """)
-            count.bind(1, row.dead)
-            count.bind(2, row.size)
-            count.bind(3, row.mailbox)
-            try count.run()
-        }
+        first.bind(1, limit)
+        let rows = try Self.rows(first).rows.filter { $0.minute <= minute }
+        for row in rows { try Self.delete(connection, row) }
         return rows.count == limit
     }
 
+    /// Goes on through all envelopes, some at a time and round and round: deletes what is too old wherever it is, and
+    /// makes what is in the future as old as if it had come now. A clock that was wrong leaves both behind.
+    private func expireRound(
+        _ connection: Connection, until minute: Int64, latest: Int64, _ limit: Int64,
+        _ memory: inout StoreMemory
+    ) throws(StateError) -> Bool {
+        let next = try connection.statement(
+            """
+            SELECT seq, mailbox, length(body), minute, failures >= 5 FROM envelope
+            WHERE seq > ? ORDER BY seq LIMIT ?
+            """)
+        next.bind(1, memory.sweptSequence)
+        next.bind(2, limit)
+        let (rows, last) = try Self.rows(next)
+        memory.sweptSequence = Int64(rows.count) == limit ? last : 0
+        var count = 0
+        for row in rows {
+            if row.minute <= minute {
+                try Self.delete(connection, row)
+            } else if row.minute > latest + Self.futureMinutes {
+                let update = try connection.statement(
+                    "UPDATE envelope SET minute = ? WHERE seq = ?")
+                update.bind(1, latest)
+                update.bind(2, row.sequence)
+                try update.run()
+            } else {
+                continue
+            }
+            count += 1
+        }
+        return count > 0 && Int64(rows.count) == limit
+    }
+
+    /// Rows up to so many minutes ahead are left alone: the clocks of several relays differ.
+    static let futureMinutes: Int64 = 24 * 60
+
+    /// The columns of an envelope that the sweeps read.
+    private struct SweptRow {
+        let sequence: Int64
+        let mailbox: Int64
+        let size: Int64
+        let minute: Int64
+        let dead: Int64
+    }
+
+    /// The rows of a statement, and the last number among them.
+    private static func rows(_ select: PreparedStatement) throws(StateError) -> (
+        rows: [SweptRow], last: Int64
+    ) {
+        defer { select.reset() }
+        var rows: [SweptRow] = []
+        while try select.step() {
+            rows.append(
+                SweptRow(
+                    sequence: select.integer(0), mailbox: select.integer(1),
+                    size: select.integer(2), minute: select.integer(3), dead: select.integer(4)))
+        }
+        return (rows, rows.last?.sequence ?? 0)
+    }
+
+    private static func delete(_ connection: Connection, _ row: SweptRow) throws(StateError) {
+        let delete = try connection.statement("DELETE FROM envelope WHERE seq = ?")
+        delete.bind(1, row.sequence)
+        try delete.run()
+        let count = try connection.statement(
+            """
+            UPDATE mailbox SET messages = messages - (1 - ?1), bytes = bytes - (1 - ?1) * ?2,
+                dead = dead - ?1, dead_bytes = dead_bytes - ?1 * ?2
+            WHERE number = ?3
+            """)
+        count.bind(1, row.dead)
+        count.bind(2, row.size)
+        count.bind(3, row.mailbox)
+        try count.run()
+    }
+
+    /// Goes on through all mailboxes, some at a time and round and round, deleting those of which nothing is left: no
+    /// envelope, no id that is known again, no account. Their owners lose nothing by it.
+    private func forgetMailboxes(
+        _ connection: Connection, _ limit: Int64, _ memory: inout StoreMemory
+    ) throws(StateError) -> Bool {
+        let next = try connection.statement(
+            """
+            SELECT number, messages = 0 AND dead = 0
+                AND NOT EXISTS (SELECT 1 FROM seen WHERE seen.mailbox = number)
+                AND NOT EXISTS (SELECT 1 FROM account WHERE account.key = mailbox.key)
+                AND NOT EXISTS (SELECT 1 FROM envelope WHERE envelope.mailbox = number)
+            FROM mailbox WHERE number > ? ORDER BY number LIMIT ?
+            """)
+        next.bind(1, memory.sweptRow)
+        next.bind(2, limit)
+        var empty: [Int64] = []
+        var count: Int64 = 0
+        memory.sweptRow = 0
+        while try next.step() {
+            count += 1
+            if count == limit { memory.sweptRow = next.integer(0) }
+            if next.integer(1) != 0 { empty.append(next.integer(0)) }
+        }
+        next.reset()
+        for number in empty {
+            let delete = try connection.statement("DELETE FROM mailbox WHERE number = ?")
+            delete.bind(1, number)
+            try delete.run()
+        }
+        return count == limit && !empty.isEmpty
+    }
+
     /// Goes on through `seen`, some rows at a time and round and round, deleting old ones: they need no
-    /// index by time.
+    /// index by time. What is in the future becomes as old as if it had come now.
     private func forget(
-        _ connection: Connection, until minute: Int64, _ limit: Int64, _ memory: inout StoreMemory
+        _ connection: Connection, until minute: Int64, latest: Int64, _ limit: Int64,
+        _ memory: inout StoreMemory
     ) throws(StateError) -> Bool {
         let next = try connection.statement(
             """
@@ -93,6 +187,7 @@ extension SQLiteStore {
         next.bind(2, memory.sweptID)
         next.bind(3, limit)
         var old: [(mailbox: Int64, id: [UInt8])] = []
+        var future: [(mailbox: Int64, id: [UInt8])] = []
         var count: Int64 = 0
         (memory.sweptMailbox, memory.sweptID) = (0, [])
         while try next.step() {
@@ -101,6 +196,9 @@ extension SQLiteStore {
                 (memory.sweptMailbox, memory.sweptID) = (next.integer(0), next.bytes(1))
             }
             if next.integer(2) <= minute { old.append((next.integer(0), next.bytes(1))) }
+            if next.integer(2) > latest + Self.futureMinutes {
+                future.append((next.integer(0), next.bytes(1)))
+            }
         }
         next.reset()
         for row in old {
@@ -110,7 +208,15 @@ extension SQLiteStore {
             delete.bind(2, row.id)
             try delete.run()
         }
-        return count == limit && !old.isEmpty
+        for row in future {
+            let update = try connection.statement(
+                "UPDATE seen SET minute = ? WHERE mailbox = ? AND id = ?")
+            update.bind(1, latest)
+            update.bind(2, row.mailbox)
+            update.bind(3, row.id)
+            try update.run()
+        }
+        return count == limit && !(old.isEmpty && future.isEmpty)
     }
 
     /// Deletes the oldest claims up to a minute, and signed prekeys that none can name any more.
@@ -119,8 +225,8 @@ extension SQLiteStore {
     {
         let claims = try connection.statement(
             """
-            DELETE FROM prekey_claim WHERE minute <= ?1 AND number IN (
-                SELECT number FROM prekey_claim ORDER BY number LIMIT ?2
+            DELETE FROM prekey_claim WHERE number IN (
+                SELECT number FROM prekey_claim WHERE minute <= ?1 ORDER BY minute LIMIT ?2
             )
             """)
         claims.bind(1, minute)

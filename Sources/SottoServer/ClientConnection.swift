@@ -1,5 +1,7 @@
 import Dispatch
 import NIOCore
+import NIOHTTP1
+import NIOPosix
 import Sotto
 import SottoState
 import SottoTransport
@@ -34,7 +36,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Who is there.
     let remoteAddress: SocketAddress?
     let services: Services
-    private let isWelcome: Bool
+    /// Whether it is served.
+    let isWelcome: Bool
     private var context: ChannelHandlerContext?
     private var splitter = LineSplitter(limit: WireLimits.requestBytes)
     private var out = ByteBuffer()
@@ -60,7 +63,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     var workDone = 0
     private var requests: TokenBucket?
     /// A line that is to be looked at next.
-    private var held: [UInt8]?
+    private var held: IncomingFrame?
+    /// Reads without a line that are not charged yet, such as pings of WebSocket.
+    private var empties = 0
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
@@ -104,7 +109,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isClosing else { return }
-        unwrapInboundIn(data).withUnsafeReadableBytes { splitter.append($0) }
+        let bytes = unwrapInboundIn(data)
+        if bytes.readableBytes == 0 { empties += 1 }
+        bytes.withUnsafeReadableBytes { splitter.append($0) }
         process()
     }
 
@@ -145,10 +152,17 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func process() {
         while canWork {
-            if let line = held {
-                guard mayAsk() else { return }
+            if empties > 0 {
+                guard mayAsk(cost: 1) else { return }
+                empties -= 1
+                continue
+            }
+            if let frame = held {
+                guard mayAsk(cost: frame.cost(rate: Double(services.connectionRate))) else {
+                    return
+                }
                 held = nil
-                take(line)
+                take(frame)
                 continue
             }
             switch splitter.next() {
@@ -165,15 +179,15 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             case .line(let line):
                 lineSince = nil
                 lastLine = Monotonic.seconds()
-                held = line
+                held = IncomingFrame(line)
             }
         }
     }
 
     /// Whether another request is within the connection's rate; if not, nothing is looked at until it is.
-    private func mayAsk() -> Bool {
+    private func mayAsk(cost: Double) -> Bool {
         guard var bucket = requests else { return true }
-        let isWithin = bucket.take(at: Monotonic.seconds())
+        let isWithin = bucket.take(cost, at: Monotonic.seconds())
         requests = bucket
         if !isWithin {
             isPaused = true
@@ -252,19 +266,31 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Requests
 
-    private func take(_ line: [UInt8]) {
-        let frame: Frame
-        do throws(Reason) {
-            frame = try Frame(parsing: line)
-        } catch {
+    /// Looks at a frame; one that takes long is parsed and verified elsewhere.
+    private func take(_ frame: IncomingFrame) {
+        if let reason = frame.refusal(hasMailbox: mailboxes.find(nil) != nil) {
             badLines += 1
-            write(.error(Refusal(error)), nil)
+            settle(frame.outline.requestID) { () throws(Reason) in throw reason }
             if badLines >= Self.badLineLimit { close() }
             return
         }
-        badLines = 0
-        settle(frame.requestID) { () throws(Reason) in
-            try serve(try Request(frame), frame.requestID)
+        guard frame.isHeavy else { return take(frame.content()) }
+        verify {
+            frame.content()
+        } then: {
+            self.take($0)
+        }
+    }
+
+    private func take(_ content: IncomingFrame.Content) {
+        switch content {
+        case .unreadable(let reason):
+            badLines += 1
+            write(.error(Refusal(reason)), nil)
+            if badLines >= Self.badLineLimit { close() }
+        case .frame(let requestID, let asked):
+            badLines = 0
+            settle(requestID) { () throws(Reason) in try serve(try asked.get(), requestID) }
         }
     }
 
@@ -287,8 +313,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func serve(_ request: Request, _ requestID: String?) throws(Reason) {
-        switch request {
+    private func serve(_ asked: IncomingFrame.Asked, _ requestID: String?) throws(Reason) {
+        switch asked.request {
         case .ping: write(.pong, requestID)
         case .challenge:
             let now = Monotonic.seconds()
@@ -320,7 +346,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             mailboxes[mailbox]?.noteAcknowledged(ids)
             pump(mailbox)
         case .publish(let published):
-            guard let head = published.publication.bundleHead else { throw .badSignature }
+            guard let head = asked.head else { throw .badSignature }
             let publication = published.publication
             bring(.publish(publication, head: head), of: publication.owner, requestID)
         case .claim(let owner, let id):
@@ -343,6 +369,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
+
+    /// Whether an HTTP request with these headers may be served: no web page of another host sent it.
+    func admitsOrigin(_ headers: HTTPHeaders) -> Bool {
+        guard headers.contains(name: "origin") else { return true }
+        return services.origins.admit(
+            headers, names: services.names.accepted(on: channel.localAddress))
+    }
 
     /// The mailbox that a request is about, if it is open here.
     private func owned(_ mailbox: SessionID?) throws(Reason) -> SessionID {
@@ -429,6 +462,29 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
+    /// Does work that takes long, such as verifying a signature, on the threads for that, and goes on with its result.
+    /// Nothing else of this connection is looked at before, so that each connection has one such piece of work at most.
+    func verify<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value) -> Void
+    ) {
+        isPaused = true
+        pending += 1
+        let loop = loop
+        services.verification.submit { state in
+            guard state == .active else { return }
+            let value = body()
+            loop.execute {
+                self.pending -= 1
+                self.isPaused = false
+                guard !self.isClosing else { return }
+                then(value)
+                self.process()
+                self.flush()
+                self.readOn()
+            }
+        }
+    }
+
     /// Takes the outcomes of changes that are on disk.
     func complete(_ replies: [Reply]) {
         pending -= replies.count
@@ -461,9 +517,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private func fetch(
         _ mailbox: SessionID, _ requestID: String?, max: Int, after: Int64, dead: Bool
     ) {
-        answer(requestID, weight: WireLimits.fetchBytes) { store, minute throws(StateError) in
+        let clock = services.clock
+        answer(requestID, weight: WireLimits.fetchBytes) { store, _ throws(StateError) in
             let page = try store.messages(
-                in: mailbox, after: after, limit: max, dead: dead, at: minute)
+                in: mailbox, after: after, limit: max, dead: dead, at: clock.expiry)
             return .messages(page.messages.map(\.delivered), more: page.hasMore)
         }
     }
@@ -501,8 +558,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         guard !isClosing, stalledSince == nil,
             let (after, limit) = mailboxes[mailbox]?.beginRead()
         else { return }
-        read { store, minute throws(StateError) in
-            try store.messages(in: mailbox, after: after, limit: limit, dead: false, at: minute)
+        let clock = services.clock
+        read { store, _ throws(StateError) in
+            try store.messages(
+                in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry)
         } then: { page in
             guard !self.isClosing, let pushes = self.mailboxes[mailbox]?.endRead(page) else {
                 return

@@ -9,25 +9,51 @@ extension ClientConnection {
     func logIn(_ login: Login, _ requestID: String?) throws(Reason) {
         guard isKnown(login.nonce), names.contains(login.relay.lowercased()), !isLockedOut(login.id)
         else { throw .loginFailed }
-        if case .signature = login.proof {
-            guard login.isSigned else {
-                noteFalseProof(of: login.id)
-                throw .loginFailed
+        guard case .signature = login.proof else { return present(login, requestID) }
+        verify {
+            login.isSigned
+        } then: { isSigned in
+            self.settle(requestID) { () throws(Reason) in
+                guard isSigned else {
+                    self.noteFalseProof(of: login.id)
+                    throw .loginFailed
+                }
+                guard self.services.admission.isOpen else { return self.present(login, requestID) }
+                try self.enter(login.id, requestID)
             }
-            if services.admission.isOpen { return try enter(login.id, requestID) }
         }
+    }
+
+    /// Reads what the store knows for a login, and decides. A proof with an RSA key is verified with the key from there.
+    private func present(_ login: Login, _ requestID: String?) {
         let member = member
         consider { store, minute throws(StateError) in
-            Papers(
-                account: try store.account(of: login.id),
-                invitation: try login.invitation.flatMap { proof throws(StateError) in
-                    try store.invitation(proof.tag)
-                },
+            let invitation = try login.invitation.flatMap { proof throws(StateError) in
+                try store.invitation(proof.tag)
+            }
+            return Papers(
+                account: try store.account(of: login.id), invitation: invitation,
+                provesInvitation: invitation.map { login.provesInvitation(withKey: $0.key) }
+                    ?? false,
                 voucher: try member.flatMap { id throws(StateError) in try store.account(of: id) },
                 minute: minute)
         } then: { papers in
-            self.settle(requestID) { () throws(Reason) in
-                try self.decide(login, papers, member, requestID)
+            guard case .rsa = login.proof else {
+                return self.settle(requestID) { () throws(Reason) in
+                    try self.decide(login, papers, member, requestID)
+                }
+            }
+            self.verify {
+                papers.account?.loginKey.flatMap { RSALoginPublicKey(der: $0) }
+                    .map { login.isProven(by: $0) } ?? false
+            } then: { isProven in
+                self.settle(requestID) { () throws(Reason) in
+                    guard isProven else {
+                        self.noteFalseProof(of: login.id)
+                        throw .loginFailed
+                    }
+                    try self.decide(login, papers, member, requestID)
+                }
             }
         }
     }
@@ -36,6 +62,8 @@ extension ClientConnection {
     private struct Papers {
         let account: Account?
         let invitation: StoredInvitation?
+        /// Whether the login proves the code of that invitation.
+        let provesInvitation: Bool
         /// The account of the member who is in on this connection.
         let voucher: Account?
         let minute: Int64
@@ -44,14 +72,6 @@ extension ClientConnection {
     private func decide(
         _ login: Login, _ papers: Papers, _ member: SessionID?, _ requestID: String?
     ) throws(Reason) {
-        if case .rsa = login.proof {
-            guard let key = papers.account?.loginKey.flatMap({ RSALoginPublicKey(der: $0) }),
-                login.isProven(by: key)
-            else {
-                noteFalseProof(of: login.id)
-                throw .loginFailed
-            }
-        }
         let admission = services.admission
         if admission.admits(login.id, papers.account) {
             return try enter(login.id, requestID)
@@ -80,7 +100,7 @@ extension ClientConnection {
             invitation.until > papers.minute,
             invitation.owner == nil
                 || invitation.owner == login.id && papers.account?.wasRemoved != true,
-            login.provesInvitation(withKey: invitation.key)
+            papers.provesInvitation
         else { return nil }
         return invitation.tag
     }

@@ -84,7 +84,9 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: WireLimits.requestBytes, automaticErrorHandling: false,
             shouldUpgrade: { channel, head in
-                channel.eventLoop.makeSucceededFuture(Self.isHandshake(head) ? [:] : nil)
+                // A foreign page's handshake is left to the front, which refuses it.
+                let isGood = Self.isHandshake(head) && connection.admitsOrigin(head.headers)
+                return channel.eventLoop.makeSucceededFuture(isGood ? [:] : nil)
             },
             upgradePipelineHandler: { channel, _ in
                 connection.isOfRequests = false

@@ -32,6 +32,11 @@ struct Figures: Sendable {
             ("consumers", "Mailboxes that somebody is subscribed to.", services.hub.count),
             ("queue_length", "Changes that wait for the next commit.", services.writer.queueLength),
             ("healthy", "Whether the store takes messages: 1 or 0.", health == .good ? 1 : 0),
+            (
+                "clock_minutes_off",
+                "Minutes that the clock is ahead of the newest time of the store, while that is not believed.",
+                Int(services.clock.error ?? 0)
+            ),
         ]
         if let free = Self.freeBytes(store) {
             gauges.append(

@@ -12,8 +12,8 @@ import SottoWire
 /// | `POST /api/messages/ack` | `ack`; the body is `{"ids","status"}` or `{"messageId","status"}` |
 /// | `POST /api/frames` | the body |
 ///
-/// A header `Authorization: Bearer TOKEN` resumes a session first. Belongs to its event loop, which is why it may call
-/// itself Sendable.
+/// A request with a foreign `Origin` is refused before its body is read. A header `Authorization: Bearer TOKEN` resumes a
+/// session first. Belongs to its event loop, which is why it may call itself Sendable.
 final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = ByteBuffer
@@ -45,6 +45,9 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
+            guard connection.admitsOrigin(head.headers) else {
+                return refuse(.foreignOrigin, context, hasBody: head.method != .HEAD)
+            }
             guard Self.announcedBytes(head) <= WireLimits.requestBytes else {
                 return refuse(.tooLarge, context)
             }
@@ -183,10 +186,12 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         return HTTPResponseStatus(statusCode: (400...599).contains(code) ? code : 400)
     }
 
-    private func refuse(_ reason: Reason, _ context: ChannelHandlerContext) {
+    private func refuse(
+        _ reason: Reason, _ context: ChannelHandlerContext, hasBody: Bool = true
+    ) {
         respond(
             HTTPResponseStatus(statusCode: Int(reason.code)),
-            Response.error(Refusal(reason)).line(), keepsAlive: false, context)
+            Response.error(Refusal(reason)).line(), keepsAlive: false, hasBody: hasBody, context)
     }
 
     private func respond(
@@ -234,10 +239,11 @@ enum HTTPRoute {
         let query = parts.count > 1 ? String(parts[1]) : ""
         switch (head.method, String(parts[0])) {
         case (.POST, "/api/messages"):
-            return object(body).map { line("send", ["envelope": .object($0)]) } ?? line(body)
+            return try isObject(body) ? sendLine(body) : line(body)
         case (.GET, "/api/messages/poll"): return line("fetch", try poll(query))
         case (.POST, "/api/messages/ack"):
-            return object(body).map { line("ack", ack($0)) } ?? line(body)
+            guard try isObject(body), let object = object(body) else { return line(body) }
+            return line("ack", ack(object))
         case (.POST, "/api/frames"): return line(body)
         case (_, "/api/messages"), (_, "/api/messages/poll"), (_, "/api/messages/ack"),
             (_, "/api/frames"):
@@ -253,6 +259,18 @@ enum HTTPRoute {
     /// A body as it came. A line feed is white space or wrong, and a carriage return in its place is the same.
     private static func line(_ body: [UInt8]) -> [UInt8] {
         body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: "\r") : $0 }
+    }
+
+    /// Whether a body is one object, if it is JSON; what has too many values to be parsed is refused.
+    private static func isObject(_ body: [UInt8]) throws(HTTPRefusal) -> Bool {
+        let outline = FrameOutline(of: body, limit: WireLimits.frameValues)
+        guard !outline.isOverLimit else { throw HTTPRefusal(.payloadTooLarge, .tooLarge) }
+        return outline.isOneObject
+    }
+
+    /// The frame that sends an envelope, whose braces are balanced.
+    private static func sendLine(_ envelope: [UInt8]) -> [UInt8] {
+        Array(Request.sendLine(line(envelope), requestID: "http").dropLast())
     }
 
     /// The object in a body. Where there is none the body is no frame either: the connection refuses it, and counts.

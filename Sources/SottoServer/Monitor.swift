@@ -13,6 +13,7 @@ final class Monitor: Sendable {
     static let connectionLimit = 64
 
     private let channel: any Channel
+    private let worker = MonitorWorker()
 
     /// The address that it listens on, `host:port`.
     let address: String
@@ -21,8 +22,7 @@ final class Monitor: Sendable {
     init(_ address: RelayURL, group: MultiThreadedEventLoopGroup, figures: Figures)
         throws(RelayError)
     {
-        // A file system that hangs must not keep an event loop waiting.
-        let queue = DispatchQueue(label: "relay.monitor")
+        let worker = worker
         let open = OpenConnections()
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -33,7 +33,7 @@ final class Monitor: Sendable {
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-                    try pipeline.addHandler(MonitorHandler(figures: figures, queue: queue))
+                    try pipeline.addHandler(MonitorHandler(figures: figures, worker: worker))
                     let limit = channel.eventLoop.scheduleTask(in: .seconds(10)) {
                         channel.close(promise: nil)
                     }
@@ -48,8 +48,30 @@ final class Monitor: Sendable {
         self.address = RelayNames.name(of: channel.localAddress) ?? address.name
     }
 
-    /// Listens no more.
-    func stop() { channel.close(promise: nil) }
+    /// Stops listening and answering. After this it uses no event loop.
+    func stop() {
+        try? channel.close().wait()
+        worker.stop()
+    }
+}
+
+/// Reads the metrics on a separate queue: a file system that hangs must not keep an event loop waiting.
+private final class MonitorWorker: Sendable {
+    private let queue = DispatchQueue(label: "relay.monitor")
+    private let isStopped = Mutex(false)
+
+    /// Runs `body` on the queue, unless ``stop()`` was called.
+    func run(_ body: @escaping @Sendable () -> Void) {
+        isStopped.withLock { if !$0 { queue.async(execute: body) } }
+    }
+
+    /// Waits for the work that has begun, at most two seconds, and begins no more.
+    func stop() {
+        isStopped.withLock { $0 = true }
+        let done = DispatchSemaphore(value: 0)
+        queue.async { done.signal() }
+        _ = done.wait(timeout: .now() + 2)
+    }
 }
 
 /// How many connections are open.
@@ -74,12 +96,12 @@ private final class MonitorHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let figures: Figures
-    private let queue: DispatchQueue
+    private let worker: MonitorWorker
     private var head: HTTPRequestHead?
 
-    init(figures: Figures, queue: DispatchQueue) {
+    init(figures: Figures, worker: MonitorWorker) {
         self.figures = figures
-        self.queue = queue
+        self.worker = worker
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -110,7 +132,7 @@ private final class MonitorHandler: ChannelInboundHandler, @unchecked Sendable {
                 isHead: isHead)
         case "/metrics":
             let figures = figures
-            queue.async {
+            worker.run {
                 let text = figures.text
                 channel.eventLoop.execute {
                     self.write(text, .ok, to: channel, isHead: isHead)

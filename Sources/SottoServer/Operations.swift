@@ -1,5 +1,8 @@
+import Dispatch
 import NIOCore
 import NIOPosix
+import Sotto
+import SottoState
 public import SottoWire
 import Synchronization
 
@@ -36,9 +39,34 @@ final class Operations: Sendable {
                         services: services, registry: registry, store: configuration.store))
             } else { nil }
         wakeUps = plan.wake.map {
-            WakeUps($0, loop: group.next(), counters: services.counters)
+            WakeUps(
+                $0, loop: group.next(), counters: services.counters,
+                lookup: Self.lookup(services))
         }
         if let wakeUps { services.hub.attach(wakeUps) }
+    }
+
+    /// Finds out which ids may be told of. On a relay for members these are the members and their addresses, of which the
+    /// relay has accounts; elsewhere ids with an account or prekeys are known, and all others unknown.
+    private static func lookup(_ services: Services) -> WakeUps.Lookup {
+        { ids, then in
+            services.reader.async {
+                let admission = services.admission
+                do throws(StateError) {
+                    let known = try services.store.known(
+                        among: ids, byPreKeys: admission.isOpen)
+                    var standings: [SessionID: WakeUps.Standing] = [:]
+                    for id in ids {
+                        standings[id] =
+                            known.contains(id) || admission.lists(id)
+                            ? .known : admission.isOpen ? .unknown : .foreign
+                    }
+                    then(standings)
+                } catch {
+                    services.onFailure(error)
+                }
+            }
+        }
     }
 
     /// Wakes and answers nobody any more.

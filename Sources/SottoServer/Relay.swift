@@ -39,6 +39,15 @@ public struct RelayConfiguration: Sendable {
     public var surge = 600
     /// The zero bits of that work at first: a million hashes, less than a second of one core.
     var surgeBits = 20
+    /// The most connections from one network, a /24 of IPv4 or a /64 of IPv6; `nil` for a quarter of
+    /// ``maximumConnections``.
+    public var networkConnections: Int?
+    /// Whether connections of this machine count as a network's too, as a test wants it.
+    var limitsLoopback = false
+    /// Origins of web pages that may use the relay in addition to its own, such as `https://chat.example.org`.
+    public var allowedOrigins: [String] = []
+    /// The system's clock, in seconds since 1970; a test has its own.
+    var wall: @Sendable () -> Double = RelayClock.system
     /// Seconds for a line to be complete.
     public var lineTimeout = 10.0
     /// Seconds that a connection waits after a failed login, doubling with each.
@@ -133,8 +142,18 @@ public final class Relay: Sendable {
         onFailure: @escaping @Sendable (StateError) -> Void
     ) throws(RelayError) {
         Self.raiseDescriptorLimit()
-        let registry = Registry(limit: configuration.maximumConnections)
-        let clock = RelayClock()
+        let limit = configuration.maximumConnections
+        let registry = Registry(
+            limit: limit,
+            networks: NetworkConnections(
+                limit: configuration.networkConnections ?? max(1, limit / 4),
+                limitsLoopback: configuration.limitsLoopback))
+        let clock: RelayClock
+        do throws(StateError) {
+            clock = RelayClock(try store.clock(), wall: configuration.wall)
+        } catch {
+            throw .store(error)
+        }
         let hub = Hub()
         let counters = Counters()
         let hasFailed = Atomic(false)
@@ -166,14 +185,16 @@ public final class Relay: Sendable {
             )
             .childChannelInitializer { channel in
                 guard let services = shared.withLock({ $0 }) else { return channel.close() }
-                let isWelcome = registry.hasRoom
+                let welcome = registry.welcome(channel.remoteAddress?.ipAddress)
+                guard welcome != .closed else { return channel.close() }
+                let isWelcome = welcome == .served
                 let connection = ClientConnection(
                     channel: channel, services: services, isWelcome: isWelcome)
                 counters.add(.connections)
                 registry.add(connection)
                 channel.closeFuture.whenComplete { _ in registry.remove(connection) }
                 return channel.eventLoop.makeCompletedFuture {
-                    // Who is not welcome is told so at once, whatever they speak.
+                    // A refusal is written at once, as a line, whatever the client speaks.
                     let handler: any ChannelHandler =
                         isWelcome
                         ? Doorway(to: connection, tls: tls, requiresTLS: requiresTLS) : connection
@@ -191,11 +212,13 @@ public final class Relay: Sendable {
         }
         let local = channel.localAddress
         services = Services(
-            store: store, writer: writer, hub: hub, counters: counters, clock: clock,
+            store: store, writer: writer, verification: Self.verificationThreads(), hub: hub,
+            counters: counters, clock: clock,
             names: RelayNames(
                 names: configuration.names
                     + (configuration.listen.port == 0 ? [] : [configuration.listen.name]),
                 listening: local),
+            origins: WebOrigins(allowed: configuration.allowedOrigins),
             admission: admission,
             surge: Surge(limit: configuration.surge, bits: configuration.surgeBits),
             rates: rates,
@@ -237,6 +260,10 @@ public final class Relay: Sendable {
     /// What was done so far, as people read it.
     public var summary: String { services.counters.description }
 
+    /// The minutes that the system's clock is ahead of the newest time that the store saw, while that is not believed;
+    /// negative for a clock that is behind, and `nil` for one that agrees.
+    public var clockError: Int64? { services.clock.error }
+
     /// Ends in order: accepts no more, finishes the commit under way and sends its replies, closes
     /// connections and store.
     public func stop() throws(RelayError) {
@@ -246,14 +273,31 @@ public final class Relay: Sendable {
         try? channel.close().wait()
         services.writer.finish()
         registry.forEach { $0.close() }
-        let deadline = Monotonic.seconds() + 2
-        while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
+        waitForConnections(atMost: 2)
         registry.forEach { $0.abort() }
-        // Nothing that the loops still had in hand, a sweep for instance, meets a store that is closed.
-        try? group.syncShutdownGracefully()
+        waitForConnections(atMost: 10)
+        // The writer and the reader hand their results to the event loops, which therefore end after them.
         services.writer.finish()
         services.reader.sync {}
+        try? services.verification.syncShutdownGracefully()
+        try? group.syncShutdownGracefully()
+        // Work that the loops still had meets a store that is open.
+        services.writer.finish()
+        services.reader.sync {}
+        services.writer.rememberTime()
         do throws(StateError) { try services.store.close() } catch { throw .store(error) }
+    }
+
+    private static func verificationThreads() -> NIOThreadPool {
+        let threads = NIOThreadPool(numberOfThreads: max(1, System.coreCount / 2))
+        threads.start()
+        return threads
+    }
+
+    /// Waits until all connections have ended, but no longer than so many seconds.
+    private func waitForConnections(atMost seconds: Double) {
+        let deadline = Monotonic.seconds() + seconds
+        while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
     }
 
     /// A connection needs a descriptor; the soft limit is often 1024.
@@ -263,34 +307,5 @@ public final class Relay: Sendable {
         guard getrlimit(resource, &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(resource, &limit)
-    }
-}
-
-/// The connections that are open.
-final class Registry: Sendable {
-    private let limit: Int
-    private let connections = Mutex<[ObjectIdentifier: ClientConnection]>([:])
-
-    init(limit: Int) { self.limit = limit }
-
-    var count: Int { connections.withLock { $0.count } }
-
-    /// Whether another connection is welcome.
-    var hasRoom: Bool { count < limit }
-
-    func add(_ connection: ClientConnection) {
-        connections.withLock { $0[ObjectIdentifier(connection)] = connection }
-    }
-
-    func remove(_ connection: ClientConnection) {
-        connections.withLock { $0[ObjectIdentifier(connection)] = nil }
-    }
-
-    /// Runs `body` for each connection on its event loop.
-    func forEach(_ body: @escaping @Sendable (ClientConnection) -> Void) {
-        let all = connections.withLock { Array($0.values) }
-        for group in Dictionary(grouping: all, by: { ObjectIdentifier($0.loop) }).values {
-            group[0].loop.execute { for connection in group { body(connection) } }
-        }
     }
 }

@@ -120,7 +120,9 @@ final class SQLiteStore: CopyableStore {
                     var row: MailboxRow
                     if let found = touched[mailbox] ?? memory.mailboxes[mailbox] {
                         row = found
-                    } else if let found = try transaction.row(of: mailbox) {
+                    } else if let found = try transaction.row(
+                        of: mailbox, makes: change.growth > 0)
+                    {
                         row = found
                     } else {
                         outcomes.append(change.growth > 0 ? .diskFull : .acknowledged(removed: 0))
@@ -199,4 +201,7 @@ struct StoreMemory {
     var sweepRows = SQLiteStore.sweepRows
     var sweptMailbox: Int64 = 0
     var sweptID: [UInt8] = []
+    /// The places that the rounds through all mailboxes and all envelopes have reached.
+    var sweptRow: Int64 = 0
+    var sweptSequence: Int64 = 0
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import NIOPosix
 import SottoState
 
 /// What all connections of a relay share.
@@ -6,10 +7,14 @@ struct Services: Sendable {
     let store: any Store
     let writer: Writer
     let reader = DispatchQueue(label: "relay.reader")
+    /// The threads that verify signatures and parse long frames: half of the processors, the rest being for the event
+    /// loops.
+    let verification: NIOThreadPool
     let hub: Hub
     let counters: Counters
     let clock: RelayClock
     let names: RelayNames
+    let origins: WebOrigins
     let nonces = NonceBook()
     let tokens = SessionTokens()
     let admission: Admission

@@ -29,8 +29,22 @@ protocol Store: Sendable {
     /// Makes no mailbox a stranger's any more that there is: a relay that is open to all begins with that.
     func adoptMailboxes() throws(StateError)
 
-    /// Lets go of some of what is too old, perhaps also of mail to strangers; says whether there may be more.
-    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool
+    /// Deletes some of the rows that are too old at a minute, perhaps also mail to strangers, and empty mailboxes. Returns
+    /// whether more may be left. Rows that are far in the future of `latest`, from a wrong clock, get that minute.
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool
+
+    /// Those of some ids that have an account and were not removed, or that published prekeys where that counts too.
+    func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID>
+
+    /// Returns the time that is remembered; for a store of an earlier version, the time of its newest envelope. `nil` for
+    /// a new store.
+    func clock() throws(StateError) -> StoredClock?
+
+    /// Remembers the time, but not ``StoredClock/confirmed``.
+    func remember(_ clock: StoredClock) throws(StateError)
+
+    /// Remembers that the operator says that the clock is right, at a minute.
+    func confirm(_ minute: Int64) throws(StateError)
 
     /// Where others write to the store too: `onArrival` is called, from any thread, with mailboxes that may have
     /// got something from them. `mailboxes` gives those that matter, to look at now and then.

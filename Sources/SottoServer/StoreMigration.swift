@@ -54,6 +54,7 @@ public enum StoreMigration {
                 try add(table, rows)
             }
         }
+        if let clock = try source.clock() { try target.remember(clock) }
         return summary
     }
 }

@@ -11,8 +11,10 @@
 /// | `prekey_one_time` | one-time prekeys that nobody has claimed |
 /// | `prekey_claim` | what each claim got, to say it again |
 /// | `account` | an id that is a member or published something: its card, its RSA login key, when its owner was last seen; `member` is 1, or 2 for who was removed |
-/// | `invitation` | the tags and keys of codes, and who redeemed them; `owner` is empty until then |
+/// | `invitation` | the tags and public keys of codes, and who redeemed them; `owner` is empty until then |
+/// | `clock` | one row: a ``StoredClock``, with the newest time that was accepted |
 ///
+/// A mailbox's row is deleted when it has no envelope, no row in `seen` and no account.
 /// No row says who sent or claimed, and no time is finer than a minute.
 extension SQLiteStore {
     /// The schema, by version. A later version adds a script; one that was released never changes.
@@ -73,6 +75,15 @@ extension SQLiteStore {
         );
         ALTER TABLE mailbox ADD COLUMN stranger INTEGER;
         CREATE INDEX mailbox_stranger ON mailbox (stranger) WHERE stranger IS NOT NULL;
+        """,
+        // The codes of earlier invitations could be had from the store.
+        """
+        DELETE FROM invitation WHERE owner = x'';
+        CREATE TABLE clock (
+            one INTEGER PRIMARY KEY CHECK (one = 1), accepted INTEGER NOT NULL, held INTEGER,
+            agreed INTEGER NOT NULL, confirmed INTEGER
+        );
+        CREATE INDEX prekey_claim_minute ON prekey_claim (minute);
         """,
     ]
 }

@@ -62,8 +62,8 @@ struct StoreTransaction {
 
     // MARK: Rows of mailboxes
 
-    /// The row of a mailbox, which is made if it is missing; `nil` if it is, and there is no room for another.
-    func row(of mailbox: SessionID) throws(StateError) -> MailboxRow? {
+    /// The row of a mailbox. A missing one is made if `makes`, unless there is no room for another; `nil` without a row.
+    func row(of mailbox: SessionID, makes: Bool) throws(StateError) -> MailboxRow? {
         let select = try connection.statement(
             "SELECT number, messages, bytes, dead, dead_bytes FROM mailbox WHERE key = ?")
         defer { select.reset() }
@@ -74,7 +74,7 @@ struct StoreTransaction {
                 live: .init(messages: select.integer(1), bytes: select.integer(2)),
                 dead: .init(messages: select.integer(3), bytes: select.integer(4)))
         }
-        guard !isScarce else { return nil }
+        guard makes, !isScarce else { return nil }
         let insert = try connection.statement(
             """
             INSERT INTO mailbox (key, messages, bytes, stranger) VALUES (?1, 0, 0,

@@ -1,5 +1,6 @@
 import NIOSSL
 import Sotto
+import SottoTransport
 import Synchronization
 
 /// The certificate that a relay shows, with its key: PEM files, read again on demand.
@@ -31,7 +32,7 @@ final class TLSCertificate: Sendable {
             let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-            configuration.minimumTLSVersion = .tlsv12
+            configuration.allowModernSuitesOnly()
             configuration.applicationProtocols = ["http/1.1"]
             return try NIOSSLContext(configuration: configuration)
         } catch let error as RelayError {

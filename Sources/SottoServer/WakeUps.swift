@@ -33,37 +33,93 @@ struct WakeUp: Sendable {
     let count: Int
 }
 
-/// Tells of new mail where nobody takes it at once.
+/// Tells of new mail in mailboxes that have no consumer.
 ///
-/// It learns of mail after the commit, and never makes the store wait. The first message is told of at
-/// once; what comes within the next seconds is told of when they are over, unless the mailbox has been
-/// subscribed to by then. Nothing is told but the mailbox and a number.
+/// It learns of mail after the commit, and never makes the store wait. Only mailboxes of known ids are told of: on a relay
+/// for members anonymous senders can write to any id. The first message is told of at once; what comes within the next
+/// seconds is told of when they are over, unless the mailbox has been subscribed to by then. A mailbox waits at most once,
+/// with a number that grows, and a known one is never left out. Nothing is told but the mailbox and the number.
 final class WakeUps: Sendable {
     /// The most wake-ups under way at once.
     static let underWayLimit = 8
-    /// The most that wait for their turn; further ones are left out, and counted as failed.
-    static let waitingLimit = 1_000
-    private typealias Job = @Sendable () -> EventLoopFuture<Bool>
+    /// The most unknown ids that wait on a relay that is open to all; others are left out, and counted as failed.
+    static let unknownLimit = 1_000
+
+    /// The standing of an id at a relay.
+    enum Standing {
+        /// It may be told of.
+        case known
+        /// It may be told of after the known ones, if few wait: on an open relay any id may have a mailbox.
+        case unknown
+        /// Its owner cannot have a mailbox.
+        case foreign
+    }
+
+    /// Finds out what is known of ids, and calls back with it, from any thread.
+    typealias Lookup =
+        @Sendable ([SessionID], @escaping @Sendable ([SessionID: Standing]) -> Void)
+        -> Void
 
     private struct State {
-        /// What came since the last wake-up of each mailbox that had one a short while ago.
+        /// The messages since the last wake-up of each mailbox that waits for one or had one a short while ago.
         var mailboxes: [SessionID: Int] = [:]
-        var waiting: [Job] = []
+        var known = Line()
+        var unknown = Line()
         var underWay = 0
         var isStopped = false
+
+        /// Takes the next mailbox that still has something to tell.
+        mutating func next() -> WakeUp? {
+            while let mailbox = known.next() ?? unknown.next() {
+                let count = mailboxes[mailbox] ?? 0
+                if count > 0 {
+                    mailboxes[mailbox] = 0
+                    return WakeUp(mailbox: mailbox, count: count)
+                }
+                // Its owner came for it meanwhile.
+                mailboxes[mailbox] = nil
+            }
+            return nil
+        }
+    }
+
+    /// Mailboxes in the order in which they came.
+    private struct Line {
+        private var mailboxes: [SessionID] = []
+        private var start = 0
+
+        var count: Int { mailboxes.count - start }
+
+        mutating func add(_ mailbox: SessionID) { mailboxes.append(mailbox) }
+
+        mutating func next() -> SessionID? {
+            guard start < mailboxes.count else { return nil }
+            defer {
+                start += 1
+                if start > 1_024, start * 2 > mailboxes.count {
+                    mailboxes.removeFirst(start)
+                    start = 0
+                }
+            }
+            return mailboxes[start]
+        }
     }
 
     private let every: TimeAmount
     private let loop: any EventLoop
     private let counters: Counters
     private let targets: [any WakeTarget]
+    private let lookup: Lookup
     private let state = Mutex(State())
 
-    /// Wake-ups as planned.
-    init(_ plan: WakePlan, loop: any EventLoop, counters: Counters) {
+    /// Wake-ups as planned, for the ids that `lookup` knows.
+    init(
+        _ plan: WakePlan, loop: any EventLoop, counters: Counters, lookup: @escaping Lookup
+    ) {
         every = .nanoseconds(Int64(plan.every * 1e9))
         self.loop = loop
         self.counters = counters
+        self.lookup = lookup
         let timeout = TimeAmount.nanoseconds(Int64(plan.timeout * 1e9))
         targets = plan.ways.map { way in
             switch way {
@@ -76,21 +132,40 @@ final class WakeUps: Sendable {
     /// Takes note of mail that is on disk, in mailboxes without a consumer.
     func note(_ arrived: [SessionID: Int]) {
         guard !arrived.isEmpty else { return }
-        let due = state.withLock { state -> [WakeUp] in
+        let new = state.withLock { state -> [SessionID] in
             guard !state.isStopped else { return [] }
             return arrived.compactMap { mailbox, count in
-                if let earlier = state.mailboxes[mailbox] {
-                    state.mailboxes[mailbox] = earlier + count
-                    return nil
-                }
-                state.mailboxes[mailbox] = 0
-                return WakeUp(mailbox: mailbox, count: count)
+                let earlier = state.mailboxes[mailbox]
+                state.mailboxes[mailbox] = (earlier ?? 0) + count
+                return earlier == nil ? mailbox : nil
             }
         }
-        for wakeUp in due { send(wakeUp) }
+        guard !new.isEmpty else { return }
+        lookup(new) { self.admit(new, $0) }
     }
 
-    /// Takes note that somebody takes what is in a mailbox.
+    /// Puts those mailboxes in line that may be told of.
+    private func admit(_ mailboxes: [SessionID], _ standings: [SessionID: Standing]) {
+        let left = state.withLock { state -> Int in
+            var left = 0
+            for mailbox in mailboxes {
+                switch standings[mailbox] ?? .foreign {
+                case .known: state.known.add(mailbox)
+                case .unknown where state.unknown.count < Self.unknownLimit:
+                    state.unknown.add(mailbox)
+                case .unknown:
+                    state.mailboxes[mailbox] = nil
+                    left += 1
+                case .foreign: state.mailboxes[mailbox] = nil
+                }
+            }
+            return left
+        }
+        counters.add(.failedWakeUps, left)
+        sendNext()
+    }
+
+    /// Takes note that the owner takes what is in a mailbox.
     func forget(_ mailbox: SessionID) {
         state.withLock { state in
             if state.mailboxes[mailbox] != nil { state.mailboxes[mailbox] = 0 }
@@ -101,58 +176,50 @@ final class WakeUps: Sendable {
     func stop() {
         state.withLock { state in
             state.isStopped = true
-            state.waiting = []
+            (state.known, state.unknown) = (Line(), Line())
         }
         for target in targets { target.stop() }
     }
 
+    /// Sends wake-ups until ``underWayLimit`` are running.
+    private func sendNext() {
+        while true {
+            let next = state.withLock { state -> WakeUp? in
+                guard !state.isStopped, state.underWay < Self.underWayLimit,
+                    let next = state.next()
+                else { return nil }
+                state.underWay += 1
+                return next
+            }
+            guard let next else { return }
+            send(next)
+        }
+    }
+
     private func send(_ wakeUp: WakeUp) {
-        for target in targets { submit { target.wake(wakeUp) } }
+        let results = targets.map { $0.wake(wakeUp) }
+        for result in results {
+            result.whenComplete { result in
+                let isDone = (try? result.get()) ?? false
+                self.counters.add(isDone ? .wakeUps : .failedWakeUps)
+            }
+        }
+        EventLoopFuture.andAllComplete(results, on: loop).whenComplete { _ in
+            self.state.withLock { $0.underWay -= 1 }
+            // Not from here: a long line of wake-ups that fail at once would be as deep a stack.
+            self.loop.execute { self.sendNext() }
+        }
         loop.scheduleTask(in: every) { self.lookAgain(wakeUp.mailbox) }
     }
 
-    /// The pause of a mailbox is over.
+    /// The pause of a mailbox is over. What came meanwhile is told of next.
     private func lookAgain(_ mailbox: SessionID) {
-        let count = state.withLock { state -> Int in
-            let count = state.mailboxes[mailbox] ?? 0
-            if count > 0 { state.mailboxes[mailbox] = 0 } else { state.mailboxes[mailbox] = nil }
-            return state.isStopped ? 0 : count
+        let isDue = state.withLock { state -> Bool in
+            guard !state.isStopped, let count = state.mailboxes[mailbox] else { return false }
+            if count == 0 { state.mailboxes[mailbox] = nil }
+            return count > 0
         }
-        if count > 0 { send(WakeUp(mailbox: mailbox, count: count)) }
-    }
-
-    private func submit(_ job: @escaping Job) {
-        let mayRun = state.withLock { state -> Bool? in
-            guard !state.isStopped else { return nil }
-            if state.underWay < Self.underWayLimit {
-                state.underWay += 1
-                return true
-            }
-            guard state.waiting.count < Self.waitingLimit else { return nil }
-            state.waiting.append(job)
-            return false
-        }
-        switch mayRun {
-        case true?: run(job)
-        case false?: break
-        case nil: counters.add(.failedWakeUps)
-        }
-    }
-
-    private func run(_ job: @escaping Job) {
-        job().whenComplete { result in
-            let isDone = (try? result.get()) ?? false
-            self.counters.add(isDone ? .wakeUps : .failedWakeUps)
-            let next = self.state.withLock { state -> Job? in
-                guard !state.waiting.isEmpty else {
-                    state.underWay -= 1
-                    return nil
-                }
-                return state.waiting.removeFirst()
-            }
-            // Not from here: a long queue of jobs that fail at once would be as deep a stack.
-            if let next { self.loop.execute { self.run(next) } }
-        }
+        if isDue { lookup([mailbox]) { self.admit([mailbox], $0) } }
     }
 }
 

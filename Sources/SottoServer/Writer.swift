@@ -36,6 +36,8 @@ final class Writer: Sendable {
     private let rates: MailboxRates
     private let onFailure: @Sendable (StateError) -> Void
     private let queue = DispatchQueue(label: "relay.writer")
+    /// When the store was last told the time.
+    private let remembered = Mutex<Double?>(nil)
     private let state = Mutex(State())
 
     /// A writer to `store` that tells `hub`'s consumers what arrived. After `onFailure` it writes no more.
@@ -85,15 +87,44 @@ final class Writer: Sendable {
             defer { state.isSweeping = true }
             return !state.isSweeping
         }
-        if mayBegin { queue.async { self.sweepOn() } }
+        if mayBegin {
+            queue.async {
+                self.keepTime()
+                self.sweepOn()
+            }
+        }
     }
+
+    /// Seconds after which the store is told the time again.
+    private static let rememberSeconds = 600.0
+
+    /// Looks at the clock, and has the store remember the time now and then, or in any case if `isLast`.
+    private func keepTime(isLast: Bool = false) {
+        guard !state.withLock({ $0.hasFailed }) else { return }
+        do throws(StateError) {
+            let time = clock.observe(confirmed: try store.clock()?.confirmed)
+            let now = Monotonic.seconds()
+            let isDue = remembered.withLock { $0.map { $0 + Self.rememberSeconds <= now } ?? true }
+            guard isDue || isLast else { return }
+            try store.remember(time)
+            remembered.withLock { $0 = now }
+        } catch .full {
+            // A later one tries again.
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// Has the store remember the time, at the end.
+    func rememberTime() { queue.sync { self.keepTime(isLast: true) } }
 
     private func sweepOn() {
         guard !state.withLock({ $0.hasFailed || $0.isEnding }) else { return }
         do throws(StateError) {
             // Nobody on the list is taken for a stranger.
             let isListKnown = try noteList()
-            if try store.sweep(at: clock.minute, strangers: isListKnown) {
+            let (minute, latest) = (clock.expiry, clock.minute)
+            if try store.sweep(at: minute, latest: latest, strangers: isListKnown) {
                 return queue.async { self.sweepOn() }
             }
         } catch .full {

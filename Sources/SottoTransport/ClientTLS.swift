@@ -11,7 +11,7 @@ public enum ClientTLS {
         authorities: String?, protocols: [String] = [], isPinned: Bool = false
     ) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
+        configuration.allowModernSuitesOnly()
         configuration.applicationProtocols = protocols
         if isPinned { configuration.certificateVerification = .noHostnameVerification }
         if let authorities { configuration.trustRoots = .file(authorities) }

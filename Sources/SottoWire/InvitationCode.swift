@@ -2,8 +2,9 @@ import Sotto
 
 /// A one-time code that lets whoever has it become a member of a relay: eight English words of BIP 39, 88 bits.
 ///
-/// A relay keeps its ``tag`` and ``key``, which are HKDF-SHA-256 of the words. A login proves the code without
-/// showing it: an HMAC-SHA-256 under the key over what the login signs.
+/// HKDF-SHA-256 of the words gives a tag and the seed of an Ed25519 key pair. A relay keeps the ``tag`` and the
+/// ``publicKey``, so that what it has, and a copy of it, redeems nothing. A login proves the code without showing it, by a
+/// signature.
 public struct InvitationCode: Sendable, Equatable {
     /// How many words a code has.
     public static let wordCount = 8
@@ -20,8 +21,9 @@ public struct InvitationCode: Sendable, Equatable {
     public let words: [String]
     /// 16 bytes by which a relay finds the invitation.
     public let tag: [UInt8]
-    /// 32 bytes that prove the code.
-    public let key: [UInt8]
+    /// The 32 bytes that verify the proofs of the code.
+    public var publicKey: [UInt8] { key.publicKey }
+    private let key: SigningKey
 
     /// A new code.
     public init() {
@@ -46,10 +48,16 @@ public struct InvitationCode: Sendable, Equatable {
     private init(words: [String]) {
         self.words = words
         let secret = SecretBytes(copying: words.joined(separator: " ").utf8)
-        let derived = hkdfSHA256(secret, info: "sotto/invitation/v1", count: 48)
-            .withBytes { Array($0) }
-        tag = Array(derived[..<16])
-        key = Array(derived[16...])
+        tag = hkdfSHA256(secret, info: "sotto/invitation/v2/tag", count: 16).withBytes { Array($0) }
+        key = SigningKey(seed: hkdfSHA256(secret, info: "sotto/invitation/v2/key", count: 32))
+    }
+
+    /// Whether two codes have the same words.
+    public static func == (a: InvitationCode, b: InvitationCode) -> Bool { a.words == b.words }
+
+    /// The proof of the code for a login that signs these bytes.
+    func proof(for login: [UInt8]) -> InvitationProof {
+        InvitationProof(tag: tag, signature: key.sign(InvitationProof.message(login)))
     }
 
     /// The words between hyphens.
@@ -60,27 +68,32 @@ public struct InvitationCode: Sendable, Equatable {
 public struct InvitationProof: Sendable, Equatable {
     /// The code's tag, 16 bytes.
     public let tag: [UInt8]
-    /// HMAC-SHA-256 under the code's key over what the login signs, 32 bytes.
-    public let mac: [UInt8]
+    /// The signature of the code's key over ``message(_:)``, 64 bytes.
+    public let signature: [UInt8]
 
     /// A proof of these parts.
-    public init(tag: [UInt8], mac: [UInt8]) {
+    public init(tag: [UInt8], signature: [UInt8]) {
         self.tag = tag
-        self.mac = mac
+        self.signature = signature
+    }
+
+    /// The bytes that are signed: `"sotto/invitation/v2\0"`, and the message of the login.
+    static func message(_ login: [UInt8]) -> [UInt8] {
+        Array("sotto/invitation/v2\0".utf8) + login
     }
 
     var payload: JSONObject {
         [
             "tag": .string(Base64.standard.encode(tag)),
-            "mac": .string(Base64.standard.encode(mac)),
+            "signature": .string(Base64.standard.encode(signature)),
         ]
     }
 
     init?(payload: JSONObject) {
         guard let tag = payload["tag"]?.string.flatMap({ Base64.standard.decode($0) }),
-            let mac = payload["mac"]?.string.flatMap({ Base64.standard.decode($0) }),
-            tag.count == 16, mac.count == 32
+            let signature = payload["signature"]?.string.flatMap({ Base64.standard.decode($0) }),
+            tag.count == 16, signature.count == 64
         else { return nil }
-        self.init(tag: tag, mac: mac)
+        self.init(tag: tag, signature: signature)
     }
 }

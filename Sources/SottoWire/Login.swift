@@ -29,9 +29,7 @@ public struct Login: Sendable, Equatable {
         let message = Self.message(relay: relay, nonce: nonce, id: id)
         self.init(
             id: id, nonce: nonce, relay: relay, proof: .signature(key.sign(message)),
-            invitation: invitation.map {
-                InvitationProof(tag: $0.tag, mac: hmacSHA256(message, key: $0.key))
-            })
+            invitation: invitation.map { $0.proof(for: message) })
     }
 
     /// Signs in as an id with the RSA key that its owner named to the relay.
@@ -77,10 +75,11 @@ public struct Login: Sendable, Equatable {
         return key.isAnswer(answer, to: sha256(message))
     }
 
-    /// Whether the login proves the code that has this key.
+    /// Whether the login proves the code that has this public key.
     public func provesInvitation(withKey key: [UInt8]) -> Bool {
         guard let invitation else { return false }
-        return constantTimeEqual(hmacSHA256(message, key: key), invitation.mac)
+        return verifySignature(
+            invitation.signature, of: InvitationProof.message(message), by: key)
     }
 
     private var message: [UInt8] { Self.message(relay: relay, nonce: nonce, id: id) }

@@ -16,6 +16,8 @@ public enum Reason: String, Sendable, CaseIterable {
     case loginFailed = "login_failed"
     /// The owner of the id may not have a mailbox at this relay: it is for members.
     case notAdmitted = "not_admitted"
+    /// A web page of another host sent the request.
+    case foreignOrigin = "foreign_origin"
     /// Only for a mailbox's owner, after a login.
     case loginRequired = "login_required"
     /// There are no prekeys of that owner, known or not.
@@ -42,7 +44,7 @@ public enum Reason: String, Sendable, CaseIterable {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
         case .noBundle, .noCard: 404
-        case .notAdmitted: 403
+        case .notAdmitted, .foreignOrigin: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409
         case .tooLarge: 413

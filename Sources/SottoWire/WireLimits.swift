@@ -5,6 +5,8 @@ public enum WireLimits {
     /// The longest publication of prekeys, in bytes of its one-line form; one of 100 one-time prekeys has
     /// about a sixth of that.
     public static let publicationBytes = 64 << 10
+    /// The most values of a frame, as ``FrameOutline`` counts them; a publication of 100 one-time prekeys has 440.
+    public static let frameValues = 512
     /// The most one-time prekeys that a relay keeps of one owner.
     public static let oneTimePreKeys = 200
     /// The longest card or word on a login key, in bytes of its one-line form.

@@ -9,9 +9,10 @@ struct CheckCommand: Program {
     static let configuration = CommandConfiguration(
         name: "check",
         abstract: "Say what is wrong with a relay's options and its machine.",
-        usage: "relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]",
+        usage:
+            "relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--accept-clock] [--json]",
         discussion: """
-            It takes the options of a relay, and changes nothing. Each line begins with ok, warning or error; \
+            It takes the options of a relay, and changes nothing, unless --accept-clock is given. Each line begins with ok, warning or error; \
             with an error the exit status is 78.
 
             EXAMPLES
@@ -23,11 +24,21 @@ struct CheckCommand: Program {
     @Flag("--json", help: "Print a JSON record for each line.")
     var json = false
 
+    @Flag(
+        "--accept-clock",
+        help: "Tell the store that this machine's clock is right, and what is too old may go.")
+    var acceptClock = false
+
     mutating func execute() throws {
         let plan = try relay.plan()
+        if acceptClock {
+            try MemberStore.check(plan.store)
+            try StoreClock.accept(in: StoreLocation(plan.store))
+        }
         var findings = AddressChecks.findings(plan, willMakeCertificate: relay.tls.willMake)
         findings += StoreChecks(path: plan.store).findings()
         findings += MachineChecks.findings(plan)
+        if let finding = StoreChecks(path: plan.store).clock() { findings.append(finding) }
         let output = try Output(path: nil, content: .text)
         for finding in findings {
             if json {

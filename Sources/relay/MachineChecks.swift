@@ -4,7 +4,7 @@ import SottoServer
 /// Whether the machine lets a relay be what its options say.
 enum MachineChecks {
     /// Descriptors that a relay needs beside those of its connections.
-    private static let ownDescriptors: UInt = 64
+    private static let ownDescriptors: UInt = 128
 
     static func findings(_ plan: RelayConfiguration) -> [Finding] {
         [descriptors(plan.maximumConnections), clock()]

@@ -65,6 +65,8 @@ struct RelayTool: Program {
 
     @OptionGroup var tls: TLSOptions
 
+    @OptionGroup var network: NetworkOptions
+
     @OptionGroup var admission: AdmissionOptions
 
     @OptionGroup var operations: OperationsOptions
@@ -87,6 +89,10 @@ struct RelayTool: Program {
         }
         operations.began(relay, say)
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
+        if let minutes = relay.clockError {
+            let text = StoreClock.explanation(minutes, store: StoreLocation(store).name)
+            Terminal.say("relay: warning: \(text)")
+        }
         try announce(relay.address)
         var number: Int32 = 0
         repeat {
@@ -162,6 +168,7 @@ struct RelayTool: Program {
         plan.mailboxBytes = bytes
         plan.maximumConnections = maxConnections
         plan.operations = try operations.plan()
+        network.apply(to: &plan)
         try admission.apply(to: &plan)
         return plan
     }

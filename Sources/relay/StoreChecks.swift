@@ -89,6 +89,29 @@ struct StoreChecks {
         return Finding(.ok, "store", "\(path) has \(size) bytes")
     }
 
+    /// Whether the clock agrees with the newest time that the store saw; `nil` for a store that is not there, or of
+    /// another version, which is not opened.
+    func clock() -> Finding? {
+        guard !path.contains("://") else { return nil }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_size > 0,
+            Self.version(of: path) == StoreFile.versions,
+            let minutes = try? StoreClock.error(in: StoreLocation(path))
+        else { return nil }
+        let text = StoreClock.explanation(minutes, store: path)
+        return minutes == 0 ? nil : Finding(.warning, "clock", text)
+    }
+
+    /// The version of a store's tables, from its header; -1 for a file that cannot be read.
+    private static func version(of path: String) -> Int {
+        var header = [UInt8](repeating: 0, count: 100)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return -1 }
+        defer { close(descriptor) }
+        guard read(descriptor, &header, header.count) == header.count else { return -1 }
+        return header[60..<64].reduce(0) { $0 << 8 | Int($1) }
+    }
+
     // MARK: The file system
 
     /// The most free bytes that are few.

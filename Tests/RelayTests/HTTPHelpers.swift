@@ -62,7 +62,7 @@ enum HTTP {
 
 /// A server that takes requests one by one, as a test asks for them.
 final class HTTPListener {
-    private let descriptor: Int32
+    fileprivate let descriptor: Int32
     let port: UInt16
 
     init() {
@@ -117,5 +117,18 @@ extension RelayProcess {
         let mark = "relay: monitor on "
         return scratch.lines("relay.log").first { $0.hasPrefix(mark) }
             .map { String($0.dropFirst(mark.count)) }
+    }
+}
+
+extension HTTPListener {
+    /// The first bytes of the next connection, which gets no answer.
+    func firstBytes() -> [UInt8] {
+        let connection = accept(descriptor, nil, nil)
+        guard connection >= 0 else { return [] }
+        defer { close(connection) }
+        HTTP.setTimeout(connection)
+        return HTTP.read(connection) {
+            $0.count > 5 && $0.count >= 5 + (Int($0[3]) << 8 | Int($0[4]))
+        }
     }
 }

@@ -359,7 +359,17 @@ final class FailingStore: Store {
 
     func adoptMailboxes() throws(StateError) {}
 
-    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool { false }
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
+        false
+    }
+
+    func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID> { [] }
+
+    func clock() throws(StateError) -> StoredClock? { nil }
+
+    func remember(_ clock: StoredClock) throws(StateError) {}
+
+    func confirm(_ minute: Int64) throws(StateError) {}
 
     func close() throws(StateError) {}
 }

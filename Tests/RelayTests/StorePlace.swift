@@ -26,7 +26,7 @@ enum StoreKind: String, Sendable, CaseIterable {
 extension Store {
     /// Lets go of all that is too old.
     func sweep(at minute: Int64) throws(StateError) -> Bool {
-        try sweep(at: minute, strangers: true)
+        try sweep(at: minute, latest: minute, strangers: true)
     }
 }
 

@@ -162,3 +162,36 @@ RETURNS SETOF boolean LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
 $$;
+
+CREATE OR REPLACE FUNCTION sotto.sweep_mailboxes(future bigint, latest bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.known(ids bytea[], by_prekeys boolean)
+RETURNS SETOF bytea LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ids;
+    RUN ON sotto.partition(ids);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.clock(
+    OUT accepted bigint, OUT held bigint, OUT agreed bigint, OUT confirmed bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.remember(
+    new_accepted bigint, new_held bigint, new_agreed bigint)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.confirm(at_minute bigint)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;

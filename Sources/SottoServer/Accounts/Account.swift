@@ -67,7 +67,7 @@ struct AccountRow {
 struct StoredInvitation: Sendable, Equatable {
     /// 16 bytes by which it is found.
     let tag: [UInt8]
-    /// 32 bytes with which a login proves the code.
+    /// The 32 bytes of the code's public key, which verify a login's proof.
     let key: [UInt8]
     /// The minute, since 1970, at which it ends.
     let until: Int64

@@ -39,6 +39,9 @@ final class Admission: Sendable {
     /// Puts another list in place of the one there was.
     func replace(_ ids: Set<SessionID>) { list.withLock { $0 = Listed(ids: ids) } }
 
+    /// Whether an id is on the list of members.
+    func lists(_ id: SessionID) -> Bool { list.withLock { $0.ids.contains(id) } }
+
     /// Those on the list, if the store is to be told of them.
     func unnoted(at now: Double) -> Set<SessionID>? {
         list.withLock { list in

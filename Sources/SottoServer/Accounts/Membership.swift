@@ -12,7 +12,8 @@ public enum Membership {
         try change(store) { minute in
             codes.map {
                 .invite(
-                    StoredInvitation(tag: $0.tag, key: $0.key, until: minute + days * 24 * 60))
+                    StoredInvitation(tag: $0.tag, key: $0.publicKey, until: minute + days * 24 * 60)
+                )
             }
         }
         return codes

@@ -90,6 +90,24 @@ extension SQLiteStore {
         }
     }
 
+    func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID> {
+        try reader.use { connection throws(StateError) in
+            let select = try connection.statement(
+                """
+                SELECT EXISTS (SELECT 1 FROM account WHERE key = ?1 AND member <> 2)
+                    OR ?2 AND EXISTS (SELECT 1 FROM prekey_owner WHERE key = ?1)
+                """)
+            var known: Set<SessionID> = []
+            for id in ids {
+                defer { select.reset() }
+                select.bind(1, id.publicKey)
+                select.bind(2, byPreKeys ? 1 : 0)
+                if try select.step(), select.integer(0) != 0 { known.insert(id) }
+            }
+            return known
+        }
+    }
+
     func adoptMailboxes() throws(StateError) {
         try writer.transaction { connection throws(StateError) in
             try connection.run("UPDATE mailbox SET stranger = NULL WHERE stranger IS NOT NULL")

@@ -15,12 +15,13 @@ struct TokenBucket: Sendable {
         (level, last) = (capacity, now)
     }
 
-    /// Whether an event is within the rate; if so, it is counted.
-    mutating func take(at now: Double) -> Bool {
+    /// Whether an event is within the rate; if so, it is counted, as `cost` events. What it costs more than there was left
+    /// delays the next one.
+    mutating func take(_ cost: Double = 1, at now: Double) -> Bool {
         level = min(capacity, level + max(0, now - last) * rate)
         last = now
         guard level >= 1 else { return false }
-        level -= 1
+        level -= cost
         return true
     }
 

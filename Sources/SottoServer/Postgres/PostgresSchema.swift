@@ -10,7 +10,9 @@
 /// | `publish`, `claim`, `prekeys` | prekeys |
 /// | `account`, `update_account`, `adopt` | what is known of ids beside their mail |
 /// | `invite`, `invitation`, `redeem` | invitations |
-/// | `sweep`, `sweep_accounts` | let go of what is too old |
+/// | `sweep`, `sweep_accounts`, `sweep_mailboxes` | delete what is too old, and mailboxes of which nothing is left |
+/// | `known` | which ids have an account or prekeys |
+/// | `clock`, `remember`, `confirm` | what is remembered of the time |
 /// | `lock` | what a transaction of several of these begins with, so that none waits for another in a circle |
 /// | `meet` | the same where not everybody may have a mailbox |
 /// | `settings`, `version` | what a relay checks at its start |
@@ -21,7 +23,7 @@
 /// each mailbox numbers its own envelopes.
 enum PostgresSchema {
     /// The scripts, by version. A later version adds a script; one that was released never changes.
-    static let scripts = [tables + functions, accounts]
+    static let scripts = [tables + functions, accounts, upkeep]
 
     /// A transaction that brings a database up to date holds this advisory lock.
     static let lock = 7_667_000_001

@@ -67,15 +67,16 @@ final class PostgresStore: CopyableStore {
         return outcomes
     }
 
-    func sweep(at minute: Int64, strangers: Bool) throws(StateError) -> Bool {
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
         var query = PostgresQuery("SELECT sotto.sweep($1, $2, $3, $4)")
         query.add(minute - retention.minutes)
         query.add(minute - retention.minutes - Retention.tombstoneMinutes)
         query.add(minute - Retention.claimMinutes)
         query.add(Self.sweepRows)
         let rows = try writer.transaction([query]).rows[0]
-        let more = (0..<rows.count).contains { rows.integer($0, 0) != 0 }
-        return try sweepAccounts(at: minute, strangers: strangers, Self.sweepRows) || more
+        var more = (0..<rows.count).contains { rows.integer($0, 0) != 0 }
+        if try sweepAccounts(at: minute, strangers: strangers, Self.sweepRows) { more = true }
+        return try sweepMailboxes(latest: latest, Self.sweepRows) || more
     }
 
     // MARK: Reading

@@ -135,6 +135,16 @@ final class WayClient {
         }
     }
 
+    /// The bytes that have come and were not read, without waiting for more.
+    func receivedSoFar() -> [UInt8] {
+        var block = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = recv(descriptor, &block, block.count, Int32(MSG_DONTWAIT))
+            guard count > 0 else { return buffer }
+            buffer += block[..<count]
+        }
+    }
+
     // MARK: Frames
 
     /// Says one frame as the way has it.

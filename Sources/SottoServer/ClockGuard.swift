@@ -1,0 +1,100 @@
+/// The time as a store remembers it, in minutes since 1970.
+struct StoredClock: Sendable, Equatable {
+    /// The newest time that was accepted.
+    var accepted: Int64
+    /// The clock's time when it was last seen, while it is ahead and not accepted.
+    var held: Int64?
+    /// For how many minutes a clock that is ahead has agreed with the time that passed.
+    var agreed: Int64 = 0
+    /// The time that the operator said is right.
+    var confirmed: Int64?
+}
+
+/// Decides how much of a clock a relay believes: a wrong one must not delete mail.
+///
+/// Expiry goes by the accepted time, which never runs backward. It follows the clock as long as the clock is at most
+/// ``tolerance`` ahead. A clock that is further ahead is believed when it has agreed for ``agreement`` with the time
+/// that passed, restarts included, or when the operator confirms it; until then nothing expires early. A relay that was
+/// off for a month is such a case, and an honest one: it only expires mail some hours later.
+///
+/// New rows get the later of both times. So they are not too old when the clock turns out to be right.
+struct ClockGuard: Sendable {
+    /// The most minutes that the clock may be ahead of the accepted time.
+    static let tolerance = 60.0
+    /// Minutes for which a clock that is further ahead must agree with the time that passes.
+    static let agreement = 6.0 * 60
+    /// The most minutes between two runs of a relay over which a clock that is ahead is still the same one.
+    static let pause = 24.0 * 60
+
+    /// The accepted time, in minutes, at `since`.
+    private var accepted: Double
+    private var since: Double
+    private var pending: Pending?
+
+    /// A clock that is ahead.
+    private struct Pending {
+        /// Its minutes less those of the time that passes.
+        var offset: Double
+        var agreed: Double
+        var seen: Double
+    }
+
+    /// Begins with what a store remembers, or with the clock where it remembers nothing. `wall` is the clock and `now`
+    /// the time that passes, both in minutes.
+    init(_ stored: StoredClock?, wall: Double, now: Double) {
+        accepted = stored.map { Double($0.accepted) } ?? wall
+        since = now
+        if let stored, let held = stored.held {
+            let gap = wall - Double(held)
+            if gap > -Self.tolerance, gap <= Self.pause {
+                pending = Pending(offset: wall - now, agreed: Double(stored.agreed), seen: now)
+            }
+        }
+        if let confirmed = stored?.confirmed { confirm(confirmed, wall: wall, now: now) }
+        observe(wall: wall, now: now)
+    }
+
+    /// Looks at the clock; called every minute.
+    mutating func observe(wall: Double, now: Double) {
+        let expected = self.expiry(now)
+        guard wall > expected + Self.tolerance else {
+            (accepted, since, pending) = (max(expected, wall), now, nil)
+            return
+        }
+        let offset = wall - now
+        guard var known = pending, abs(known.offset - offset) <= Self.tolerance else {
+            pending = Pending(offset: offset, agreed: 0, seen: now)
+            return
+        }
+        known.agreed += now - known.seen
+        (known.offset, known.seen) = (offset, now)
+        pending = known
+        if known.agreed >= Self.agreement { (accepted, since, pending) = (wall, now, nil) }
+    }
+
+    /// Takes the clock for right, also one that is behind, if it is about at the time that the operator confirmed.
+    mutating func confirm(_ confirmed: Int64, wall: Double, now: Double) {
+        guard abs(wall - Double(confirmed)) <= Self.tolerance else { return }
+        (accepted, since, pending) = (wall, now, nil)
+    }
+
+    /// The time, in minutes, up to which things expire.
+    func expiry(_ now: Double) -> Double { accepted + (now - since) }
+
+    /// The time, in minutes, for new rows.
+    func stamp(wall: Double, now: Double) -> Double { max(wall, expiry(now)) }
+
+    /// The minutes that the clock is ahead, while it is not believed; negative for a clock that is behind, and `nil` for
+    /// one that agrees.
+    func error(wall: Double, now: Double) -> Double? {
+        let difference = wall - expiry(now)
+        return abs(difference) > Self.tolerance ? difference : nil
+    }
+
+    /// The record for the store.
+    func stored(wall: Double, now: Double) -> StoredClock {
+        StoredClock(
+            accepted: Int64(expiry(now)), held: pending.map { _ in Int64(wall) },
+            agreed: Int64(pending?.agreed ?? 0))
+    }
+}

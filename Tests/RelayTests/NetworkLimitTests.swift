@@ -1,0 +1,92 @@
+import Glibc
+import RelayHarness
+import Sotto
+import SottoState
+import SottoWire
+import Testing
+
+@testable import SottoServer
+
+/// One network cannot take all the connections.
+@Suite(.timeLimit(.minutes(5))) struct NetworkLimitTests {
+    /// The accounting of addresses that a test makes up.
+    final class Networks {
+        private var counted: NetworkConnections
+
+        init(limit: Int) { counted = NetworkConnections(limit: limit) }
+
+        var count: Int { counted.count }
+
+        func admits(_ address: String?) -> Bool { counted.admit(address) }
+
+        func release(_ address: String) { counted.release(address) }
+    }
+
+    @Test func aNetworkIsA24OrA64() {
+        let networks = Networks(limit: 2)
+        #expect(networks.admits("192.0.2.1"))
+        #expect(networks.admits("192.0.2.200"))
+        #expect(!networks.admits("192.0.2.7"))
+        // The same network, mapped into IPv6, and others.
+        #expect(!networks.admits("::ffff:192.0.2.9"))
+        #expect(networks.admits("192.0.3.1"))
+        #expect(networks.admits("2001:db8:1:1::1"))
+        #expect(networks.admits("2001:db8:1:1:ffff::1"))
+        #expect(!networks.admits("2001:db8:1:1::2"))
+        #expect(networks.admits("2001:db8:1:2::1"))
+    }
+
+    @Test func anEndedConnectionMakesRoom() {
+        let networks = Networks(limit: 1)
+        let (one, other) = ("198.51.100.1", "198.51.100.2")
+        #expect(networks.admits(one))
+        #expect(!networks.admits(other))
+        networks.release(one)
+        #expect(networks.count == 0)
+        #expect(networks.admits(other))
+        networks.release(other)
+        // A release that has no connection takes nothing away.
+        networks.release(other)
+        #expect(networks.admits(one))
+        #expect(!networks.admits(other))
+    }
+
+    @Test func thisMachineIsExempt() {
+        let networks = Networks(limit: 1)
+        for text in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
+            for _ in 0..<3 { #expect(networks.admits(text), "\(text)") }
+        }
+        #expect(networks.count == 0)
+    }
+
+    /// A connection over the limit is told so; one that ends makes room.
+    @Test func aNetworkKeepsToItsShare() throws {
+        let running = try RunningRelay {
+            $0.maximumConnections = 8
+            $0.limitsLoopback = true
+        }
+        var first: RawClient? = running.client()
+        let second = running.client()
+        #expect(first?.ask(.ping) == .pong && second.ask(.ping) == .pong)
+        let busy = Response.error(Refusal(.busy))
+        let third = running.client()
+        #expect(third.response() == busy)
+        #expect(third.line() == nil)
+        first = nil
+        // The relay learns of the end of the first a moment later.
+        let deadline = Monotonic.seconds() + 20
+        var answer: Response?
+        repeat {
+            answer = running.client().ask(.ping)
+        } while answer != .pong
+            && Monotonic.seconds() < deadline
+        #expect(answer == .pong)
+    }
+
+    @Test func withoutACountOfLoopbackOneMachineMayHaveAll() throws {
+        let running = try RunningRelay { $0.maximumConnections = 8 }
+        let clients = (0..<8).map { _ in running.client() }
+        for client in clients { #expect(client.ask(.ping) == .pong) }
+        #expect(running.client().response() == .error(Refusal(.busy)))
+    }
+}
