@@ -751,10 +751,11 @@ struct ContactTests {
         #expect(try !ask(3))
         #expect(try ask(10))
         #expect(try counts() == [1, 99] + Array(repeating: 100, count: 9))
-        // The newest has gone, and the oldest waits on.
+        // One has left the list, and can still be read.
         let shortened = try #require(try store.requests().first { $0.count == 99 }).from
         let kept = try store.requestedEnvelopes(from: shortened)
-        #expect(kept == (0..<99).map { [UInt8($0)] })
+        #expect(kept == (0..<100).map { [UInt8($0)] })
+        #expect(try store.requestsAside().messages == 1)
         while try ask(10) {}
         let fair = try counts()
         #expect(fair.reduce(0, +) == 1000)
