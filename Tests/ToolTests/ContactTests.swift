@@ -240,10 +240,12 @@ struct ContactTests {
         #expect(lines.count == 2)
         let bob = try card("bob").id.description.prefix(16)
         let carol = try card("carol").id.description.prefix(16)
-        #expect(lines[0] == "\(long.prefix(31))…  trusted  \(bob)  auto    changed key")
+        let protection = "sealed  session none  post-quantum yes"
+        #expect(lines[0] == "\(long.prefix(31))…  trusted  \(bob)  \(protection)  changed key")
         #expect(
             lines[1]
-                == "日本\(String(repeating: " ", count: 28))  trusted  \(carol)  sealed  blocked")
+                == "日本\(String(repeating: " ", count: 28))  trusted  \(carol)  \(protection)  blocked"
+        )
     }
 
     @Test func showHasTheFingerprintAndTheSafetyNumber() throws {
