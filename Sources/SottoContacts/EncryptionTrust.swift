@@ -50,7 +50,9 @@ extension AddressBook {
         case .firstUse where person.contact == nil:
             throw Failure(
                 .untrusted, "\(person.name) is no contact",
-                hint: "get the card and add it: \(cardLookupCommand(person.id))")
+                hint:
+                    "get the card and add it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
+            )
         case .any: break
         case nil, .firstUse, .verified:
             guard person.contact == nil, let store = try knownStore(),
@@ -81,7 +83,9 @@ extension AddressBook {
             throw Failure(
                 .untrusted,
                 "\(person.name) is verified, and the encryption key on this card was not compared",
-                hint: "get the signed card: \(cardLookupCommand(person.id))")
+                hint:
+                    "get the signed card: \(cardLookupCommand(person.id, relay: person.card?.relay))"
+            )
         case .whisper2:
             guard let account = person.profiles.whisper2 else { return }
             try check(
@@ -106,7 +110,7 @@ extension AddressBook {
             .untrusted,
             "the \(what) was not compared with \(person.name), and nothing that \(person.name) signed names it",
             hint: standing == .introduced
-                ? "get the signed card, which may name it: \(cardLookupCommand(person.id))"
+                ? "get the signed card, which may name it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
                 : "scan their code: qr scan --camera /dev/video0 | contact verify \(person.argument) --scan"
         )
     }

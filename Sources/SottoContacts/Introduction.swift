@@ -37,7 +37,7 @@ extension StateTransaction {
             if card.record == nil, known.trust == .verified {
                 throw Failure(
                     .untrusted, "\(known.name) is verified, and this card is not signed",
-                    hint: "get the signed card: \(cardLookupCommand(known.id))")
+                    hint: "get the signed card: \(cardLookupCommand(known.id, relay: card.relay))")
             }
             try check(card.profiles, of: card.id)
             known.keep(card)
@@ -138,5 +138,9 @@ extension Contact {
     }
 }
 
-/// The command that fetches the signed card of an id from a relay's directory and keeps it.
-public func cardLookupCommand(_ id: SessionID) -> String { "recv --card \(id) | contact add" }
+/// The command that fetches the signed card of an id from a relay's directory and keeps it. `relay` is the relay that
+/// its owner named, if any.
+public func cardLookupCommand(_ id: SessionID, relay: String? = nil) -> String {
+    guard let relay else { return "recv --card \(id) | contact add" }
+    return "recv --relay \(shellWord(relay)) --card \(id) | contact add"
+}

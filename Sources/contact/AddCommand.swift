@@ -155,7 +155,7 @@ extension Contact {
     /// How to come to a verified key: by number, or first by the signed card.
     private var comparison: String {
         if let card, card.record == nil {
-            return "; to get the signed card: \(cardLookupCommand(id))"
+            return "; to get the signed card: \(cardLookupCommand(id, relay: card.relay))"
         }
         return learned.whisper2 == nil ? "; to compare: contact show \(shellWord(name))" : ""
     }

@@ -139,7 +139,9 @@ struct VerifyCommand: Program {
         throw Failure(
             .untrusted,
             "the key is right, but the card of \(contact.name) is a URI: no signature ties its encryption key to the id",
-            hint: "get the signed card, then verify again: \(cardLookupCommand(contact.id))")
+            hint:
+                "get the signed card, then verify again: \(cardLookupCommand(contact.id, relay: card.relay))"
+        )
     }
 
     /// A messenger's own code shows all that is kept of that account. It says nothing about a contact whose key has
@@ -178,7 +180,9 @@ struct VerifyCommand: Program {
         Failure(
             .untrusted,
             "the account is the one that was introduced, but nothing ties it to the id of \(contact.name)",
-            hint: "get the signed card, which may name it: \(cardLookupCommand(contact.id))")
+            hint:
+                "get the signed card, which may name it: \(cardLookupCommand(contact.id, relay: contact.card?.relay))"
+        )
     }
 
     private static let mismatch = Failure(

@@ -53,6 +53,13 @@ extension HintTests {
                 try world.must("contact", ["verify", "bob", number])
             }),
         HintCase(
+            "recv --relay … --card … | contact add",
+            situation: withRelay { world in
+                let uri = try world.must(
+                    "keygen", ["public", "--uri", "--relay", #require(world.relayURL), "bob.key"])
+                return try world.run("contact", ["add"], text: uri)
+            }, result: hasBobsCard),
+        HintCase(
             "get the signed card, then verify again: «cardLookupCommand»",
             situation: withRelay { world in
                 try world.must("contact", ["add", bobsURI(world)])

@@ -83,6 +83,9 @@ final class HintWorld {
         try #require(relay != nil)
     }
 
+    /// The relay's URL.
+    var relayURL: String? { relay?.url }
+
     /// Has people publish their cards and prekeys.
     func publish(_ people: String...) throws {
         for person in people {
