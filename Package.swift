@@ -235,7 +235,7 @@ let package = Package(
             name: "ToolTests",
             dependencies: [
                 "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
-                "fingerprint", "pad", "qr", "recv", "sotto",
+                "fingerprint", "pad", "qr", "recv", "sotto", "send", "relay", "RelayHarness",
             ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),

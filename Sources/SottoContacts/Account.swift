@@ -74,6 +74,17 @@ public enum Account: Sendable {
     }
 }
 
+extension Contact {
+    /// The accounts that are the contact's own: whose messages are the contact's. A name in Kecalek belongs to the key
+    /// of the id.
+    var spokenProfiles: Profiles {
+        var spoken = profiles
+        if let account = spoken.whisper2, !speaks(with: account) { spoken.whisper2 = nil }
+        if let bundle = spoken.mercurio, !speaks(with: bundle) { spoken.mercurio = nil }
+        return spoken
+    }
+}
+
 extension Whisper2Contact {
     /// Whether both are one account with the same keys, as far as both know them.
     public func agrees(with other: Whisper2Contact) -> Bool {
@@ -97,7 +108,7 @@ extension StateTransaction {
             throw Failure.changedAccount(of: other)
         }
         if let id = account.id, var known = try contact(id: id), !known.name.isEmpty {
-            let profiles = known.profiles
+            let profiles = known.spokenProfiles
             guard profiles.agree(with: account.profiles) else {
                 throw Failure.changedAccount(of: known)
             }
@@ -139,11 +150,14 @@ extension StateTransaction {
         return try owner.whisper2Keys().signingKey == key
     }
 
+    /// The contacts whose account it is; who was merely introduced with it is not among them.
     private func holders(of account: Account) throws(StateError) -> [Contact] {
         switch account {
-        case .whisper2(let contact): try contacts(whisperID: contact.id)
+        case .whisper2(let contact):
+            try contacts(whisperID: contact.id).filter { $0.spokenProfiles.whisper2 != nil }
         case .kecalek(let code): try contacts(kecalekUserID: code.userID)
-        case .mercurio(let bundle): try contacts(mercurioID: bundle.id)
+        case .mercurio(let bundle):
+            try contacts(mercurioID: bundle.id).filter { $0.spokenProfiles.mercurio != nil }
         }
     }
 
@@ -155,7 +169,7 @@ extension StateTransaction {
         if let claimed = profiles.whisper2,
             let other = try contacts(whisperID: claimed.id).first(where: {
                 $0.id != id && $0.id != former
-                    && $0.profiles.whisper2?.agrees(with: claimed) == false
+                    && $0.spokenProfiles.whisper2?.agrees(with: claimed) == false
             })
         {
             throw Failure.claimedAccount(of: other, .whisper2)

@@ -22,14 +22,21 @@ public struct Correspondent: Sendable {
     /// Their accounts in other messengers: those that were given, else the contact's, else those on the card.
     public let profiles: Profiles
 
+    /// Whether it is the owner of the address book.
+    public let isOwn: Bool
+
     /// How far their key is trusted.
-    public var trust: Message.Trust { contact?.trust ?? .unverified }
+    public var trust: Message.Trust { isOwn ? .verified : contact?.trust ?? .unverified }
 
     /// Somebody of these parts; without `profiles`, with those of the contact or the card.
-    public init(id: SessionID, card: Card?, contact: Contact?, profiles: Profiles? = nil) {
+    public init(
+        id: SessionID, card: Card?, contact: Contact?, profiles: Profiles? = nil,
+        isOwn: Bool = false
+    ) {
         self.id = id
         self.card = card
         self.contact = contact
+        self.isOwn = isOwn
         let known = contact?.profiles ?? Profiles()
         self.profiles = profiles ?? (known.isEmpty ? card?.profiles ?? Profiles() : known)
     }
@@ -69,6 +76,9 @@ public final class AddressBook {
         }
     }
 
+    /// The identity's state, if the identity has been read already.
+    func knownStore() throws -> IdentityStore? { loaded.isReady ? try store() : nil }
+
     /// The identity's state, made where there is none yet: for what writes to it.
     public func writableStore() throws -> IdentityStore {
         if let store = try store() { return store }
@@ -78,11 +88,14 @@ public final class AddressBook {
         return store
     }
 
-    /// Whom `argument` names: a `sotto:` URI, a `whisper2:` URL, a card file, or a contact.
+    /// Whom `argument` names: a `sotto:` URI, a `whisper2:` URL, a card file, a contact, an id, or `me`, the owner of
+    /// the identity.
     ///
-    /// A file that is there is taken, unless a contact has that very name too. Throws a failure for a bare age
-    /// recipient, for a beginning that fits several contacts, and where nothing fits.
+    /// A file that is there is taken, unless a contact has that very name too. An id need not be a contact's; then there
+    /// is no card. Throws a failure for a bare age recipient, for a beginning that fits several contacts, and where
+    /// nothing fits.
     public func find(_ argument: String) throws -> Correspondent {
+        if ContactName.meansOwner(argument) { return try own(argument) }
         if Addressee.isWhisper2(argument) { return try known(whisper2(argument)) }
         if Addressee.isWritten(argument) { return try known(Addressee.card(argument)) }
         let isFile = Addressee.isFile(argument)
@@ -101,15 +114,20 @@ public final class AddressBook {
             }
         }
         if !isFile, argument != "-", !argument.contains("/") {
+            if let id = SessionID(argument) {
+                return try id == identity().id
+                    ? own(argument) : Correspondent(id: id, card: nil, contact: nil)
+            }
             throw Failure(
                 .noInput, "\(argument) is no file and no contact",
-                hint: "contact list shows the contacts; a card is a file or a sotto: URI")
+                hint: "see the contacts: contact list")
         }
         return try known(Addressee.card(argument))
     }
 
     /// Whom `argument` names, as the recipient of a file: also a bare `age1…`.
     public func addressee(_ argument: String) throws -> Addressee {
+        if ContactName.meansOwner(argument) { return .card(try ownCard(argument)) }
         // What holds a recipient itself may be a bare one, which no contact is.
         if Addressee.isWritten(argument) || argument == "-" || argument.contains("/") {
             return try checked(Addressee.find(argument))
@@ -121,9 +139,36 @@ public final class AddressBook {
         try check(found, nil)
         guard let card = found.card else {
             throw Failure(
-                .noKey, "there is no card of \(found.name)", hint: "add it: contact add CARD")
+                .noKey, "there is no card of \(found.name)",
+                hint: "get it: \(cardLookupCommand(found.id))")
         }
         return .card(card)
+    }
+
+    /// The card of the identity itself, which `argument` names.
+    ///
+    /// Throws a failure with status 64 where a file or a contact has that name too.
+    public func ownCard(_ argument: String) throws -> Card {
+        let identity = try identity()
+        guard ContactName.meansOwner(argument) else { return identity.card() }
+        if Addressee.isFile(argument) {
+            throw Failure(
+                .usage, "\(argument) is your own identity and a file",
+                hint: "for the file write ./\(argument)")
+        }
+        if case .found(let contact) = try store()?.resolve(argument) ?? .unknown,
+            ContactName.meansOwner(contact.name)
+        {
+            throw Failure(
+                .usage, "\(argument) is your own identity, and a contact has that name",
+                hint: "give the contact another name: contact rename \(contact.id.short) other")
+        }
+        return identity.card()
+    }
+
+    private func own(_ argument: String) throws -> Correspondent {
+        let card = try ownCard(argument)
+        return Correspondent(id: card.id, card: card, contact: nil, isOwn: true)
     }
 
     /// The contact that a name, an id or the beginning of one means.
@@ -154,7 +199,7 @@ public final class AddressBook {
     public func whisper2(_ url: String) throws -> Whisper2Contact {
         let account = try Whisper2AddURL.contact(url)
         for contact in try contacts(of: account) {
-            guard let kept = contact.profiles.whisper2 else { continue }
+            guard let kept = contact.spokenProfiles.whisper2 else { continue }
             guard account.agrees(with: kept) else { throw Failure.changedAccount(of: contact) }
             if kept.signingKey != nil { return kept }
         }
@@ -163,10 +208,10 @@ public final class AddressBook {
 
     private func contacts(of account: Whisper2Contact) throws -> [Contact] {
         guard loaded.isReady, let store = try store() else { return [] }
-        return try store.contacts().filter { $0.profiles.whisper2?.id == account.id }
+        return try store.contacts().filter { $0.spokenProfiles.whisper2?.id == account.id }
     }
 
-    /// An account, and the contact that has it.
+    /// An account, and the contact whose own it is: one who was merely introduced with it does not count.
     private func known(_ account: Whisper2Contact) throws -> Correspondent {
         let profiles = Profiles(whisper2: account)
         if let contact = try contacts(of: account).first {
@@ -175,19 +220,24 @@ public final class AddressBook {
         guard let key = account.signingKey else { throw Failure.noSigningKey }
         let id = SessionID(publicKey: key)
         let contact = loaded.isReady ? try store()?.contact(id: id) : nil
-        if let contact, let kept = contact.profiles.whisper2, !account.agrees(with: kept) {
+        if let contact, let kept = contact.spokenProfiles.whisper2, !account.agrees(with: kept) {
             throw Failure.changedAccount(of: contact)
         }
         return Correspondent(id: id, card: nil, contact: contact, profiles: profiles)
     }
 
     /// A card, and the contact of its id if the identity has been read already. Of two cards of the same keys, the one
-    /// with the post-quantum key serves.
+    /// with the post-quantum key serves, and of two signed ones the later: an address that was revoked is not used again.
     private func known(_ card: Card) throws -> Correspondent {
-        let contact = loaded.isReady ? try store()?.contact(id: card.id) : nil
+        if loaded.isReady, try identity().id == card.id {
+            // Nothing but the owner's signature says which encryption key is the owner's.
+            let own = card.record == nil ? try identity().card() : card
+            return Correspondent(id: card.id, card: own, contact: nil, isOwn: true)
+        }
+        let contact = try knownStore()?.contact(id: card.id)
         var card = card
-        if card.hybrid == nil, let kept = contact?.card, kept.hybrid != nil,
-            contact?.agrees(with: card) == true
+        if let kept = contact?.card, contact?.agrees(with: card) == true,
+            card.hybrid == nil && kept.hybrid != nil || kept.isNewer(than: card)
         {
             card = kept
         }
@@ -198,52 +248,6 @@ public final class AddressBook {
     public func openQuietly(_ options: IdentityOptions) {
         guard options.asksNobody else { return }
         _ = try? loaded.get()
-    }
-
-    /// Throws a failure with status 12 for somebody to whom nothing is to be encrypted: who is blocked, whose key is in
-    /// doubt, or is not good enough for `policy`.
-    public func check(_ person: Correspondent, _ policy: TrustPolicy?) throws {
-        let name = person.name
-        if let contact = person.contact {
-            if contact.isBlocked {
-                throw Failure(
-                    .untrusted, "\(name) is blocked", hint: "contact unblock \(shellWord(name))")
-            }
-            if contact.changed != nil {
-                throw Failure(
-                    .untrusted, "another key came for \(name) and was not accepted",
-                    hint:
-                        "contact accept-key \(shellWord(name)), or contact keep-key \(shellWord(name))"
-                )
-            }
-            // The id is the same, and the encryption key is not: a signed card, or a scan, has to say which is right.
-            if let card = person.card, !contact.agrees(with: card) {
-                throw Failure(
-                    .untrusted, "this card has another encryption key than the one of \(name)",
-                    hint:
-                        "write to the contact: \(shellWord(name)); or let contact add look at the card"
-                )
-            }
-        }
-        switch policy {
-        case .verified where person.trust != .verified:
-            throw Failure(
-                .untrusted, "the key of \(name) has not been verified",
-                hint: "compare it with its owner: contact verify \(shellWord(name))")
-        case .firstUse where person.contact == nil:
-            throw Failure(.untrusted, "\(name) is no contact", hint: "contact add CARD")
-        case .any: break
-        case nil, .firstUse, .verified:
-            guard person.contact == nil, let store = loaded.isReady ? try store() : nil,
-                let claimed = person.card?.name, !claimed.isEmpty,
-                case .found(let other) = try store.resolve(claimed),
-                other.name.lowercased() == claimed.lowercased(), !other.isBlocked
-            else { break }
-            throw Failure(
-                .untrusted,
-                "the card says \(claimed), and the contact of that name has another key",
-                hint: "contact add CARD, then accept-key; or go on with --trust any")
-        }
     }
 }
 

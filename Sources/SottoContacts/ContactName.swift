@@ -8,7 +8,7 @@ public enum ContactName {
     ///
     /// Throws a failure with status 64 for one that is empty, longer than ``Contact/nameLimit`` bytes, has control
     /// or invisible characters or such as were no UTF-8, begins with `-` or `@`, contains `/`, is `.` or `..`, or
-    /// looks like an id, a URI or a recipient.
+    /// looks like an id, a URI or a recipient, and for `me`, which means the owner of the identity.
     public static func checked(_ text: String) throws(Failure) -> String {
         let name = trimmed(text)
         guard !name.isEmpty else {
@@ -33,6 +33,7 @@ public enum ContactName {
         if name.hasPrefix("-") { return "a name does not begin with -" }
         if name.hasPrefix("@") { return "a name does not begin with @" }
         if name.contains("/") { return "a name has no /" }
+        if meansOwner(name) { return "a name is not me, which means yourself" }
         let lower = name.lowercased()
         if lower.hasPrefix("sotto:") || lower.hasPrefix("whisper2:") {
             return "a name does not look like a URI"
@@ -41,6 +42,9 @@ public enum ContactName {
         if looksLikeID(name) { return "a name does not look like an id" }
         return nil
     }
+
+    /// Whether `text` is `me`, without regard to case: the owner of the identity.
+    public static func meansOwner(_ text: String) -> Bool { text.lowercased() == "me" }
 
     /// Whether `text` could be an id or the beginning of one.
     public static func looksLikeID(_ text: String) -> Bool {

@@ -10,6 +10,8 @@ public enum Introduction: Sendable {
     case completed(Contact)
     /// Somebody who is known; nothing has changed.
     case known(Contact)
+    /// Somebody who is known, and whose kept card was signed later than this one; nothing has changed.
+    case outdated(Contact)
     /// Another key than the contact's. It is kept beside the old one until somebody decides, in place of `replaced`
     /// if that was offered before.
     case changed(Contact, replaced: Card?)
@@ -28,15 +30,17 @@ extension StateTransaction {
         let known = try contact(id: card.id)
         if var known, !known.name.isEmpty {
             guard known.agrees(with: card) else { return try offer(card, instead: known) }
-            guard card.says(moreThan: known.card) else { return .known(known) }
+            guard card.says(moreThan: known.card) else {
+                return known.card?.isNewer(than: card) == true ? .outdated(known) : .known(known)
+            }
             // The comparison was of the id, and nothing ties this encryption key to the id.
             if card.record == nil, known.trust == .verified {
                 throw Failure(
                     .untrusted, "\(known.name) is verified, and this card is not signed",
-                    hint: "add the signed card, or scan their code: contact verify NAME --scan")
+                    hint: "get the signed card: \(cardLookupCommand(known.id, relay: card.relay))")
             }
             try check(card.profiles, of: card.id)
-            known.card = card
+            known.keep(card)
             try save(known)
             return .completed(known)
         }
@@ -61,13 +65,26 @@ extension StateTransaction {
 }
 
 extension Card {
-    /// Whether this card is worth keeping in place of an older one of the same keys: a signed one in place of a
-    /// URI, or one that its owner wrote otherwise; never one without the post-quantum key that the older has.
+    /// Whether this card replaces one of the same keys: a signed card replaces a URI, and of two signed cards the one
+    /// that was issued later counts. In the same second the one that is shown last counts. A card without a date does
+    /// not replace one with a date, nor take away accounts. No card replaces one that has a post-quantum key unless it
+    /// has it too.
     public func says(moreThan old: Card?) -> Bool {
         guard let old else { return true }
-        guard let record else { return false }
-        return old.record != record && (hybrid != nil || old.hybrid == nil)
-            && profiles.cover(old.profiles)
+        guard let record, hybrid != nil || old.hybrid == nil, old.record != record else {
+            return false
+        }
+        guard let before = old.issued else {
+            return issued != nil || profiles.cover(old.profiles)
+        }
+        return issued.map { $0.seconds >= before.seconds } ?? false
+    }
+
+    /// Whether this card is signed and was issued later than another signed card of the same id. A card without a date
+    /// is older than one with a date.
+    public func isNewer(than other: Card) -> Bool {
+        guard id == other.id, record != nil, other.record != nil, let issued else { return false }
+        return other.issued.map { issued.seconds > $0.seconds } ?? true
     }
 
     /// Whether this is the very card: the same record, or the same URI.
@@ -87,7 +104,7 @@ extension SessionID {
 extension Failure {
     /// The failure of a lookup that found nobody.
     public static func noContact(_ text: String) -> Failure {
-        Failure(.noInput, "\(text) is no contact", hint: "contact list shows the contacts")
+        Failure(.noInput, "\(text) is no contact", hint: "see the contacts: contact list")
     }
 
     /// What is said when a key is not the one that is known, status 12. `replaced` is what was offered before.
@@ -103,12 +120,15 @@ extension Failure {
         return Failure(
             .untrusted, "\(message); nothing is sent to \(contact.name) now",
             hint:
-                "ask \(contact.name) in another way; then \(contact.acceptKeyCommand), or contact keep-key \(name)"
+                "after asking \(contact.name) in another way: \(contact.acceptKeyCommand), or contact keep-key \(name)"
         )
     }
 }
 
 extension Contact {
+    /// The name as a word of the shell, or the beginning of the id where there is no name.
+    public var argument: String { name.isEmpty ? id.short : shellWord(name) }
+
     /// What to type to take the key that is offered, and no other.
     public var acceptKeyCommand: String {
         let command = "contact accept-key \(shellWord(name))"
@@ -118,17 +138,9 @@ extension Contact {
     }
 }
 
-/// `text` as a word of the shell, quoted where that is needed.
-public func shellWord(_ text: String) -> String {
-    let isPlain = text.utf8.allSatisfy {
-        switch $0 {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E, 0x40, 0x5F, 0x80...: true
-        default: false
-        }
-    }
-    return isPlain && !text.isEmpty
-        ? text
-        : "'"
-            + text.split(separator: "'", omittingEmptySubsequences: false).joined(
-                separator: "'\\''") + "'"
+/// The command that fetches the signed card of an id from a relay's directory and keeps it. `relay` is the relay that
+/// its owner named, if any.
+public func cardLookupCommand(_ id: SessionID, relay: String? = nil) -> String {
+    guard let relay else { return "recv --card \(id) | contact add" }
+    return "recv --relay \(shellWord(relay)) --card \(id) | contact add"
 }

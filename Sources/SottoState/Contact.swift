@@ -14,8 +14,11 @@ public struct Contact: Sendable, Equatable {
     public var isBlocked = false
     /// The suite that was asked for; `nil` leaves it to what there is.
     public var suite: Suite?
-    /// Accounts in other messengers that were learned from their own codes, and not from a card.
+    /// Accounts in other messengers that were learned from their own codes, and not from a card: introductions, until
+    /// ``standing(of:)-(Whisper2Contact)`` says more.
     public var learned = Profiles()
+    /// The keys that were compared with their owner, beside the id.
+    public var compared = ComparedKeys()
     /// The address of ours that they alone were given.
     public var address: SendAddress?
     /// Those that they were given before, the newest first: what was fetched from there may not have been read yet.
@@ -24,6 +27,9 @@ public struct Contact: Sendable, Equatable {
     public var changed: Card?
     /// When they were added.
     public let added: Timestamp
+
+    /// The suites that can be set for a contact.
+    public static let suites: Set<Suite> = [.sealed, .ratchet]
 
     /// The most former addresses that are kept.
     private static let formerLimit = 16
@@ -35,6 +41,15 @@ public struct Contact: Sendable, Equatable {
     public mutating func replaceAddress(by new: SendAddress?) {
         formerAddresses = Array(allAddresses.prefix(Self.formerLimit))
         address = new
+    }
+
+    /// Takes the addresses of another entry of the same contact that this one does not have yet: what was sent there is
+    /// fetched and can be read. An address that this one gave up stays given up.
+    public mutating func takeAddresses(of other: Contact) {
+        let own = Set(allAddresses)
+        if own.isEmpty { address = other.address }
+        let missing = other.allAddresses.filter { $0 != address && !own.contains($0) }
+        formerAddresses = Array((formerAddresses + missing).prefix(Self.formerLimit))
     }
 
     /// The longest name, in bytes.
@@ -52,8 +67,8 @@ public struct Contact: Sendable, Equatable {
         self.added = added
     }
 
-    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","address",
-    /// "formerAddresses","card","changed"}`. A card that came as a URI is a string in it; an address is the salt of ours,
+    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","compared",
+    /// "address","formerAddresses","card","changed"}`. A card that came as a URI is a string in it; an address is the salt of ours,
     /// which needs the identity.
     public var record: JSONObject {
         JSONObject([
@@ -62,6 +77,7 @@ public struct Contact: Sendable, Equatable {
             ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
             ("added", .string(added.description)),
             ("profiles", learned.isEmpty ? nil : .object(learned.object)),
+            ("compared", compared.isEmpty ? nil : compared.json),
             ("address", address.map { .string(hex($0.salt)) }),
             (
                 "formerAddresses",
@@ -85,11 +101,16 @@ public struct Contact: Sendable, Equatable {
         isBlocked = record["blocked"]?.bool ?? false
         if let text = record["suite"] {
             guard let suite = text.string.flatMap({ Suite(rawValue: $0) }) else { return nil }
-            self.suite = suite
+            // Others cannot be set: a message must not go to another messenger's key without the sender's request.
+            self.suite = Self.suites.contains(suite) ? suite : nil
         }
         if let value = record["profiles"] {
             guard let profiles = value.object.flatMap({ Profiles($0) }) else { return nil }
             learned = profiles
+        }
+        if let value = record["compared"] {
+            guard let keys = ComparedKeys(value) else { return nil }
+            compared = keys
         }
         func address(_ value: JSON) -> SendAddress? {
             value.string.flatMap { bytes(hex: $0) }.flatMap { SendAddress(salt: $0) }
@@ -134,10 +155,10 @@ public struct Contact: Sendable, Equatable {
     }
 
     /// Whether another card of the same id says the same of its keys. The signature on a card vouches for what
-    /// is in it; what vouched for a URI was how it came.
+    /// is in it; what vouched for a URI was how it came. An account that was only introduced is not compared.
     public func agrees(with card: Card) -> Bool {
         guard card.id == id else { return false }
-        guard profiles.agree(with: card.profiles) else { return false }
+        guard vouchedProfiles.agree(with: card.profiles) else { return false }
         guard let own = self.card else { return true }
         return own.age == card.age
             && (own.hybrid == nil || card.hybrid == nil || own.hybrid == card.hybrid)

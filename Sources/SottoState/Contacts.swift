@@ -196,7 +196,8 @@ extension ContactError: ReportableError {
     /// What to do about it.
     public var hint: String? {
         switch self {
-        case .nameTaken: "give another name with --name, or rename the other: contact rename"
+        case .nameTaken(let name):
+            "rename the other first: contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
         }
     }
 

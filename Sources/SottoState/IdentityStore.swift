@@ -88,7 +88,19 @@ public final class IdentityStore {
         );
         CREATE INDEX request_peer ON request(peer);
         """,
+        """
+        ALTER TABLE request ADD COLUMN aside INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX request_aside ON request(aside, seen);
+        ALTER TABLE session ADD COLUMN began INTEGER;
+        CREATE TRIGGER session_began AFTER INSERT ON session BEGIN
+            UPDATE session SET began = CAST(strftime('%s', 'now') AS INTEGER)
+            WHERE number = NEW.number;
+        END;
+        """,
     ]
+
+    /// The version of the schema.
+    package static var schemaVersion: Int { migrations.count }
 
     // MARK: What was opened
 

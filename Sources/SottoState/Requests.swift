@@ -11,18 +11,32 @@ public struct MessageRequest: Sendable {
 }
 
 extension IdentityStore {
-    /// The most messages that wait, over all strangers. Whoever has the most of them makes room for others.
+    /// The most messages that are listed, over all senders. The sender with the most makes room for others, else the
+    /// hour in which the most came.
     public static let requestLimit: Int64 = 1_000
-    /// The most that wait of one stranger.
+    /// The most that wait of one sender.
     public static let requestLimitPerSender: Int64 = 100
+    /// The most bytes of messages that are set aside: they made room in the list, and can still be read.
+    public static let bytesAsideLimit: Int64 = 64 << 20
 
-    /// Who waits, the first to come first.
+    /// The messages that made room in the list for others, and their senders.
+    public func requestsAside() throws(StateError) -> (messages: Int, senders: Int) {
+        try database.use { connection throws(StateError) in
+            let count = try connection.statement(
+                "SELECT count(*), count(DISTINCT peer) FROM request WHERE aside = 1")
+            defer { count.reset() }
+            _ = try count.step()
+            return (Int(count.integer(0)), Int(count.integer(1)))
+        }
+    }
+
+    /// The senders in the list, the first to come first.
     public func requests() throws(StateError) -> [MessageRequest] {
         try database.use { connection throws(StateError) in
             let select = try connection.statement(
                 """
                 SELECT id, sealed, count(*), min(seen), min(number) AS first FROM request
-                GROUP BY peer ORDER BY first
+                WHERE aside = 0 GROUP BY peer ORDER BY first
                 """)
             defer { select.reset() }
             var requests: [MessageRequest] = []
@@ -38,7 +52,7 @@ extension IdentityStore {
         }
     }
 
-    /// The envelopes of one stranger that wait, each on a line of its own, in the order in which they came.
+    /// The envelopes of one sender that wait, listed or set aside, in the order in which they came, a line each.
     public func requestedEnvelopes(from sender: SessionID) throws(StateError) -> [[UInt8]] {
         try database.use { connection throws(StateError) in
             let select = try connection.statement(
@@ -53,25 +67,26 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
-    /// Has an envelope of a stranger wait. Says whether it waits now; `false` when too many do.
+    /// Keeps an envelope as a request. Returns whether it is kept; `false` when the sender has too many.
     ///
-    /// When the list is full, the newest envelope of whoever has the most waiting goes in favour of a sender who has
-    /// fewer even with this one. What a contact wrote before they were one stays.
+    /// When the list is full, the newest message of the sender who has the most is set aside in favour of a sender who
+    /// has fewer even with this one. Where all have few, a sender's first message takes the place of one from the hour
+    /// in which the most came, chosen at random: who fills the list with new ids displaces those ids. What a contact
+    /// wrote stays.
     public func request(_ envelope: [UInt8], id: String, from sender: SessionID)
         throws(StateError) -> Bool
     {
         let mark = store.mark(sender)
-        let count = try connection.statement(
-            "SELECT count(*), sum(peer = ?1), sum(id = ?2) FROM request")
-        count.bind(1, mark)
-        count.bind(2, id)
-        _ = try count.step()
-        let (all, theirs, known) = (count.integer(0), count.integer(1), count.integer(2))
-        count.reset()
-        if known > 0 { return true }
-        guard theirs < IdentityStore.requestLimitPerSender else { return false }
-        if all >= IdentityStore.requestLimit, try !makeRoom(forMoreThan: theirs + 1) {
-            return false
+        let known = try connection.statement("SELECT 1 FROM request WHERE id = ?")
+        defer { known.reset() }
+        known.bind(1, id)
+        if try known.step() { return true }
+        let theirs = try count("SELECT count(*), sum(aside = 0) FROM request WHERE peer = ?", mark)
+        guard theirs.all < IdentityStore.requestLimitPerSender else { return false }
+        let listed = try connection.integer("SELECT count(*) FROM request WHERE aside = 0")
+        if listed >= IdentityStore.requestLimit {
+            guard let victim = try victim(of: theirs.listed) else { return false }
+            try setAside(victim)
         }
         let insert = try connection.statement(
             "INSERT INTO request (peer, id, seen, sealed, envelope) VALUES (?, ?, ?, ?, ?)")
@@ -84,22 +99,94 @@ extension StateTransaction {
         return true
     }
 
-    /// Drops the newest request of the stranger who has the most, if they are more than `count`.
-    private func makeRoom(forMoreThan count: Int64) throws(StateError) -> Bool {
+    private func count(_ sql: String, _ mark: [UInt8]) throws(StateError) -> (
+        all: Int64, listed: Int64
+    ) {
+        let count = try connection.statement(sql)
+        defer { count.reset() }
+        count.bind(1, mark)
+        _ = try count.step()
+        return (count.integer(0), count.integer(1))
+    }
+
+    /// The listed message that makes room for one more of a sender who has `count` in the list.
+    private func victim(of count: Int64) throws(StateError) -> Int64? {
         let most = try connection.statement(
             """
             SELECT count(*) AS waiting, max(number) AS newest FROM request
-            WHERE peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+            WHERE aside = 0 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
             GROUP BY peer ORDER BY waiting DESC, newest DESC LIMIT 1
             """)
         defer { most.reset() }
-        guard try most.step(), most.integer(0) > count else { return false }
-        let newest = most.integer(1)
-        most.reset()
-        let delete = try connection.statement("DELETE FROM request WHERE number = ?")
-        delete.bind(1, newest)
-        try delete.run()
-        return true
+        if try most.step(), most.integer(0) > count + 1 { return most.integer(1) }
+        // A sender who has messages in the list does not displace those who have as few.
+        guard count == 0 else { return nil }
+        return try anyOfTheCrowdedHour(aside: 0)
+    }
+
+    /// A random message of the hour in which the most came.
+    private func anyOfTheCrowdedHour(aside: Int64) throws(StateError) -> Int64? {
+        let any = try connection.statement(
+            """
+            SELECT number FROM request
+            WHERE aside = ?1 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+            AND seen / 3600 = (
+                SELECT seen / 3600 AS hour FROM request
+                WHERE aside = ?1 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+                GROUP BY hour ORDER BY count(*) DESC, hour DESC LIMIT 1)
+            ORDER BY random() LIMIT 1
+            """)
+        defer { any.reset() }
+        any.bind(1, aside)
+        return try any.step() ? any.integer(0) : nil
+    }
+
+    /// Takes a message out of the list. It is kept while there is room for it.
+    private func setAside(_ number: Int64) throws(StateError) {
+        let update = try connection.statement("UPDATE request SET aside = 1 WHERE number = ?")
+        update.bind(1, number)
+        try update.run()
+        var bytes: Int64
+        if let counted = bytesAside {
+            bytes = try counted + length(of: number)
+        } else {
+            bytes = try connection.integer(
+                "SELECT coalesce(sum(length(envelope)), 0) FROM request WHERE aside = 1")
+        }
+        if bytes > bytesAsideLimit {
+            // Some more than needed, so that not every further message looks for one to delete.
+            while bytes > bytesAsideLimit / 16 * 15,
+                let victim = try anyOfTheCrowdedHour(aside: 1)
+            {
+                bytes -= try length(of: victim)
+                let delete = try connection.statement("DELETE FROM request WHERE number = ?")
+                delete.bind(1, victim)
+                try delete.run()
+            }
+        }
+        bytesAside = bytes
+    }
+
+    private func length(of number: Int64) throws(StateError) -> Int64 {
+        let length = try connection.statement(
+            "SELECT length(envelope) FROM request WHERE number = ?")
+        defer { length.reset() }
+        length.bind(1, number)
+        return try length.step() ? length.integer(0) : 0
+    }
+
+    /// Lists messages that were set aside, the oldest first, as far as the list has room.
+    private func listAside() throws(StateError) {
+        let listed = try connection.integer("SELECT count(*) FROM request WHERE aside = 0")
+        guard listed < IdentityStore.requestLimit else { return }
+        let update = try connection.statement(
+            """
+            UPDATE request SET aside = 0 WHERE number IN (
+                SELECT number FROM request WHERE aside = 1 ORDER BY number LIMIT ?)
+            """)
+        update.bind(1, IdentityStore.requestLimit - listed)
+        try update.run()
+        bytesAside = nil
     }
 
     /// An envelope waits no longer: it was opened.
@@ -121,6 +208,8 @@ extension StateTransaction {
         let delete = try connection.statement("DELETE FROM request WHERE peer = ?")
         delete.bind(1, mark)
         try delete.run()
+        bytesAside = nil
+        try listAside()
         return count
     }
 
@@ -129,6 +218,7 @@ extension StateTransaction {
         let messages = try connection.integer("SELECT count(*) FROM request")
         let senders = try connection.integer("SELECT count(DISTINCT peer) FROM request")
         try connection.statement("DELETE FROM request").run()
+        bytesAside = nil
         return (Int(messages), Int(senders))
     }
 }

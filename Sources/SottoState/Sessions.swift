@@ -267,7 +267,7 @@ extension SessionError: ReportableError {
     public var hint: String? {
         switch self {
         case .nothingToSendWith(let peer):
-            "get one: recv --bundle \(peer), or encrypt with --bundle FILE"
+            "get one: recv --bundle \(peer)"
         case .unknownSession:
             "this state is new or from a backup; send them something, or ask them for a new session"
         case .preKeyGone:
@@ -277,7 +277,7 @@ extension SessionError: ReportableError {
         case .notPostQuantum: "somebody may have taken it out; --classic goes on without"
         case .noOneTimePreKey: "try later, or go on without --require-opk"
         case .otherOwner: nil
-        case .bundleUsed: "claim another: recv --bundle NAME"
+        case .bundleUsed: "claim another with recv --bundle"
         }
     }
 

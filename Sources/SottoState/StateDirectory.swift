@@ -30,7 +30,8 @@ public struct StateDirectory: Sendable {
 
     /// The directory `path`, made with mode 0700, and its parents too, when it is missing.
     ///
-    /// Throws ``StateError/notPrivate(path:)`` when it exists and its mode lets others in.
+    /// Throws ``StateError/notPrivate(path:)`` when it exists and its mode lets others in, or
+    /// ``StateError/shared(path:)`` when it is not the user's alone.
     public init(path: String) throws(StateError) {
         self.path = path
         var status = stat()
@@ -41,7 +42,11 @@ public struct StateDirectory: Sendable {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw .cannotOpen(path: path, code: ENOTDIR)
         }
-        guard status.st_mode & 0o077 == 0 else { throw .notPrivate(path: path) }
+        guard status.st_mode & 0o077 == 0 else {
+            // Closing a directory of other users to them would break what they keep there.
+            let isShared = status.st_mode & S_ISVTX != 0 || status.st_uid != geteuid()
+            throw isShared ? .shared(path: path) : .notPrivate(path: path)
+        }
     }
 
     private static func make(_ path: String) throws(StateError) {

@@ -9,6 +9,8 @@ public enum StateError: Error, Sendable, Equatable {
     case noHome
     /// The directory `path` can be used by others than its owner.
     case notPrivate(path: String)
+    /// The directory `path` belongs to others too, such as `/tmp`, and must stay open to them.
+    case shared(path: String)
     /// `path` cannot be created or opened; `code` is the system's error number.
     case cannotOpen(path: String, code: Int32)
     /// `path` was written by a later version, and was not touched.
@@ -44,6 +46,7 @@ extension StateError: ReportableError {
         case .locked(let what): "\(what) is in use by another process"
         case .noHome: "there is no directory for the state"
         case .notPrivate(let path): "the state directory \(path) is open to others"
+        case .shared(let path): "the state directory \(path) is shared with other users"
         case .cannotOpen(let path, let code): "cannot open \(path): \(Self.text(of: code))"
         case .newerVersion(let path): "\(path) was written by a newer sotto"
         case .notDurable(let path): "the database \(path) does not synchronise its commits"
@@ -74,7 +77,9 @@ extension StateError: ReportableError {
         switch self {
         case .locked: "run the same command again, or wait longer with --lock-timeout"
         case .noHome: "set SOTTO_HOME to a directory"
-        case .notPrivate(let path): "chmod 700 \(path)"
+        case .notPrivate(let path): "chmod 700 \(shellWord(path))"
+        case .shared(let path):
+            "name a directory of your own in it: export SOTTO_HOME=\(shellWord(path + "/sotto-state"))"
         case .newerVersion: "use that version; the file was not touched"
         case .full: "free some space, then run the same command again"
         case .damaged, .unsealable:
@@ -98,7 +103,7 @@ extension StateError: ReportableError {
         case .serverAway: 75
         case .serverRefused(_, let state, _): state.hasPrefix("28") ? 77 : 78
         case .notEmpty: 73
-        case .notPrivate: 77
+        case .notPrivate, .shared: 77
         case .cannotOpen(_, let code): code == EACCES || code == EPERM ? 77 : 73
         case .full, .inputOutput, .damaged, .unsealable: 74
         case .unexpected: 70

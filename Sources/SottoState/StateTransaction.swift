@@ -10,6 +10,10 @@ public final class StateTransaction {
     var sessions: [SessionID: [SessionSlot]] = [:]
     var contacts: [SessionID: Contact?] = [:]
     var hasAnyContact: Bool?
+    /// The bytes of requests that are set aside, once they were counted.
+    var bytesAside: Int64?
+    /// The most bytes of requests that are set aside; tests lower it.
+    package var bytesAsideLimit = IdentityStore.bytesAsideLimit
 
     init(store: IdentityStore, connection: Connection) {
         self.store = store

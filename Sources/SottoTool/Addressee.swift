@@ -125,7 +125,7 @@ public enum Addressee: Sendable {
         if record["type"]?.string == "identity" {
             throw Failure(
                 .malformed, "an identity, with its secret keys, where a card is expected",
-                hint: "make the card with: keygen public FILE > FILE.card")
+                hint: "the card is what keygen public prints of it")
         }
         return try Card(record: record)
     }
@@ -136,14 +136,15 @@ public enum Addressee: Sendable {
             throw Failure(
                 .usage, "a whisper2: URL is no card, and no key for files",
                 hint:
-                    "it serves as a recipient of messages; to keep it: contact add --name NAME URL")
+                    "it serves as a recipient of messages, with --to; contact add keeps it under a name"
+            )
         }
         if isWritten(text) {
             guard let recipient = AgeRecipient(text) else {
                 if isSSH(text) {
                     throw Failure(
                         .malformed, "not a valid ssh-ed25519 key: of another type, mistyped or cut",
-                        hint: "make one with: ssh-keygen -t ed25519")
+                        hint: "make one: ssh-keygen -t ed25519")
                 }
                 throw Failure(.malformed, "not a valid age1… recipient: mistyped or cut")
             }

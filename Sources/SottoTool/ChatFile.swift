@@ -14,11 +14,12 @@ public enum ChatFile {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the chat \(path): \(Failure.text(of: errno))",
-                hint: errno == ENOENT ? "make it with: keygen chat -o \(path)" : nil)
+                hint: errno == ENOENT ? "make it: keygen chat -o \(shellWord(path))" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw Failure(
-                .permission, "others can read the chat \(path)", hint: "chmod 600 \(path)")
+                .permission, "others can read the chat \(path)",
+                hint: "chmod 600 \(shellWord(path))")
         }
         var text = try Input(path: path).readAll(limit: limit)
         defer { wipe(&text) }

@@ -99,7 +99,7 @@ extension Failure {
             self.init(
                 .authentication,
                 "the card names an account in another messenger that does not prove to be its owner's",
-                hint: "its owner makes it anew: keygen public --include")
+                hint: "its owner makes it anew with keygen public")
         }
     }
 
@@ -181,7 +181,7 @@ extension Failure {
         case .tooLong(let limit):
             self.init(
                 .malformed, "the message is longer than an envelope carries (\(limit) bytes)",
-                hint: "encrypt it as a file: encrypt -r CARD")
+                hint: "make it a file, with -r in place of --to")
         case .recipient: self.init(.malformed, "the recipient's key is not valid")
         }
     }
@@ -203,18 +203,18 @@ extension Failure {
                 .authentication,
                 "more than \(Session.maximumSkip) messages before it are missing, or it is forged",
                 hint:
-                    "if they are lost, answer: from then on it goes on; or ask for a new session: encrypt --new-session"
+                    "if they are lost, answer: from then on it goes on; or ask for a new session, which encrypt --new-session begins"
             )
         case .counterOverflow:
             self.init(
                 .authentication, "the session's counter is at its end",
-                hint: "begin a new session: recv --bundle NAME, then encrypt --new-session")
+                hint: "begin a new session with a fresh bundle and encrypt --new-session")
         case .lowOrderKey: self.init(.authentication, "a key in it is of low order")
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
         case .tooLong(let limit):
             self.init(
                 .malformed, "the message is longer than an envelope carries (\(limit) bytes)",
-                hint: "encrypt it as a file: encrypt -r CARD")
+                hint: "make it a file, with -r in place of --to")
         case .cannotSendYet:
             self.init(.noKey, "the session cannot send before its first message has come")
         }

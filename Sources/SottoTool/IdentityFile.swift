@@ -111,7 +111,7 @@ public enum IdentityFile {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the identity \(path): \(Failure.text(of: errno))",
-                hint: errno == ENOENT ? "make one with: keygen --name YOU -o \(path)" : nil)
+                hint: errno == ENOENT ? "make one: keygen -o \(shellWord(path))" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             let text = try Input(path: path).readAll(limit: limit)
@@ -119,7 +119,8 @@ public enum IdentityFile {
                 throw isCard(path)
             }
             throw Failure(
-                .permission, "others can read the identity \(path)", hint: "chmod 600 \(path)")
+                .permission, "others can read the identity \(path)",
+                hint: "chmod 600 \(shellWord(path))")
         }
         return try Input(path: path).readAll(limit: limit)
     }

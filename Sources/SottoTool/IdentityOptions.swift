@@ -92,7 +92,7 @@ extension IdentitySource {
             throw Failure(
                 .malformed,
                 "\(path) holds \(isSSH ? "a key of OpenSSH" : "age keys"), and a sotto identity is needed here",
-                hint: "keygen makes one")
+                hint: "make one with keygen")
         }
     }
 

@@ -43,7 +43,8 @@ public enum KeyFile {
             status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
         {
             throw Failure(
-                .permission, "others can read the key \(path)", hint: "chmod 600 \(path)")
+                .permission, "others can read the key \(path)", hint: "chmod 600 \(shellWord(path))"
+            )
         }
         return pem
     }

@@ -9,14 +9,14 @@ extension Failure {
             self.init(
                 .malformed,
                 "the OpenSSH key is protected by \(Terminal.escapingControls(names)), which is not supported",
-                hint: "protect it by aes256-ctr: ssh-keygen -p -Z aes256-ctr -f KEY")
+                hint: "protect it by aes256-ctr, with ssh-keygen -p -Z aes256-ctr")
         case .wrongPassphrase:
             self.init(.noKey, "the passphrase does not open the OpenSSH key")
         case .type(let type):
             self.init(
                 .malformed,
                 "an OpenSSH key of type \(Terminal.escapingControls(type)), where only ssh-ed25519 serves",
-                hint: "make one with: ssh-keygen -t ed25519")
+                hint: "make one: ssh-keygen -t ed25519")
         case .inconsistent:
             self.init(.malformed, "the halves of the OpenSSH key do not belong together")
         }

@@ -1,4 +1,5 @@
 public import Glibc
+import Sotto
 
 extension Output {
     /// Sees to it that others cannot read the secret that will be written: a new file that a shell made for
@@ -17,7 +18,9 @@ extension Output {
             return
         }
         Terminal.say("\(tool): warning: others can read the output, which holds a secret")
-        if let path = Self.path(of: descriptor) { Terminal.say("\(tool): hint: chmod 600 \(path)") }
+        if let path = Self.path(of: descriptor) {
+            Terminal.say("\(tool): hint: chmod 600 \(shellWord(path))")
+        }
     }
 
     /// Gives the new file to the owner of the one that it replaces. Throws a failure where that is not allowed.

@@ -75,7 +75,7 @@ enum ProgramRuntime {
                 failure = error
             }
         } else if let error = error as? UsageError {
-            failure = Failure(.usage, error.message, hint: "\(command) --help explains the options")
+            failure = Failure(.usage, error.message, hint: "see the options: \(command) --help")
         } else {
             failure =
                 (error as? Failure) ?? Failure(core: error)

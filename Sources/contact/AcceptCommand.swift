@@ -37,8 +37,7 @@ struct AcceptCommand: Program {
         if let contact = person.contact, contact.isBlocked {
             throw Failure(
                 .untrusted, "\(person.shown) is blocked",
-                hint: "contact unblock "
-                    + (contact.name.isEmpty ? contact.id.short : shellWord(contact.name)))
+                hint: "contact unblock \(contact.argument)")
         }
         let isNew = person.contact == nil
         if let contact = person.contact, let name, name != contact.name {
@@ -85,7 +84,7 @@ struct AcceptCommand: Program {
         if isNew {
             options.note(contact.additionNote)
             if contact.card == nil {
-                options.note("to answer, their card is needed: contact add CARD")
+                options.note("to answer, get their card: \(cardLookupCommand(contact.id))")
             }
         }
         guard !envelopes.isEmpty else {

@@ -45,13 +45,15 @@ struct AcceptKeyCommand: Program {
                         ? "the key that was offered is blocked"
                         : "the key that was offered is that of \(other.name)",
                     hint: other.name.isEmpty
-                        ? "contact unblock \(other.id.short)" : "remove one of the two first")
+                        ? "contact unblock \(other.argument)" : "remove one of the two first")
             }
             try transaction.check(card.profiles, of: card.id, replacing: contact.id)
             wasVerified = contact.trust == .verified
             var new = Contact(name: contact.name, id: card.id, card: card, added: contact.added)
             new.isBlocked = contact.isBlocked
             new.suite = contact.suite
+            // They were given the address, and mail to it must not be lost.
+            new.takeAddresses(of: contact)
             // What went by a session does not silently go without one.
             if contact.suite == nil, try transaction.hasSession(with: contact.id),
                 try !transaction.hasSession(with: card.id)
@@ -67,7 +69,7 @@ struct AcceptKeyCommand: Program {
             options.note("the card is a URI: no signature ties its encryption key to the id")
         }
         let was = wasVerified ? "no longer verified" : "trusted, not verified"
-        options.note("\(contact.name) is \(was); compare: contact verify \(name)")
+        options.note("\(contact.name) is \(was); to compare: contact show \(name)")
         if lostSession {
             options.note(
                 "there is no session with the new key: recv --bundle \(name), or contact set \(name) --suite auto"
@@ -88,7 +90,7 @@ struct AcceptKeyCommand: Program {
             throw Failure(
                 .malformed,
                 "neither \(SessionID.shortLength) characters or more of an id nor a safety number",
-                hint: "contact show \(shellWord(name)) prints both of the key that was offered")
+                hint: "see both of the key that was offered: contact show \(shellWord(name))")
         }
         return .beginning(text)
     }

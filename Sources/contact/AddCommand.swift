@@ -75,12 +75,27 @@ struct AddCommand: Program {
             if !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .completed(let contact):
             options.note("kept the new \(what) of \(contact.name) (\(contact.id.short)…)")
+            sayWhatIsIntroduced(contact, options)
             sayTheirName(contact, givenName, options)
+        case .outdated(let contact):
+            let kept = contact.card?.issued.map { ", of \($0)" } ?? ""
+            options.note(
+                "this card of \(contact.name) is older than the one that is kept\(kept); nothing was changed"
+            )
         case .known(let contact):
             options.note("\(contact.name) (\(contact.id.short)…) is there already")
             sayTheirName(contact, givenName, options)
         case .changed(let contact, let replaced):
             throw Failure.changedKey(of: contact, replaced: replaced)
+        }
+    }
+
+    /// Names the accounts that nothing but a code or a file ties to a contact.
+    private static func sayWhatIsIntroduced(_ contact: Contact, _ options: ContactOptions) {
+        for name in contact.introducedAccounts {
+            options.note(
+                "the \(name) was introduced, not signed by \(contact.name): it is not used unless encrypt has --trust any"
+            )
         }
     }
 
@@ -110,13 +125,48 @@ struct AddCommand: Program {
 }
 
 extension Contact {
+    /// What to call the accounts that only an introduction ties to the contact.
+    var introducedAccounts: [String] {
+        var names: [String] = []
+        if let account = profiles.whisper2, standing(of: account) == .introduced {
+            names.append("whisper2 account \(account.id)")
+        }
+        if let bundle = profiles.mercurio, standing(of: bundle) == .introduced {
+            names.append("mercurio account \(bundle.id.short)…")
+        }
+        return names
+    }
+
+    /// What to call the accounts that neither a comparison nor a signature of the contact covers.
+    var uncomparedAccounts: [String] {
+        var names: [String] = []
+        if let id = profiles.kecalek, vouchedProfiles.kecalek == nil {
+            names.append("kecalek user id \(id)")
+        }
+        if let account = profiles.whisper2, standing(of: account) < .compared {
+            names.append("whisper2 account \(account.id)")
+        }
+        if let bundle = profiles.mercurio, standing(of: bundle) < .compared {
+            names.append("mercurio account \(bundle.id.short)…")
+        }
+        return names
+    }
+
+    /// How to come to a verified key: by number, or first by the signed card.
+    private var comparison: String {
+        if let card, card.record == nil {
+            return "; to get the signed card: \(cardLookupCommand(id, relay: card.relay))"
+        }
+        return learned.whisper2 == nil ? "; to compare: contact show \(shellWord(name))" : ""
+    }
+
     /// What is said when they were added.
     var additionNote: String {
         let next =
             isBlocked
             ? "still blocked until: contact unblock \(shellWord(name))"
             : "trusted on first use"
-                + (learned.whisper2 == nil ? "; compare: contact verify \(shellWord(name))" : "")
+                + comparison
         return "added \(name) (\(id.short)…), \(next)"
     }
 }

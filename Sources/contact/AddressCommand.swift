@@ -57,12 +57,15 @@ struct AddressCommand: Program {
         }
         let contact = try open.change(name) { contact, _ in
             guard !contact.isBlocked else {
-                throw Failure(.no, "\(contact.name) is blocked", hint: "contact unblock first")
+                throw Failure(
+                    .no, "\(contact.name) is blocked",
+                    hint: "contact unblock \(contact.argument)")
             }
             if new || contact.address == nil { contact.replaceAddress(by: SendAddress()) }
         }
         let output = try Output(path: "-", content: .text)
-        let card = open.identity.card(relay: relay, address: contact.address)
+        let card = open.identity.card(
+            relay: relay, address: contact.address, issued: .now())
         if let record = card.record { try output.writeLine(record) }
         try output.finish()
     }

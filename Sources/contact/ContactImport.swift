@@ -6,8 +6,9 @@ import SottoTool
 /// Lines of records into the address book. Lines that are at hand share a transaction.
 struct ContactImport {
     private let store: IdentityStore
-    /// Whether what the records say of trust is believed.
-    private let keepsTrust: Bool
+    /// Whether the records are this identity's own signed backup. Others only introduce: a name, a card, accounts, and
+    /// whom their writer blocked.
+    private let isOurs: Bool
     let output: Output
     private var batch: [(number: Int, contact: Result<Contact, Failure>)] = []
     private(set) var outcome = LineOutcome()
@@ -17,9 +18,9 @@ struct ContactImport {
     /// The most lines that share a transaction.
     private static let batchSize = 512
 
-    init(store: IdentityStore, keepsTrust: Bool) throws {
+    init(store: IdentityStore, isOurs: Bool) throws {
         self.store = store
-        self.keepsTrust = keepsTrust
+        self.isOurs = isOurs
         output = try Output(path: "-", content: .text)
     }
 
@@ -64,13 +65,16 @@ struct ContactImport {
         var contact = Contact(
             name: isNameless ? "" : try ContactName.checked(entry.name), id: entry.id,
             card: entry.card,
-            trust: keepsTrust && !isNameless && entry.trust == .verified ? .verified : .trusted,
-            added: entry.added)
+            trust: isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
+            added: isOurs ? entry.added : .now())
         contact.isBlocked = entry.isBlocked
         if isNameless { return contact }
+        contact.learned = entry.learned
+        guard isOurs else { return contact }
         contact.suite = entry.suite
         contact.changed = entry.changed
-        contact.learned = entry.learned
+        contact.compared = entry.compared
+        contact.takeAddresses(of: entry)
         return contact
     }
 
@@ -78,7 +82,7 @@ struct ContactImport {
         guard !card.name.isEmpty else {
             throw Failure(
                 .usage, "there is no name on the card",
-                hint: "give it one: contact add --name NAME CARD")
+                hint: "give it one with contact add --name")
         }
         return Contact(name: try ContactName.checked(card.name), id: card.id, card: card)
     }
@@ -121,15 +125,16 @@ struct ContactImport {
                 return .failed(
                     Failure(
                         .untrusted, "other keys than \(known.name) has; nothing was changed",
-                        hint: "to offer them as a changed key: contact add CARD"))
+                        hint: "offer them as a changed key with contact add"))
             }
+            if isOurs { try restoreAddresses(of: contact, to: known, transaction) }
             return .known(known.name.isEmpty ? known.id.short + "…" : known.name)
         }
         if !contact.name.isEmpty, let other = try transaction.contact(named: contact.name) {
             return .failed(
                 Failure(
                     .untrusted, "another key than \(other.name) has; nothing was changed",
-                    hint: "to offer it as a changed key: contact add CARD"))
+                    hint: "offer it as a changed key with contact add"))
         }
         do {
             try transaction.check(contact.profiles, of: contact.id)
@@ -138,6 +143,16 @@ struct ContactImport {
         }
         try transaction.save(contact)
         return .added
+    }
+
+    /// Gives a contact who is there already the addresses in the backup: mail to them would be stored and never read.
+    private func restoreAddresses(
+        of entry: Contact, to known: Contact, _ transaction: StateTransaction
+    ) throws {
+        guard !known.name.isEmpty else { return }
+        var contact = known
+        contact.takeAddresses(of: entry)
+        if contact != known { try transaction.save(contact) }
     }
 
     // MARK: Whisper2's backup
@@ -152,7 +167,8 @@ struct ContactImport {
             outcome.succeeded()
             switch result {
             case .added: added += 1
-            case .completed(let contact), .known(let contact), .changed(let contact, _):
+            case .completed(let contact), .known(let contact), .outdated(let contact),
+                .changed(let contact, _):
                 knownNames.append(contact.name)
             }
         } catch {

@@ -66,7 +66,7 @@ struct OpenBook {
                 throw Failure(
                     .usage,
                     "\(text) is too little of an id: \(SessionID.shortLength) characters or more are needed",
-                    hint: "contact requests prints as many")
+                    hint: "see as many: contact requests")
             }
             guard let store = try book.store() else { throw Failure.noContact(text) }
             let beginning = text.lowercased()
@@ -128,7 +128,7 @@ enum Newcomer {
 extension Failure {
     fileprivate static let noCard = Failure(
         .usage, "no card is given",
-        hint: "name a file or a sotto: URI, or pipe one in: qr scan bob.png | contact add")
+        hint: "name a card file or a sotto: URI, or give one on standard input")
 }
 
 /// A count with its noun.

@@ -45,6 +45,6 @@ struct ContactTool: Program {
     func execute() throws {
         throw Failure(
             .usage, "say what to do: list, add, show, verify, …",
-            hint: "contact --help shows all of it")
+            hint: "see all of it: contact --help")
     }
 }

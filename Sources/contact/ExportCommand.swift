@@ -96,7 +96,7 @@ struct ExportCommand: Program {
             // The signature is this identity's: to another, a backup says nothing of who was verified.
             let rest = passphrase == nil ? "" : " (to another identity nobody as verified)"
             options.note(
-                "\(counted(contacts.count, "contact")) kept; \(key) brings them back: contact import\(rest)"
+                "\(counted(contacts.count, "contact")) kept; \(key) brings them back\(rest): contact import \(shellWord(self.output ?? "-"))"
             )
         }
     }

@@ -46,7 +46,7 @@ struct ImportCommand: Program {
             }
             content = MemorySource(bytes)
         }
-        var work = try ContactImport(store: try open.book.writableStore(), keepsTrust: isOurs)
+        var work = try ContactImport(store: try open.book.writableStore(), isOurs: isOurs)
         var lines = LineReader(content, limit: Self.lineLimit)
         while let line = try lines.next() {
             try work.collect(line, number: lines.number)
@@ -60,7 +60,7 @@ struct ImportCommand: Program {
         let bytes = try Input(path: file).readAll(limit: Whisper2Backup.limit)
         let open = try options.open()
         let entries = try Whisper2Backup.open(bytes, open.identity)
-        var work = try ContactImport(store: try open.book.writableStore(), keepsTrust: false)
+        var work = try ContactImport(store: try open.book.writableStore(), isOurs: false)
         for (index, entry) in entries.enumerated() {
             try work.take(whisper2: entry, number: index + 1)
         }

@@ -7,7 +7,8 @@ import SottoTool
 struct ListCommand: Program {
     static let configuration = CommandConfiguration(
         name: "list",
-        abstract: "List the contacts: name, trust, id, suite, and what is amiss.")
+        abstract:
+            "List the contacts: name, trust, id, suite, session, post-quantum keys, and marks.")
 
     @Flag("--json", help: "Print records, one JSON object a line.")
     var json = false
@@ -15,24 +16,29 @@ struct ListCommand: Program {
     @OptionGroup var options: ContactOptions
 
     func execute() throws {
-        let contacts = try options.open().book.store()?.contacts() ?? []
-        guard !contacts.isEmpty else {
+        guard let store = try options.open().book.store(),
+            case let contacts = try store.contacts(), !contacts.isEmpty
+        else {
             throw Failure(
                 .no, options.quiet ? "" : "there are no contacts",
-                hint: options.quiet ? nil : "add one: contact add CARD")
+                hint: options.quiet ? nil : "see how to add one: contact add --help")
         }
         let output = try Output(path: "-", content: .text)
         if json {
-            for contact in contacts { try output.writeRecord(contact.shownRecord) }
+            for contact in contacts {
+                var record = contact.shownRecord
+                if !contact.name.isEmpty { try Protection(of: contact, store).add(to: &record) }
+                try output.writeRecord(record)
+            }
         } else {
             var table = Table()
-            for contact in contacts { table.add(Self.row(contact)) }
+            for contact in contacts { try table.add(Self.row(contact, store)) }
             try output.writeText(table.text)
         }
         try output.finish()
     }
 
-    private static func row(_ contact: Contact) -> [String] {
+    private static func row(_ contact: Contact, _ store: IdentityStore) throws -> [String] {
         let isNameless = contact.name.isEmpty
         var marks: [String] = []
         if contact.isBlocked { marks.append("blocked") }
@@ -42,10 +48,10 @@ struct ListCommand: Program {
         if profiles.kecalek != nil { marks.append(Profile.kecalek.rawValue) }
         if profiles.whisper2 != nil { marks.append(Profile.whisper2.rawValue) }
         if profiles.mercurio != nil { marks.append(Profile.mercurio.rawValue) }
+        let protection = isNameless ? ["-", "-", "-"] : try Protection(of: contact, store).cells
         return [
             isNameless ? "-" : Table.cut(contact.name, to: Table.nameWidth),
             isNameless ? "-" : contact.trust.rawValue, contact.id.short,
-            isNameless ? "-" : contact.suite?.rawValue ?? "auto", marks.joined(separator: ", "),
-        ]
+        ] + protection + [marks.joined(separator: ", ")]
     }
 }

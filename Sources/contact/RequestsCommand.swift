@@ -15,7 +15,8 @@ struct RequestsCommand: Program {
         discussion: """
             With ID the envelopes are printed, one a line; they wait on. To read them before deciding:
               contact requests ID | decrypt --preview
-            Of one sender 100 messages wait, and 1,000 in all: whoever has the most then makes room for others.
+            Of one sender 100 messages wait, and 1,000 are listed: the sender with the most, then the busiest hour, \
+            makes room for others. What made room is set aside, up to 64 MiB; the whole ID of its sender prints it.
             """)
 
     @Flag("--json", help: "Print records, one JSON object a line.")
@@ -78,6 +79,11 @@ struct RequestsCommand: Program {
             try output.writeText(table.text)
         }
         try output.finish()
+        if let aside = try open.book.store()?.requestsAside(), aside.messages > 0 {
+            options.note(
+                "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) made room in the list and are set aside: they come back when others are dropped, and contact requests with the whole id prints them"
+            )
+        }
     }
 
     private func drop(_ person: Correspondent, _ open: OpenBook) throws {

@@ -32,9 +32,11 @@ struct ShowCommand: Program {
         if card { return try print(cardOf: contact) }
         let (theirs, number) = try Self.fingerprints(contact.id, open.identity)
         let waiting = try open.waiting(from: contact.id)
+        let protection = try Protection(of: contact, open.book.writableStore())
         let output = try Output(path: "-", content: .text)
         if json {
             var record = contact.shownRecord
+            protection.add(to: &record)
             record["address"] = contact.address.map {
                 .string($0.id(of: open.identity).description)
             }
@@ -45,7 +47,8 @@ struct ShowCommand: Program {
             try output.writeRecord(record)
         } else {
             let changed = try contact.changed.map { try Self.fingerprints($0.id, open.identity) }
-            try output.writeText(text(contact, (theirs, number), changed, waiting))
+            try output.writeText(
+                text(contact, protection, (theirs, number), changed, waiting))
         }
         try output.finish()
     }
@@ -53,7 +56,8 @@ struct ShowCommand: Program {
     private func print(cardOf contact: Contact) throws {
         guard let card = contact.card else {
             throw Failure(
-                .noKey, "there is no card of \(contact.name)", hint: "add it: contact add CARD")
+                .noKey, "there is no card of \(contact.name)",
+                hint: "get it: \(cardLookupCommand(contact.id))")
         }
         let output = try Output(path: "-", content: .text)
         if let record = card.record {
@@ -74,21 +78,27 @@ struct ShowCommand: Program {
     }
 
     private func text(
-        _ contact: Contact, _ own: Numbers, _ offered: Numbers?, _ waiting: Int
+        _ contact: Contact, _ protection: Protection, _ own: Numbers, _ offered: Numbers?,
+        _ waiting: Int
     ) -> String {
         var table = Table()
         table.add(["name", contact.name.isEmpty ? "-" : contact.name])
         table.add(["id", contact.id.description])
         table.add(["trust", contact.trust.rawValue])
+        let covered = contact.verifiedKeys
+        if !covered.isEmpty { table.add(["compared", covered.joined(separator: ", ")]) }
         if contact.isBlocked { table.add(["blocked", "yes"]) }
-        table.add(["suite", contact.suite?.rawValue ?? "auto"])
+        let suite = protection.suite.rawValue
+        table.add(["suite", contact.suite == nil ? "auto, now \(suite)" : suite])
+        table.add(["session", protection.session == nil ? "none" : "since \(protection.since())"])
+        table.add(["postquantum", protection.isPostQuantum ? "yes" : "no"])
         table.add(["card", Self.describe(contact.card)])
         if let name = contact.card?.name, !name.isEmpty, name != contact.name {
             table.add(["their name", name])
         }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
         if contact.address != nil { table.add(["address", "one of yours, for them alone"]) }
-        for row in Self.rows(contact.profiles) { table.add(row) }
+        for row in Self.rows(contact) { table.add(row) }
         table.add(["added", contact.added.description])
         if waiting > 0 {
             table.add(["requests", "\(waiting), see: contact requests \(contact.id.short)"])
@@ -114,7 +124,8 @@ struct ShowCommand: Program {
         return table.text
     }
 
-    private static func rows(_ profiles: Profiles) -> [[String]] {
+    private static func rows(_ contact: Contact) -> [[String]] {
+        let profiles = contact.profiles
         var rows: [[String]] = []
         if let id = profiles.kecalek { rows.append(["kecalek", id]) }
         if let account = profiles.whisper2 {
@@ -123,12 +134,23 @@ struct ShowCommand: Program {
             if let key = account.signingKey {
                 rows.append(["", "skey " + Base64.standard.encode(key)])
             }
+            rows.append(["", describe(contact.standing(of: account))])
         }
         if let bundle = profiles.mercurio {
             rows.append(["mercurio", bundle.id.description])
             rows.append(["", "RSA, \(bundle.key.modulus.count * 8) bits"])
+            rows.append(["", describe(contact.standing(of: bundle))])
         }
         return rows
+    }
+
+    private static func describe(_ standing: AccountStanding) -> String {
+        switch standing {
+        case .introduced: "introduced: nothing that they signed names it"
+        case .firstUse: "taken on first use, not compared"
+        case .compared: "compared with its owner"
+        case .proven: "signed by their key"
+        }
     }
 
     private static func describe(_ card: Card?) -> String {
@@ -143,6 +165,10 @@ extension Contact {
     var shownRecord: JSONObject {
         var record = record
         if !profiles.isEmpty { record["profiles"] = .object(profiles.object) }
+        // The compared keys are for the state; this names what they cover.
+        record["compared"] = nil
+        let covered = verifiedKeys
+        if !covered.isEmpty { record["verified"] = .array(covered.map { .string($0) }) }
         return record
     }
 }

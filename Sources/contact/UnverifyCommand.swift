@@ -18,6 +18,7 @@ struct UnverifyCommand: Program {
         let contact = try options.open().change(name) { contact, _ in
             was = contact.trust == .verified
             if was { contact.trust = .trusted }
+            contact.compared = ComparedKeys()
         }
         options.note("\(contact.name) is \(was ? "no longer" : "not") verified")
     }

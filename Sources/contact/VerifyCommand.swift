@@ -39,16 +39,14 @@ struct VerifyCommand: Program {
             let name = shellWord(contact.name)
             throw Failure(
                 .usage, "give the number that \(contact.name) sees",
-                hint:
-                    "you see it with contact show \(name); or scan their code: contact verify \(name) --scan"
-            )
+                hint: "this is yours, to compare: contact show \(name)")
         }
         if scan {
             let scanned = try Newcomer(number.first)
             try verify(contact, open) { contact in
                 switch scanned {
                 case .card(let card): try Self.compare(&contact, with: card)
-                case .account(let account): try Self.compare(contact, with: account)
+                case .account(let account): try Self.compare(&contact, with: account)
                 }
             }
         } else {
@@ -67,7 +65,12 @@ struct VerifyCommand: Program {
             try compare(&contact)
             contact.trust = .verified
         }
-        options.note("\(contact.name) is verified")
+        let covered = contact.verifiedKeys.joined(separator: ", ")
+        options.note("\(contact.name) is verified; the comparison covers: \(covered)")
+        for account in contact.uncomparedAccounts {
+            options.note(
+                "not compared: the \(account), which nothing signed by \(contact.name) names")
+        }
         if contact.changed != nil {
             options.note(
                 "the key that was offered instead is not theirs: contact keep-key \(shellWord(contact.name))"
@@ -98,26 +101,27 @@ struct VerifyCommand: Program {
             if let changed = contact.changed, changed.id != contact.id,
                 constantTimeEqual(digits, try number(changed.id, identity))
             {
-                let name = shellWord(contact.name)
                 throw Failure(
                     .mismatch, "this is the number of the key that was offered for \(contact.name)",
-                    hint: "take it: \(contact.acceptKeyCommand), then contact verify \(name)")
+                    hint: "take it: \(contact.acceptKeyCommand)")
             }
             throw mismatch
         }
         // The number is of ids alone.
         try checkThatTheIDVouches(for: contact)
-        if contact.card == nil, let bundle = contact.learned.mercurio, bundle.signature == nil {
+        guard contact.card == nil else { return }
+        if let bundle = contact.learned.mercurio, contact.standing(of: bundle) < .compared {
             throw Failure(
                 .untrusted,
                 "the number is right, but nobody signed the RSA key of \(contact.name)",
-                hint: "add the signed one: keygen public --profile mercurio --bundle makes it")
+                hint: "their owner prints the signed one: keygen public --profile mercurio --bundle"
+            )
         }
-        if contact.card == nil, contact.learned.whisper2 != nil {
+        if let account = contact.learned.whisper2, contact.standing(of: account) < .compared {
             throw Failure(
                 .untrusted,
                 "the number is right, but no signature ties the encryption key of \(contact.name) to it",
-                hint: "scan their Whisper2 code: contact verify NAME --scan")
+                hint: "scan their Whisper2 code: \(scanCommand(contact))")
         }
     }
 
@@ -125,38 +129,60 @@ struct VerifyCommand: Program {
         guard constantTimeEqual(scanned.id.publicKey, contact.id.publicKey),
             contact.agrees(with: scanned)
         else { throw mismatch }
-        if scanned.says(moreThan: contact.card) { contact.card = scanned }
+        if scanned.record == nil { contact.compared.insert(scanned.age) }
+        if scanned.says(moreThan: contact.card) { contact.keep(scanned) }
     }
 
     /// On a signed card the id vouches for the key that is encrypted to, on a URI it does not.
     private static func checkThatTheIDVouches(for contact: Contact) throws(Failure) {
-        guard let card = contact.card, card.record == nil else { return }
+        guard let card = contact.card, !contact.vouches(for: card) else { return }
         throw Failure(
             .untrusted,
             "the key is right, but the card of \(contact.name) is a URI: no signature ties its encryption key to the id",
-            hint: "add the signed card, or scan their code: contact verify NAME --scan")
+            hint:
+                "get the signed card, then verify again: \(cardLookupCommand(contact.id, relay: card.relay))"
+        )
     }
 
-    /// A messenger's own code shows all that is kept of that account.
-    private static func compare(_ contact: Contact, with account: Account) throws {
+    /// A messenger's own code shows all that is kept of that account. It says nothing about a contact whose key has
+    /// nothing to do with the account.
+    private static func compare(_ contact: inout Contact, with account: Account) throws {
         switch account {
         case .kecalek(let code):
             guard contact.id == account.id, contact.profiles.kecalek == code.userID else {
                 throw mismatch
             }
             try checkThatTheIDVouches(for: contact)
+            contact.compared.insert(kecalekUserID: code.userID)
         case .mercurio(let bundle):
             // The id alone is no proof of the RSA key, and an app's code has nothing else.
             guard let kept = contact.profiles.mercurio, bundle.signature != nil,
                 bundle.id == kept.id, bundle.key == kept.key
             else { throw mismatch }
+            guard contact.speaks(with: kept) else { throw untied(contact) }
             try checkThatTheIDVouches(for: contact)
+            contact.compared.insert(kept)
         case .whisper2(let scanned):
             guard let kept = contact.profiles.whisper2, scanned.agrees(with: kept),
                 scanned.signingKey != nil
             else { throw mismatch }
+            guard contact.speaks(with: kept) else { throw untied(contact) }
             try checkThatTheIDVouches(for: contact)
+            contact.compared.insert(kept)
         }
+    }
+
+    private static func scanCommand(_ contact: Contact) -> String {
+        "qr scan --camera /dev/video0 | contact verify \(shellWord(contact.name)) --scan"
+    }
+
+    private static func untied(_ contact: Contact) -> Failure {
+        Failure(
+            .untrusted,
+            "the account is the one that was introduced, but nothing ties it to the id of \(contact.name)",
+            hint:
+                "get the signed card, which may name it: \(cardLookupCommand(contact.id, relay: contact.card?.relay))"
+        )
     }
 
     private static let mismatch = Failure(

@@ -9,9 +9,11 @@ struct Whisper2Entry {
     let account: Whisper2Contact
     let name: String
 
-    /// A contact with an account there; `nil` for one without.
+    /// A contact with an account there; `nil` for one without, or with one that was only introduced.
     init?(_ contact: Contact) {
-        guard let account = contact.profiles.whisper2, !contact.name.isEmpty else { return nil }
+        guard let account = contact.profiles.whisper2, !contact.name.isEmpty,
+            contact.standing(of: account) != .introduced
+        else { return nil }
         self.account = account
         name = contact.name
     }

@@ -38,7 +38,7 @@ struct AttachmentDecryption {
         guard let path = tool.file, path != "-" else {
             throw Failure(
                 .usage, "an attachment is read twice, and standard input cannot be",
-                hint: "name its file: decrypt --attachment RECORD BLOB")
+                hint: "name its file in place of standard input")
         }
         let blob = try SeekableFile(path: path)
         let output = try Output(

@@ -128,7 +128,7 @@ struct DecryptTool: Program {
         } else {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",
-                hint: "encrypt makes both")
+                hint: "both come from encrypt")
         }
     }
 }

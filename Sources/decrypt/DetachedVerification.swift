@@ -42,7 +42,7 @@ struct DetachedVerification {
             throw Failure(
                 .untrusted,
                 "the signature is from key \(signature.keyName), which is not the demanded signer's",
-                hint: "compare the ids: fingerprint CARD")
+                hint: "compare the ids with fingerprint")
         }
         throw MinisignError.signature
     }

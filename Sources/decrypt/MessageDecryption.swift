@@ -32,7 +32,8 @@ struct MessageDecryption {
         let chats = try tool.other.chat.map { try ChatFile.read($0) }
         let identity = try Self.identity(book, tool, isNeeded: chats.isEmpty)
         let judge = SenderJudgement(
-            signers: try DemandedSigners(tool.from, book), policy: tool.trust)
+            owner: identity?.id, signers: try DemandedSigners(tool.from, book),
+            policy: tool.trust)
         opening = MessageOpening(
             identity: identity, chats: chats, options: tool.other.options, judge: judge,
             isPreview: tool.preview)

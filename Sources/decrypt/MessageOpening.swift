@@ -81,20 +81,39 @@ final class MessageOpening {
         addresses = Set(contacts.flatMap(\.allAddresses).map { $0.id(of: identity) })
     }
 
+    /// The keys of a Whisper2 account, and the id whose messages it signs: a contact's only where the contact's own key
+    /// names the account, else the account's own.
     private func account(_ id: WhisperID) -> (id: SessionID?, account: Whisper2Contact)? {
         if let signer = judge.signers.find(id), let account = signer.profiles.whisper2 {
-            return (signer.id, account)
+            return (signer.speaker(of: account), account)
         }
-        // Two may have the account: the one whose card proves it goes before the one who was met by its code.
-        let holders = contacts.filter { $0.profiles.whisper2?.id == id }
-        let holder = holders.first { $0.card?.profiles.whisper2 != nil } ?? holders.first
-        if let holder, let account = holder.profiles.whisper2 { return (holder.id, account) }
+        // Several may have the account: the one with the strongest tie to it goes first.
+        let holders = contacts.compactMap { contact -> (Contact, Whisper2Contact)? in
+            guard let account = contact.profiles.whisper2, account.id == id else { return nil }
+            return (contact, account)
+        }
+        if let (contact, account) = holders.max(by: {
+            $0.0.standing(of: $0.1) < $1.0.standing(of: $1.1)
+        }) {
+            let isTied = contact.speaks(with: account)
+            return (
+                isTied ? contact.id : account.signingKey.map { SessionID(publicKey: $0) }, account
+            )
+        }
         return judge.signers.bare.first { $0.id == id }.map { (nil, $0) }
     }
 
+    /// The correspondent or contact whose own a Mercurio account is.
     private func mercurioOwner(_ id: SessionID) -> SessionID? {
-        judge.signers.all.first { $0.profiles.mercurio?.id == id }?.id
-            ?? contacts.first { $0.profiles.mercurio?.id == id }?.id
+        for signer in judge.signers.all {
+            guard let bundle = signer.profiles.mercurio, bundle.id == id else { continue }
+            if signer.speaks(with: bundle) { return signer.id }
+        }
+        for contact in contacts {
+            guard let bundle = contact.profiles.mercurio, bundle.id == id else { continue }
+            if contact.speaks(with: bundle) { return contact.id }
+        }
+        return nil
     }
 
     // MARK: Lines
@@ -251,7 +270,9 @@ final class MessageOpening {
             else {
                 throw Failure(
                     .untrusted, "from somebody who is no contact, and too many such wait already",
-                    hint: "contact requests lists them, and --drop or --drop-all throws them away")
+                    hint:
+                        "see the list: contact requests, or throw all of it away: contact requests --drop-all"
+                )
             }
             return .request(envelope, from: sender)
         case (.welcome, _), (.stranger, nil):
@@ -269,12 +290,44 @@ extension MessageOpening {
     private func seen(
         _ record: [UInt8], _ transaction: StateTransaction
     ) throws -> OpenedLine {
-        guard var message = Message(record: try JSON.object(parsing: record)) else {
+        guard let stored = Message(record: try JSON.object(parsing: record)) else {
             throw Failure(.ioError, "a record in the state is damaged")
         }
+        var message = try attributed(stored, transaction)
         let verdict = try judge.judge(
             &message, contact: try transaction.contact(of: message), hasContacts: false)
         return verdict == .blocked ? .dropped : .message(message, seen: true)
+    }
+}
+
+extension MessageOpening {
+    /// A stored message, without its sender where that is a contact whom only an introduction ties to the account that
+    /// signed: version 0.1.0 stored such messages as the contact's.
+    private func attributed(
+        _ message: Message, _ transaction: StateTransaction
+    ) throws(StateError) -> Message {
+        guard let contact = try transaction.contact(of: message) else { return message }
+        let isTied: Bool
+        switch message.suite {
+        case .whisper2:
+            let name = message.details?["whisperId"]?.string
+            isTied =
+                contact.profiles.whisper2.map {
+                    $0.id.description == name && contact.speaks(with: $0)
+                } ?? (contact.card == nil)
+        case .mercurio:
+            let name = message.details?["mercurioId"]?.string
+            isTied =
+                name == contact.id.description
+                || contact.profiles.mercurio.map {
+                    $0.id.description == name && contact.speaks(with: $0)
+                } ?? (contact.card == nil)
+        case .sealed, .ratchet, .phrase, .shainy: return message
+        }
+        guard !isTied else { return message }
+        return Message(
+            id: message.id, from: nil, to: message.to, time: message.time, suite: message.suite,
+            authenticated: false, details: message.details, body: message.body)
     }
 }
 

@@ -69,7 +69,10 @@ final class MessagePrinter {
     private func sayWhoWrote(_ message: Message) {
         let sender: String
         if let from = message.from {
-            sender = "from \(message.name ?? from.description) (\(message.trust.rawValue))"
+            // An account of another messenger that is no contact's is known by its name there.
+            let account = message.details?["whisperId"]?.string
+            let name = message.name ?? account ?? from.description
+            sender = "from \(name) (\(message.trust.rawValue))"
         } else {
             let chat = message.details?["chat"]?.object
             let name = (chat?["name"] ?? chat?["id"])?.string

@@ -36,13 +36,15 @@ struct DemandedSigners {
         guard all.isEmpty || find(signer) != nil else {
             throw Failure(
                 .untrusted, "signed by \(signer), which is not the demanded signer",
-                hint: "compare the ids: fingerprint CARD")
+                hint: "see the number of the key that signed: fingerprint \(signer)")
         }
     }
 }
 
 /// What is done with a message for its sender's sake.
 struct SenderJudgement {
+    /// The owner of the identity, whose notes to oneself are welcome.
+    let owner: SessionID?
     let signers: DemandedSigners
     /// What `--trust` says.
     let policy: TrustPolicy?
@@ -75,6 +77,10 @@ struct SenderJudgement {
             }
             if message.trust == .unverified { message.trust = .trusted }
         }
+        if sender == owner {
+            message.name = message.name ?? "me"
+            message.trust = .verified
+        }
         let policy =
             policy ?? (signers.all.isEmpty && hasContacts ? .firstUse : TrustPolicy.any)
         switch (policy, message.trust) {
@@ -84,7 +90,7 @@ struct SenderJudgement {
         case (.verified, .unverified), (.verified, .trusted):
             throw Failure(
                 .untrusted, "the sender's key, \(sender), has not been verified",
-                hint: "compare it with its owner: contact verify NAME")
+                hint: "compare the safety number: fingerprint --with \(sender)")
         }
     }
 

@@ -41,17 +41,19 @@ struct Recipients {
         }
         let people = try tool.to.map { argument in
             guard tool.stateless else { return try book.find(argument) }
-            let card = try Addressee.card(argument)
+            let card =
+                try ContactName.meansOwner(argument)
+                ? book.identity().card() : Addressee.card(argument)
             return Correspondent(id: card.id, card: card, contact: nil)
         }
         let plan = RoutePlan(tool: tool, own: identity?.id, bundles: bundles)
         try plan.check(people)
-        for person in people where !tool.stateless { try book.check(person, tool.trust) }
         // Without anything to begin, this only looks, and waits for nobody.
         var suites: Set<Suite> = []
         var routes: [Route] = []
         for person in people {
             let suite = try plan.suite(for: person, store)
+            if !tool.stateless { try book.check(person, suite: suite, tool.trust) }
             suites.insert(suite)
             routes.append(try Self.route(person, suite))
         }
@@ -65,7 +67,10 @@ struct Recipients {
             ? routes.map { _ in nil }
             : people.map { tool.other.form == .envelope ? $0.card : nil }
         flowNames = people.map(\.profiles.kecalek)
-        if !tool.quiet { Self.note(suites, people, keys, tool) }
+        if !tool.quiet {
+            Self.note(suites, people, keys, tool)
+            Self.name(routes, people)
+        }
         guard let store else { return }
         for (person, route) in zip(people, routes) {
             guard case .session = route else { continue }
@@ -78,10 +83,23 @@ struct Recipients {
         guard person.card != nil || suite != .sealed else {
             throw Failure(
                 .noKey, "there is no card of \(person.name) to encrypt to",
-                hint: "add it: contact add CARD")
+                hint: "get it: \(cardLookupCommand(person.id))")
         }
         return .suite(
             type, Recipient(id: person.id, card: person.card, profiles: person.profiles))
+    }
+
+    /// Names the suite of each recipient on a terminal, and the lack of forward secrecy.
+    private static func name(_ routes: [Route], _ people: [Correspondent]) {
+        guard Terminal.isTerminal(2) else { return }
+        for (route, person) in zip(routes, people) {
+            switch route {
+            case .session: Terminal.say("encrypt: to \(person.name) by ratchet")
+            case .suite(let suite, _) where suite is Sealed.Type && !person.isOwn:
+                Terminal.say("encrypt: to \(person.name) by sealed, without forward secrecy")
+            case .suite: break
+            }
+        }
     }
 
     /// Says what is to be known before anything is written.

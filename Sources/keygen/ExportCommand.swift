@@ -132,7 +132,7 @@ struct ExportCommand: Program {
             try file.withBytes { try output.write($0) }
         case .ecp1:
             Terminal.say(
-                "\(KeygenTool.toolName): warning: the password of an ECP1 file is cheap to guess (PBKDF2): keygen --protect is the better form"
+                "\(KeygenTool.toolName): warning: the password of an ECP1 file is cheap to guess (PBKDF2); an identity file made with --protect is the better form"
             )
             let file = try ECP1File(
                 sealing: identity.signingSeed(),

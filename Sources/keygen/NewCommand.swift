@@ -80,13 +80,16 @@ struct New: Program {
             let together = passphrase.isEmpty ? "" : " together with their passphrase"
             let exception = rsaKey == nil ? "" : " but the RSA key"
             try Terminal.tell(
-                "These words\(together) restore everything\(exception). Write them down:")
+                "These words\(together) restore the keys\(exception), not contacts, sessions and messages. Write them down:"
+            )
             try Terminal.tell("")
         }
         try Terminal.tell(mnemonic.sentenceText())
         if !saving.quiet {
             Terminal.say("")
             Terminal.say("id \(identity.id)")
+            Terminal.say(
+                "once you have contacts, keep them too: contact export --backup -o contacts.age")
         }
         try saving.save(identity, to: output)
     }

@@ -54,7 +54,7 @@ struct PasswdCommand: Program {
         guard !OpenSSHKey.isOpenSSH(content.text) else {
             throw Failure(
                 .usage, "\(path) is a key of OpenSSH, which has passphrases of its own",
-                hint: "ssh-keygen -p -f \(path)")
+                hint: "ssh-keygen -p -f \(shellWord(path))")
         }
         guard content.isProtected || !unprotected else {
             throw Failure(.no, "\(path) has no passphrase")
@@ -100,7 +100,7 @@ private final class OriginalFile {
         guard opened.st_nlink == 1 else {
             throw Failure(
                 .usage, "\(path) has other names, under which it would stay as it is",
-                hint: "find the hard links with: find -samefile \(path)")
+                hint: "find the other names: find . -samefile \(shellWord(path))")
         }
         // Who comes after another finds a lock, or that the name is another file's by now.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0,

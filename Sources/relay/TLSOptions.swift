@@ -65,7 +65,8 @@ struct TLSOptions: ArgumentGroup {
         var status = stat()
         if stat(tlsKey, &status) == 0, status.st_mode & 0o007 != 0 {
             throw Failure(
-                .permission, "others can read the key \(tlsKey)", hint: "chmod 600 \(tlsKey)")
+                .permission, "others can read the key \(tlsKey)",
+                hint: "chmod 600 \(shellWord(tlsKey))")
         }
     }
 

@@ -23,7 +23,7 @@ struct SottoDispatcher: Program {
     func execute() throws {
         guard let name = arguments.first else {
             try list()
-            throw Failure(.usage, "name a tool", hint: "sotto help lists them")
+            throw Failure(.usage, "name a tool", hint: "see them: sotto help")
         }
         switch name {
         case "help" where arguments.count == 1: try list()
@@ -70,7 +70,7 @@ enum Tool: String, CaseIterable {
     /// path as `sotto-NAME`.
     static func run(_ name: String, _ arguments: [String]) throws -> Never {
         guard let tool = Tool(rawValue: name) else {
-            throw Failure(.usage, "there is no tool \"\(name)\"", hint: "sotto help lists them")
+            throw Failure(.usage, "there is no tool \"\(name)\"", hint: "see them: sotto help")
         }
         if let path = Sibling.path(of: tool.rawValue) {
             become(path, [tool.rawValue] + arguments, execv)

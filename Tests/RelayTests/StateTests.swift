@@ -154,7 +154,8 @@ import Testing
         _ = try store.receive([(id, bytes)], to: .print)
         try store.markPrinted([id])
         let database = try DurableDatabase(
-            path: scratch.file("\(identity.id).db"), migrations: ["", ""], lockTimeout: 5)
+            path: scratch.file("\(identity.id).db"),
+            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE inbox SET day = 1")
         }

@@ -70,7 +70,7 @@ struct ContactTests {
         let run = try must("add", "bob.card")
         #expect(run.stdout.isEmpty)
         #expect(run.stderr.contains("added bob (05"))
-        #expect(run.stderr.contains("…), trusted on first use; compare: contact verify bob\n"))
+        #expect(run.stderr.contains("…), trusted on first use; to compare: contact show bob\n"))
         #expect(try must("add", "--name", "Caro L", "-q", "carol.card").stderr.isEmpty)
         #expect(try names() == ["bob", "Caro L"])
         let bob = try record("bob")
@@ -240,10 +240,12 @@ struct ContactTests {
         #expect(lines.count == 2)
         let bob = try card("bob").id.description.prefix(16)
         let carol = try card("carol").id.description.prefix(16)
-        #expect(lines[0] == "\(long.prefix(31))…  trusted  \(bob)  auto    changed key")
+        let protection = "sealed  session none  post-quantum yes"
+        #expect(lines[0] == "\(long.prefix(31))…  trusted  \(bob)  \(protection)  changed key")
         #expect(
             lines[1]
-                == "日本\(String(repeating: " ", count: 28))  trusted  \(carol)  sealed  blocked")
+                == "日本\(String(repeating: " ", count: 28))  trusted  \(carol)  \(protection)  blocked"
+        )
     }
 
     @Test func showHasTheFingerprintAndTheSafetyNumber() throws {
@@ -367,7 +369,8 @@ struct ContactTests {
             id: try card("bob").id, x25519: try card("carol").age.publicKey, name: "bob")
         _ = try must("add", forged.text)
         let run = try contact("verify", "bob", try number("alice", "bob"))
-        #expect(run.status == 12 && run.stderr.contains("--scan"))
+        let bob = try card("bob").id
+        #expect(run.status == 12 && run.stderr.contains("recv --card \(bob) | contact add\n"))
         #expect(try record("bob")["trust"] == .string("trusted"))
         // Scanning his screen finds it out.
         #expect(try contact("verify", "bob", "--scan", uri("bob")).status == 14)
@@ -510,6 +513,12 @@ struct ContactTests {
         try makeStore().transaction {
             _ = try $0.begin(with: publication.bundle(oneTime: nil))
         }
+        // The list and the contact's page say so.
+        let today = String(Timestamp.now().description.prefix(8))
+        #expect(try must("list").text.contains("  ratchet  session \(today)"))
+        #expect(try must("show", "bob").text.contains("session      since \(today)"))
+        #expect(try record("bob")["uses"] == .string("ratchet"))
+        #expect(try record("bob")["session"]?.object?["post_quantum"] == .bool(true))
         // The same id with other keys: the session serves on.
         let forged = ContactURI(
             id: other.id, x25519: try card("carol").age.publicKey, name: "bob")
@@ -751,10 +760,11 @@ struct ContactTests {
         #expect(try !ask(3))
         #expect(try ask(10))
         #expect(try counts() == [1, 99] + Array(repeating: 100, count: 9))
-        // The newest has gone, and the oldest waits on.
+        // One has left the list, and can still be read.
         let shortened = try #require(try store.requests().first { $0.count == 99 }).from
         let kept = try store.requestedEnvelopes(from: shortened)
-        #expect(kept == (0..<99).map { [UInt8($0)] })
+        #expect(kept == (0..<100).map { [UInt8($0)] })
+        #expect(try store.requestsAside().messages == 1)
         while try ask(10) {}
         let fair = try counts()
         #expect(fair.reduce(0, +) == 1000)
@@ -877,6 +887,7 @@ struct ContactTests {
         _ = try must("add", "carol.card")
         _ = try must("block", "carol")
         let before = try must("list", "--json").stdout
+        let records = try must("export").stdout
         #expect(try must("export", "--backup", "-o", "contacts.age").stdout.isEmpty)
         let file = try home.files.read("contacts.age")
         #expect(String(decoding: file.prefix(64), as: UTF8.self).hasPrefix("age-encryption.org/v1"))
@@ -884,7 +895,7 @@ struct ContactTests {
         #expect(stat(home.files("contacts.age"), &status) == 0 && status.st_mode & 0o777 == 0o600)
         // decrypt reads it.
         let plain = try home.output("decrypt", ["-i", "alice.key", "contacts.age"])
-        #expect(Array(plain[(plain.firstIndex(of: 10)! + 1)...]) == before)
+        #expect(Array(plain[(plain.firstIndex(of: 10)! + 1)...]) == records)
         // So does this tool, on a machine that knows nobody.
         try FileManager.default.removeItem(atPath: home.files("state"))
         _ = try must("import", "contacts.age")

@@ -136,7 +136,7 @@ struct UsageTests {
     @Test func theHintNamesTheCommand() throws {
         try expectUsage("keygen", ["chat", "x"], "keygen chat --help")
         try expectUsage("keygen", ["--bogus"], "keygen new --help")
-        try expectUsage("pad", ["--bogus"], "hint: pad --help")
+        try expectUsage("pad", ["--bogus"], "hint: see the options: pad --help")
         try expectUsage("contact", ["-i", "alice.key", "list"], "the command goes first")
         try expectUsage("sotto", ["--bogus"], "unknown option '--bogus'")
         #expect(

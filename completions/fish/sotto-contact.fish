@@ -1,6 +1,6 @@
 # fish completion of contact. Made by completions/generate.
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a add -d 'Add somebody\'s card, or their account in another messenger'
-complete -c sotto-contact -c contact -n '__fish_is_first_token' -a list -d 'List the contacts: name, trust, id, suite, and what is amiss'
+complete -c sotto-contact -c contact -n '__fish_is_first_token' -a list -d 'List the contacts: name, trust, id, suite, session, post-quantum keys, and marks'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a show -d 'Show all of a contact, with the safety number to compare; or print their card'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a rename -d 'Give a contact another name'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a remove -d 'Remove a contact; sessions and opened messages stay'

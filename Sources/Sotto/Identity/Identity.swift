@@ -198,9 +198,12 @@ public final class Identity: Sendable {
     }
 
     /// The public card, signed; with an address for whoever gets this one.
-    public func card(relay: String? = nil, address: SendAddress? = nil) -> Card {
+    public func card(
+        relay: String? = nil, address: SendAddress? = nil, issued: Timestamp? = nil
+    ) -> Card {
         Card.signed(
-            by: self, relay: relay, profiles: Profiles(), address: address?.id(of: self))
+            by: self, relay: relay, profiles: Profiles(), address: address?.id(of: self),
+            issued: issued)
     }
 
     /// The public card, signed, with accounts in other messengers that are ours: each proves it with its own key.

@@ -61,12 +61,13 @@ extension SuiteError: ReportableError {
         case .refused:
             "it was changed, or the key, the chat or the sender's keys are not the right ones"
         case .textOnly, .severalChats, .recipientKey, .memberCount, .duplicateMember, .field: nil
-        case .tooLong: "send it in parts, or as a file: encrypt -r CARD"
+        case .tooLong: "split it; or make it a file, with -r in place of --to"
         case .noProfile(let profile):
-            "their card needs them: keygen public --include \(profile.rawValue)"
+            "their owner makes a card with it: keygen public --include \(profile.rawValue)"
         case .noWhisperID: "give it with --whisper-id WSP-XXXX-XXXX-XXXX"
-        case .noRSAKey: "make an identity with one: keygen --rsa 3072, or keygen recover --rsa 3072"
-        case .noChat: "name its file: --chat FILE; keygen chat makes it"
+        case .noRSAKey:
+            "make an identity with one from your words: keygen recover --rsa 3072 -o rsa.key"
+        case .noChat: "name its file with --chat; to make one: keygen chat -o family.chat"
         case .publicChannel: "to write to it all the same: --public-channel"
         case .secretID: "to write it all the same: --show-secret"
         case .noForm: "leave out --form"

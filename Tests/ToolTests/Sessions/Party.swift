@@ -109,7 +109,8 @@ struct Party: Sendable {
     /// Works on the file as nobody but a test does.
     func state<T>(_ body: (Connection) throws(StateError) -> T) throws -> T {
         let store = try DurableDatabase(
-            path: home.files(database), migrations: ["", ""], lockTimeout: 20)
+            path: home.files(database),
+            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 20)
         let value = try store.use(body)
         try store.close()
         return value

@@ -1,0 +1,46 @@
+import Sotto
+import SottoState
+
+/// How messages to a contact are protected now.
+struct Protection {
+    /// The suite that `encrypt` uses without `--suite`.
+    let suite: Suite
+    /// The session, whether messages go through it or not; `nil` without one.
+    let session: SessionSummary?
+    /// Whether the suite's keys are post-quantum: of a session its beginning, else the card.
+    let isPostQuantum: Bool
+
+    init(of contact: Contact, _ store: IdentityStore) throws {
+        session = try store.sessionSummary(with: contact.id)
+        suite = contact.suite ?? (session == nil ? .sealed : .ratchet)
+        isPostQuantum =
+            suite == .ratchet ? session?.isPostQuantum == true : contact.card?.hybrid != nil
+    }
+
+    /// The cells of a list: the suite, since when there is a session, and whether it is post-quantum.
+    var cells: [String] {
+        [
+            suite.rawValue, "session " + since(length: 10),
+            "post-quantum " + (isPostQuantum ? "yes" : "no"),
+        ]
+    }
+
+    /// When the session began, cut to `length` characters.
+    func since(length: Int = .max) -> String {
+        guard let session else { return "none" }
+        return session.began.map { String($0.description.prefix(length)) } ?? "old"
+    }
+
+    /// Adds the members of a record: `uses`, `session` with its `since`, and `post_quantum`.
+    func add(to record: inout JSONObject) {
+        record["uses"] = .string(suite.rawValue)
+        record["session"] = session.map { session in
+            .object(
+                JSONObject([
+                    ("since", session.began.map { .string($0.description) }),
+                    ("post_quantum", .bool(session.isPostQuantum)),
+                ]))
+        }
+        record["post_quantum"] = .bool(isPostQuantum)
+    }
+}

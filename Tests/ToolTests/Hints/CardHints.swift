@@ -1,0 +1,165 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+extension HintTests {
+    /// What is true once Bob's signed card was fetched.
+    @Sendable private static func hasBobsCard(_ world: HintWorld, _: Run) throws {
+        #expect(try world.contact("bob")["card"]?.object?["pq"] != nil)
+    }
+
+    private static func withRelay(
+        _ situation: @escaping @Sendable (HintWorld) throws -> Run
+    ) -> @Sendable (HintWorld) throws -> Run {
+        { world in
+            try world.startRelay()
+            try world.publish("bob")
+            return try situation(world)
+        }
+    }
+
+    @Sendable private static func bobsURI(_ world: HintWorld) throws -> String {
+        try world.identity("bob").card().uri.text
+    }
+
+    /// Hints that get a card, a bundle or an account from its owner.
+    static let cardHints: [HintCase] = [
+        HintCase(
+            "get it: «cardLookupCommand»",
+            situation: withRelay { world in
+                try world.run("encrypt", ["--to", world.id("bob")], text: "x")
+            },
+            result: { (world, run) throws in
+                try hasBobsCard(world, run)
+                try world.must("encrypt", ["--to", world.id("bob")], text: "x")
+            }),
+        HintCase(
+            "recv --card … | contact add",
+            situation: withRelay { world in
+                try world.run("encrypt", ["-r", world.id("bob")], text: "x")
+            }, result: hasBobsCard),
+        HintCase(
+            "to answer, get their card: «cardLookupCommand»",
+            situation: withRelay { world in
+                try world.run("contact", ["accept", world.id("bob"), "--name", "bob"])
+            }, result: hasBobsCard),
+        HintCase(
+            "; to get the signed card: «cardLookupCommand»",
+            situation: withRelay { world in try world.run("contact", ["add", bobsURI(world)]) },
+            result: { (world, run) throws in
+                try hasBobsCard(world, run)
+                let number = try world.safetyNumber("alice", "bob")
+                try world.must("contact", ["verify", "bob", number])
+            }),
+        HintCase(
+            "recv --relay … --card … | contact add",
+            situation: withRelay { world in
+                let uri = try world.must(
+                    "keygen", ["public", "--uri", "--relay", #require(world.relayURL), "bob.key"])
+                return try world.run("contact", ["add"], text: uri)
+            }, result: hasBobsCard),
+        HintCase(
+            "get the signed card, then verify again: «cardLookupCommand»",
+            situation: withRelay { world in
+                try world.must("contact", ["add", bobsURI(world)])
+                return try world.run(
+                    "contact", ["verify", "bob", world.safetyNumber("alice", "bob")])
+            },
+            result: { (world, run) throws in
+                try hasBobsCard(world, run)
+                let number = try world.safetyNumber("alice", "bob")
+                try world.must("contact", ["verify", "bob", number])
+            }),
+        HintCase(
+            "get the card and add it: «cardLookupCommand»",
+            situation: withRelay { world in
+                try world.run("encrypt", ["--to", "bob.card", "--trust", "first-use"], text: "x")
+            }, result: hasBobsCard),
+        HintCase(
+            "get the signed card: «cardLookupCommand»",
+            situation: withRelay { world in
+                try world.must("contact", ["accept", world.id("bob"), "--name", "bob"])
+                let number = try world.safetyNumber("alice", "bob")
+                try world.must("contact", ["verify", "bob", number])
+                return try world.run("contact", ["add", bobsURI(world)])
+            }, result: hasBobsCard),
+        HintCase(
+            "get the signed card, which may name it: «cardLookupCommand»",
+            situation: withRelay { world in
+                // An account of Carol's that a file from elsewhere puts onto Bob.
+                let id = try #require(WhisperID("WSP-YS3T-HJGR-KQBZ"))
+                var entry = Contact(name: "bob", id: try world.identity("bob").id, card: nil)
+                entry.learned.whisper2 = try world.identity("carol").whisper2Keys().contact(id)
+                let line = String(decoding: entry.record.serialized(), as: UTF8.self)
+                try world.must("contact", ["import"], text: line)
+                let url = Whisper2AddURL.text(try #require(entry.learned.whisper2))
+                return try world.run("contact", ["verify", "bob", "--scan", url])
+            }, result: hasBobsCard),
+        HintCase(
+            "its owner gives it to the relay: keygen public | send", as: "bob",
+            situation: { world in
+                try world.startRelay()
+                return try world.run("recv", ["--card", world.id("bob")])
+            },
+            result: { (world, _) throws in try world.must("recv", ["--card", world.id("bob")]) }),
+        HintCase(
+            "get one: recv --bundle …",
+            situation: withRelay { world in
+                try world.run("encrypt", ["--to", "bob.card", "--suite", "ratchet"], text: "x")
+            },
+            result: { (world, _) throws in
+                try world.must("encrypt", ["--to", "bob.card", "--suite", "ratchet"], text: "x")
+            }),
+        HintCase(
+            "a repeat, or this state is new or from a backup; publish anew: keygen prekeys | send",
+            as: "bob",
+            situation: { world in
+                try world.startRelay()
+                try world.home.files.write(
+                    "bundle", Array(world.must("bob", "keygen", ["prekeys", "--bundle"]).utf8))
+                let sent = try world.must(
+                    "encrypt", ["--to", "bob.card", "--bundle", "bundle"], text: "x")
+                _ = try world.paste("rm -r state-bob", as: "bob")
+                return try world.run("bob", "decrypt", [], text: sent)
+            },
+            result: { (world, _) throws in try world.must("recv", ["--bundle", "bob.card"]) }),
+        HintCase(
+            "their owner makes a card with it: keygen public --include …", as: "bob",
+            situation: { world in
+                for name in ["alice", "bob"] {
+                    let made = Identity(
+                        mnemonic: Mnemonic(randomWordCount: 12), name: name, whisperID: .random())
+                    try world.home.files.write(
+                        "\(name).key", made.record.serialized(), mode: 0o600)
+                    let card = try world.must("keygen", ["public", "\(name).key"])
+                    try world.home.files.write("\(name).card", Array(card.utf8))
+                }
+                return try world.run(
+                    "encrypt", ["--suite", "whisper2", "--to", "bob.card"], text: "x")
+            },
+            result: { (world, run) throws in
+                try world.home.files.write("bob.card", run.stdout)
+                try world.must("encrypt", ["--suite", "whisper2", "--to", "bob.card"], text: "x")
+            }),
+        HintCase(
+            "their owner prints the signed one: keygen public --profile mercurio --bundle",
+            as: "bob",
+            situation: { world in
+                let made = Identity(
+                    mnemonic: Mnemonic(randomWordCount: 12), name: "bob",
+                    rsaKey: try MercurioPrivateKey(bits: 2048))
+                try world.home.files.write("bob.key", made.record.serialized(), mode: 0o600)
+                let web = try world.must(
+                    "keygen", ["public", "--profile", "mercurio", "--form", "web", "bob.key"])
+                try world.must("contact", ["add", "--name", "bob"], text: web)
+                let number = try #require(try world.contact("bob")["safety_number"]?.string)
+                return try world.run("contact", ["verify", "bob", number])
+            },
+            result: { (world, run) throws in
+                try world.must("contact", ["add"], text: run.text)
+                let number = try #require(try world.contact("bob")["safety_number"]?.string)
+                try world.must("contact", ["verify", "bob", number])
+            }),
+    ]
+}

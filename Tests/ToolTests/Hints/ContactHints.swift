@@ -1,0 +1,96 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+extension HintTests {
+    /// Hints about the address book.
+    static let contactHints: [HintCase] = [
+        HintCase(
+            "contact rename … …",
+            situation: { world in
+                try world.addBob()
+                return try world.run("contact", ["add", "--name", "bob the builder", "bob.card"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.contact("bob the builder")["id"]?.string == world.id("bob"))
+            }),
+        HintCase(
+            "rename the other first: contact rename … …",
+            situation: { world in
+                try world.addBob()
+                try world.must("contact", ["add", "carol.card"])
+                return try world.run("contact", ["rename", "carol", "bob"])
+            },
+            result: { (world, _) throws in try world.must("contact", ["rename", "carol", "bob"]) }),
+        HintCase(
+            "give the contact another name: contact rename … other",
+            situation: { world in
+                // A version that did not know the reserved name could give it to a contact.
+                let bob = try world.identity("bob")
+                try world.addBob()
+                try world.store().transaction { transaction in
+                    try transaction.save(Contact(name: "me", id: bob.id, card: bob.card()))
+                }
+                return try world.run("encrypt", ["--to", "me"], text: "x")
+            },
+            result: { (world, _) throws in
+                try world.must("encrypt", ["--to", "me"], text: "x")
+                #expect(try world.contact("other")["id"]?.string == world.id("bob"))
+            }),
+        HintCase(
+            "contact remove …",
+            situation: { world in
+                try world.addBob()
+                return try world.run("contact", ["remove", "bo"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.run("contact", ["show", "bob"]).status == 66)
+            }),
+        HintCase(
+            "… kept; … brings them back…: contact import …",
+            situation: { world in
+                try world.addBob()
+                let run = try world.run("contact", ["export", "--backup", "-o", "my backup"])
+                try world.must("contact", ["remove", "bob"])
+                return run
+            },
+            result: { (world, _) throws in
+                #expect(try world.contact("bob")["id"]?.string == world.id("bob"))
+            }),
+        HintCase(
+            "see the contacts: contact list",
+            situation: { world in
+                try world.addBob()
+                return try world.run("encrypt", ["--to", "nobody"], text: "x")
+            },
+            result: { (_, run) throws in #expect(run.text.hasPrefix("bob ")) }),
+        HintCase(
+            "see how to add one: contact add --help",
+            situation: { world in try world.run("contact", ["list"]) },
+            result: { (_, run) throws in #expect(run.text.contains("contact add")) }),
+        HintCase(
+            "see all of it: contact --help",
+            situation: { world in try world.run("contact", []) },
+            result: { (_, run) throws in #expect(run.text.contains("contact verify")) }),
+        HintCase(
+            "give it to others: keygen public",
+            situation: { world in try world.run("contact", ["add", "alice.card"]) },
+            result: { (world, run) throws in
+                let card = try Card(record: JSON.object(parsing: run.stdout))
+                #expect(try card.id == world.identity("alice").id)
+            }),
+    ]
+
+    /// Hints of other programs.
+    static let otherHints: [HintCase] = [
+        HintCase(
+            "see the options: … --help",
+            situation: { world in try world.run("contact", ["add", "--nothing"]) },
+            result: { (_, run) throws in #expect(run.text.contains("--name")) }),
+        HintCase(
+            "see them: sotto help",
+            situation: { world in try world.run("sotto", ["nothing"]) },
+            result: { (_, run) throws in #expect(run.text.contains("fingerprint")) }),
+    ]
+}

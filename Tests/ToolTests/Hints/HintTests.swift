@@ -1,0 +1,99 @@
+import Foundation
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// A hint, a situation in which a program gives it, and what is true once its command was pasted into a shell.
+struct HintCase: Sendable, CustomTestStringConvertible {
+    /// The string literal in the sources, with `…` for each interpolation and `«…»` for one that is a command.
+    let hint: String
+    /// Which of several commands is pasted.
+    var choice = 0
+    /// Whose shell it is.
+    var person = "alice"
+    /// What is typed after the command.
+    var typed: @Sendable (HintWorld) throws -> String = { _ in "" }
+    /// Brings the situation about and returns the run that gives the hint.
+    let situation: @Sendable (HintWorld) throws -> Run
+    /// Checks what the pasted command did.
+    let result: @Sendable (HintWorld, Run) throws -> Void
+
+    var testDescription: String { choice == 0 ? hint : "\(hint) [\(choice)]" }
+
+    init(
+        _ hint: String, choice: Int = 0, as person: String = "alice",
+        typed: @escaping @Sendable (HintWorld) throws -> String = { _ in "" },
+        situation: @escaping @Sendable (HintWorld) throws -> Run,
+        result: @escaping @Sendable (HintWorld, Run) throws -> Void
+    ) {
+        self.hint = hint
+        self.choice = choice
+        self.person = person
+        self.typed = typed
+        self.situation = situation
+        self.result = result
+    }
+}
+
+/// Every hint with a command is pasted into a shell, and the command does what the hint says.
+struct HintTests {
+    /// Literals that are no hints, or whose command needs what a test has not.
+    static let exempt: [String: String] = [
+        "fingerprint -i FILE": "printed on paper",
+        "qr scan PHOTO | keygen recover… -o FILE": "printed on paper",
+        "The RSA key for Mercurio: keygen export rsa.": "printed on paper",
+        "qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
+        "scan their code: qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
+        "scan their Whisper2 code: «scanCommand»": "needs a camera",
+        "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
+        "qr drew no code": "an error message",
+        "sotto relay": "the name in a certificate",
+        "encrypt a file or pipe, or messages": "a line of the list of tools",
+        "decrypt a file, or messages; print only what is authentic": "a line of the list of tools",
+        "send envelopes through a relay, or keep them until it can be reached":
+            "a line of the list of tools",
+    ]
+
+    static let cases =
+        identityHints + cardHints + trustHints + requestHints + contactHints + otherHints
+
+    @Test(arguments: cases)
+    func theCommandDoesWhatTheHintSays(_ item: HintCase) throws {
+        let world = try HintWorld()
+        let run = try item.situation(world)
+        let line = try #require(
+            run.said.first { HintText.matches($0, item.hint) }, "\(run.status): \(run.stderr)")
+        let commands = HintText.commands(in: line)
+        try #require(commands.count > item.choice, "\(line)")
+        let pasted = try world.paste(
+            commands[item.choice], as: item.person, text: item.typed(world))
+        #expect(pasted.status == 0, "\(commands[item.choice]): \(pasted.stderr)")
+        try item.result(world, pasted)
+    }
+
+    /// A new hint with a command needs a case in this folder, or a reason.
+    @Test func everyHintInTheSourcesHasACase() throws {
+        let known = Set(Self.cases.map(\.hint)).union(Self.exempt.keys)
+        let found = try HintText.inSources()
+        for (hint, file) in found {
+            #expect(known.contains(hint), "\(file): no case for the hint \"\(hint)\"")
+        }
+        for hint in known { #expect(found[hint] != nil, "no source has the hint \"\(hint)\"") }
+    }
+
+    @Test func commandsAreFoundInHints() {
+        #expect(HintText.commands(in: "get it: recv --card 05ab | contact add").count == 1)
+        #expect(HintText.commands(in: "contact accept-key bob, or contact keep-key bob").count == 2)
+        #expect(HintText.commands(in: "name a file, with -o").isEmpty)
+        #expect(
+            HintText.literals(in: #"    hint: "see \(a(b("x"))): contact show \(c)") // "no""#)
+                == ["see …: contact show …"])
+        #expect(
+            HintText.literals(in: #"hint: "get it: \(cardCommand(id))")"#) == [
+                "get it: «cardCommand»"
+            ])
+        #expect(HintText.matches("x: get it: recv --card 05", "get it: «cardCommand»"))
+        #expect(!HintText.matches("x: get it", "get it: «cardCommand»"))
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+extension HintTests {
+    /// Hints about identities, key files and the state directory.
+    static let identityHints: [HintCase] = [
+        HintCase(
+            "once you have contacts, keep them too: contact export --backup -o contacts.age",
+            situation: { world in
+                try world.addBob()
+                return try world.run("keygen", ["-o", "new.key"])
+            },
+            result: { (world, _) throws in
+                try world.must("contact", ["remove", "bob"])
+                try world.must("contact", ["import", "contacts.age"])
+                #expect(try world.contact("bob")["trust"] == .string("trusted"))
+            }),
+        HintCase(
+            "make one: keygen -o …",
+            situation: { world in
+                unlink(world.home.files("alice.key"))
+                return try world.run("encrypt", ["--to", "bob.card"], text: "x")
+            },
+            result: { (world, _) throws in
+                try world.must("encrypt", ["--to", "bob.card"], text: "x")
+            }),
+        HintCase(
+            "chmod 600 …",
+            situation: { world in
+                chmod(world.home.files("alice.key"), 0o644)
+                return try world.run("contact", ["list"])
+            },
+            result: { (world, _) throws in #expect(try world.run("contact", ["list"]).status == 1) }
+        ),
+        HintCase(
+            "…: hint: chmod 600 …",
+            situation: { world in
+                let path = world.home.files("a key.pem")
+                try world.home.files.write("a key.pem", [1], mode: 0o644)
+                let line = "keygen export ssh alice.key >> 'a key.pem'"
+                let run = try world.paste(line)
+                #expect(run.status == 0, "\(path)")
+                return run
+            },
+            result: { (world, _) throws in
+                var status = stat()
+                #expect(stat(world.home.files("a key.pem"), &status) == 0)
+                #expect(status.st_mode & 0o777 == 0o600)
+            }),
+        HintCase(
+            "chmod 700 …",
+            situation: { world in
+                mkdir(world.home.files("state-alice"), 0o755)
+                chmod(world.home.files("state-alice"), 0o755)
+                return try world.run("contact", ["add", "bob.card"])
+            },
+            result: { (world, _) throws in try world.addBob() }),
+        HintCase(
+            "name a directory of your own in it: export SOTTO_HOME=…",
+            situation: { world in
+                let path = world.home.files("state-alice")
+                mkdir(path, 0o700)
+                // As /tmp is: open to all, and each user's files are their own.
+                chmod(path, 0o1777)
+                let run = try world.run("contact", ["add", "bob.card"])
+                #expect(!run.stderr.contains("chmod"))
+                return run
+            },
+            result: { (world, _) throws in
+                let line = "export SOTTO_HOME=\(world.home.files("state-alice/sotto-state"))"
+                #expect(try world.paste("\(line); contact add bob.card").status == 0)
+            }),
+        HintCase(
+            "find the other names: find . -samefile …",
+            situation: { world in
+                link(world.home.files("alice.key"), world.home.files("second.key"))
+                try world.home.files.write("secret", Array("correct horse\n".utf8))
+                return try world.run(
+                    "keygen", ["passwd", "--passphrase", "@FILE:secret", "alice.key"])
+            },
+            result: { (_, run) throws in
+                #expect(run.text.contains("second.key") && run.text.contains("alice.key"))
+            }),
+        HintCase(
+            "ssh-keygen -p -f …", typed: { _ in "a passphrase\na passphrase\n" },
+            situation: { world in
+                _ = try world.paste("ssh-keygen -q -t ed25519 -N '' -f sshkey")
+                try world.home.files.write("secret", Array("correct horse\n".utf8))
+                return try world.run(
+                    "keygen", ["passwd", "--passphrase", "@FILE:secret", "sshkey"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.paste("ssh-keygen -y -P 'a passphrase' -f sshkey").status == 0)
+            }),
+        HintCase(
+            "make one: ssh-keygen -t ed25519",
+            typed: { world in "\(world.home.files("id"))\n\n\n" },
+            situation: { world in
+                try world.run("encrypt", ["-r", "ssh-ed25519 AAAA"], text: "x")
+            },
+            result: { (world, _) throws in
+                let key = String(decoding: try world.home.files.read("id.pub"), as: UTF8.self)
+                try world.must("encrypt", ["-r", key], text: "x")
+            }),
+        HintCase(
+            "make an identity with one from your words: keygen recover --rsa 3072 -o rsa.key",
+            typed: { world in try world.must("keygen", ["words", "alice.key"]) },
+            situation: { world in
+                try world.run(
+                    "keygen", ["public", "--profile", "mercurio", "--bundle", "alice.key"])
+            },
+            result: { (world, _) throws in
+                try world.must(
+                    "keygen", ["public", "--profile", "mercurio", "--bundle", "rsa.key"])
+            }),
+        HintCase(
+            "make it: keygen chat -o …", typed: { _ in "seventeen quiet herons by the canal\n" },
+            situation: { world in
+                try world.run("encrypt", ["--chat", "our chat"], text: "x")
+            },
+            result: { (world, _) throws in
+                try world.must("encrypt", ["--chat", "our chat"], text: "x")
+            }),
+        HintCase(
+            "name its file with --chat; to make one: keygen chat -o family.chat",
+            typed: { _ in "seventeen quiet herons by the canal\n" },
+            situation: { world in
+                try world.run("encrypt", ["--to", "bob.card", "--suite", "phrase"], text: "x")
+            },
+            result: { (world, _) throws in
+                try world.must("encrypt", ["--chat", "family.chat"], text: "x")
+            }),
+    ]
+}

@@ -1,0 +1,96 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+extension HintTests {
+    /// Hints about requests.
+    static let requestHints: [HintCase] = [
+        HintCase(
+            "decrypt: note: a message of somebody who is no contact waits: contact requests",
+            situation: { world in
+                try world.addBob()
+                return try world.run("decrypt", [], text: world.message("carol"))
+            },
+            result: { (world, run) throws in
+                #expect(try run.text.hasPrefix(world.id("carol").prefix(16)))
+            }),
+        HintCase(
+            "see as many: contact requests",
+            situation: { world in
+                try world.addBob()
+                try world.wait(for: "carol")
+                return try world.run("contact", ["accept", String(world.id("carol").prefix(10))])
+            },
+            result: { (world, run) throws in
+                #expect(try run.text.hasPrefix(world.id("carol").prefix(16)))
+            }),
+        HintCase(
+            "give one: contact accept … --name NAME",
+            situation: { world in
+                try world.addBob()
+                try world.wait(for: "carol")
+                return try world.run("contact", ["accept", world.id("carol")])
+            },
+            result: { (world, _) throws in
+                #expect(try world.contact("NAME")["id"]?.string == world.id("carol"))
+            }),
+        HintCase(
+            "contact accept … | decrypt",
+            situation: { world in
+                try world.addBob()
+                try world.wait(for: "carol")
+                return try world.run("contact", ["add", "carol.card"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
+            "… waited: contact accept … | decrypt",
+            situation: { world in
+                try world.offerOtherKey()
+                try world.wait(for: "other")
+                return try world.run("contact", ["accept-key", "bob"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
+            "… to read: contact accept … | decrypt",
+            situation: { world in
+                try world.addBob()
+                try world.wait(for: "carol")
+                let session = try TerminalSession(
+                    world.home.command(
+                        "contact", ["accept", "carol.card"], environment: world.environment("alice")
+                    ))
+                return try session.finish()
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
+            "…, see: contact requests …",
+            situation: { world in
+                try world.addBob()
+                try world.wait(for: "carol")
+                try world.must("contact", ["add", "carol.card"])
+                return try world.run("contact", ["show", "carol"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""type":"envelope""#)) }),
+        HintCase(
+            "see the list: contact requests, or throw all of it away: contact requests --drop-all",
+            situation: { try manyRequests($0) },
+            result: { (_, run) throws in #expect(run.text.contains("100 messages")) }),
+        HintCase(
+            "see the list: contact requests, or throw all of it away: contact requests --drop-all",
+            choice: 1, situation: { try manyRequests($0) },
+            result: { (world, _) throws in
+                #expect(try world.run("contact", ["requests"]).status == 1)
+            }),
+    ]
+
+    /// One more message of a sender than wait as requests.
+    @Sendable private static func manyRequests(_ world: HintWorld) throws -> Run {
+        try world.addBob()
+        let count = Int(IdentityStore.requestLimitPerSender) + 1
+        let texts = String(repeating: "hello\n", count: count)
+        let sent = try world.must(
+            "carol", "encrypt", ["--jsonl", "--to", "alice.card"], text: texts)
+        return try world.run("decrypt", ["-q"], text: sent)
+    }
+}

@@ -1,0 +1,193 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+extension HintTests {
+    @Sendable private static func keepsBob(_ world: HintWorld, _: Run) throws {
+        let bob = try world.contact("bob")
+        #expect(try bob["id"]?.string == world.id("bob") && bob["changed"] == nil)
+    }
+
+    @Sendable private static func hasOther(_ world: HintWorld, _: Run) throws {
+        #expect(try world.contact("bob")["id"]?.string == world.id("other"))
+    }
+
+    @Sendable private static func showsNumber(_ world: HintWorld, _ run: Run) throws {
+        let number = try world.safetyNumber("alice", "bob").split(whereSeparator: \.isWhitespace)
+        let shown = run.text.split(whereSeparator: \.isWhitespace)
+        #expect(number.allSatisfy { shown.contains($0) }, "\(run.text)")
+    }
+
+    /// Hints about verified, changed and blocked keys.
+    static let trustHints: [HintCase] = [
+        HintCase(
+            "after asking … in another way: «acceptKeyCommand», or contact keep-key …",
+            situation: { world in
+                try world.addBob()
+                try world.makeOther("bob")
+                return try world.run("contact", ["add", "other.card"])
+            }, result: hasOther),
+        HintCase(
+            "after asking … in another way: «acceptKeyCommand», or contact keep-key …", choice: 1,
+            situation: { world in
+                try world.addBob()
+                try world.makeOther("bob")
+                return try world.run("contact", ["add", "other.card"])
+            }, result: keepsBob),
+        HintCase(
+            "contact accept-key …, or contact keep-key …",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run("encrypt", ["--to", "bob"], text: "x")
+            }, result: hasOther),
+        HintCase(
+            "contact accept-key …, or contact keep-key …", choice: 1,
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run("encrypt", ["--to", "bob"], text: "x")
+            }, result: keepsBob),
+        HintCase(
+            "contact accept-key …",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run("contact", ["add", "other.card"])
+            }, result: hasOther),
+        HintCase(
+            "take it: «acceptKeyCommand»",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run(
+                    "contact", ["verify", "bob", world.safetyNumber("alice", "other")])
+            }, result: hasOther),
+        HintCase(
+            "the key that was offered instead is not theirs: contact keep-key …",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run(
+                    "contact", ["verify", "bob", world.safetyNumber("alice", "bob")])
+            }, result: keepsBob),
+        HintCase(
+            "drop it: contact keep-key …",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run("contact", ["accept-key", "bob", world.id("carol")])
+            }, result: keepsBob),
+        HintCase(
+            "see both of the key that was offered: contact show …",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run("contact", ["accept-key", "bob", "rubbish"])
+            },
+            result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
+        HintCase(
+            "another key is still offered for …: contact show …",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run("contact", ["add", "bob.card"])
+            },
+            result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
+        HintCase(
+            "… is …; to compare: contact show …",
+            situation: { world in
+                try world.offerOtherKey()
+                return try world.run("contact", ["accept-key", "bob"])
+            },
+            result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
+        HintCase(
+            "there is no session with the new key: recv --bundle …, or contact set … --suite auto",
+            situation: { world in
+                try world.startRelay()
+                try world.offerOtherKey()
+                try sessionWithBob(world)
+                try world.must(
+                    "other", "send", ["-q"], text: world.must("other", "keygen", ["prekeys"]))
+                return try world.run("contact", ["accept-key", "bob"])
+            },
+            result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
+        HintCase(
+            "there is no session with the new key: recv --bundle …, or contact set … --suite auto",
+            choice: 1,
+            situation: { world in
+                try world.offerOtherKey()
+                try sessionWithBob(world)
+                return try world.run("contact", ["accept-key", "bob"])
+            },
+            result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
+        HintCase(
+            "; to compare: contact show …",
+            situation: { world in try world.run("contact", ["add", "bob.card"]) },
+            result: showsNumber),
+        HintCase(
+            "this is yours, to compare: contact show …",
+            situation: { world in
+                try world.addBob()
+                return try world.run("contact", ["verify", "bob"])
+            }, result: showsNumber),
+        HintCase(
+            "compare the safety number: fingerprint --with …",
+            situation: { world in
+                try world.addBob()
+                return try world.run("encrypt", ["--to", "bob", "--trust", "verified"], text: "x")
+            }, result: showsNumber),
+        HintCase(
+            "see the number of the key that signed: fingerprint …",
+            situation: { world in
+                try world.run(
+                    "decrypt", ["--from", "bob.card"], text: world.message("carol"))
+            },
+            result: { (world, run) throws in
+                #expect(try run.text == world.must("fingerprint", ["carol.card"]))
+            }),
+        HintCase(
+            "contact unblock …",
+            situation: { world in
+                try world.addBob()
+                try world.must("contact", ["block", "bob"])
+                return try world.run("encrypt", ["--to", "bob"], text: "x")
+            },
+            result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
+        HintCase(
+            "still blocked until: contact unblock …",
+            situation: { world in
+                try world.must("contact", ["block", "bob.card"])
+                return try world.run("contact", ["add", "bob.card"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.contact("bob")["blocked"] == .bool(false))
+            }),
+        HintCase(
+            "ask … in another way; if it is theirs, remove the old contact first: contact remove …",
+            situation: { world in
+                for (name, status) in [("bob", Int32(0)), ("carol", 12)] {
+                    let run = try world.run(
+                        "contact", ["add", "--name", "bob", whisperURL(world, name)])
+                    if status == 12 { return run }
+                    #expect(run.status == status)
+                }
+                throw Failed()
+            },
+            result: { (world, _) throws in
+                try world.must("contact", ["add", "--name", "bob", whisperURL(world, "carol")])
+            }),
+    ]
+
+    private struct Failed: Error {}
+
+    @Sendable private static func whisperURL(_ world: HintWorld, _ person: String) throws -> String
+    {
+        let id = try #require(WhisperID("WSP-YS3T-HJGR-KQBZ"))
+        return Whisper2AddURL.text(try world.identity(person).whisper2Keys().contact(id))
+    }
+
+    /// Begins a session with Bob, whatever else is offered.
+    @Sendable private static func sessionWithBob(_ world: HintWorld) throws {
+        let bob = try world.identity("bob")
+        let time = Timestamp.now()
+        let publication = PreKeyPublication(
+            by: bob, signedPreKey: SecretPreKey(.signed, id: 1).signed(by: bob, at: time),
+            pqSignedPreKey: SecretPreKey(.postQuantum, id: 2).signed(by: bob, at: time),
+            oneTimePreKeys: [])
+        try world.store().transaction { _ = try $0.begin(with: publication.bundle(oneTime: nil)) }
+    }
+}

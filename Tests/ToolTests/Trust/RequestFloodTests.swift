@@ -1,0 +1,113 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// Requests while many new ids write.
+struct RequestFloodTests {
+    let home: Home
+    let owner: Identity
+    let store: IdentityStore
+
+    init() throws {
+        home = try Home(people: "alice", "bob", "carol")
+        owner = try Identity(record: JSON.object(parsing: home.files.read("alice.key")))
+        store = try IdentityStore(
+            directory: StateDirectory(path: home.files("state")), identity: owner, lockTimeout: 10)
+    }
+
+    private func sender(_ number: Int) -> SessionID {
+        SessionID(
+            publicKey: [UInt8](repeating: 0, count: 28) + UInt32(number).bytes)
+    }
+
+    /// Has each of these senders write once; says how many were kept.
+    private func flood(_ senders: Range<Int>, size: Int = 10, limit: Int64? = nil) throws -> Int {
+        try store.transaction { transaction in
+            if let limit { transaction.bytesAsideLimit = limit }
+            return try senders.count { number in
+                try transaction.request(
+                    [UInt8](repeating: 1, count: size), id: Envelope.newID(),
+                    from: sender(number))
+            }
+        }
+    }
+
+    private func listed() throws -> Set<SessionID> { Set(try store.requests().map(\.from)) }
+
+    /// Moves the requests of these senders into the past.
+    private func age(_ senders: Range<Int>, byHours hours: Int64) throws {
+        let database = try DurableDatabase(
+            path: home.files("state/\(owner.id).db"),
+            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 10)
+        try database.use { connection throws(StateError) in
+            let update = try connection.statement(
+                "UPDATE request SET seen = seen - ? * 3600 WHERE number <= ?")
+            update.bind(1, hours)
+            update.bind(2, Int64(senders.count))
+            try update.run()
+        }
+        try database.close()
+    }
+
+    @Test func aThousandNewIdsDoNotCloseTheListToANewcomer() throws {
+        #expect(try flood(0..<1_000) == 1_000)
+        #expect(try flood(5_000..<5_001) == 1)
+        #expect(try listed().contains(sender(5_000)))
+        #expect(try listed().count == 1_000)
+        // Who made room is not lost.
+        #expect(try store.requestsAside().messages == 1)
+        let aside = try #require((0..<1_000).first { try !listed().contains(sender($0)) })
+        #expect(try store.requestedEnvelopes(from: sender(aside)).count == 1)
+        // The newcomer is read also if the flood goes on and takes the place in the list.
+        #expect(try flood(6_000..<8_000) == 2_000)
+        #expect(try store.requestedEnvelopes(from: sender(5_000)).count == 1)
+        #expect(try listed().count == 1_000)
+    }
+
+    @Test func aFloodDisplacesItselfAndNotThoseWhoCameBefore() throws {
+        let before = 0..<400
+        #expect(try flood(before) == 400)
+        try age(before, byHours: 30)
+        #expect(try flood(1_000..<2_500) == 1_500)
+        let list = try listed()
+        #expect(list.count == 1_000)
+        #expect(before.allSatisfy { list.contains(sender($0)) })
+        #expect(try store.requestsAside().messages == 900)
+    }
+
+    @Test func whatIsSetAsideIsBoundedInBytesAndComesBackWhenThereIsRoom() throws {
+        #expect(try flood(0..<1_000) == 1_000)
+        #expect(try flood(1_000..<1_500, size: 100, limit: 5_000) == 500)
+        let aside = try store.requestsAside().messages
+        #expect(aside > 0 && aside < 500)
+        let dropped = try listed().prefix(200)
+        try store.transaction { transaction in
+            for from in dropped { _ = try transaction.forgetRequests(from: from) }
+        }
+        #expect(try store.requestsAside().messages == max(0, aside - 200))
+        #expect(try store.requests().count == 800 + min(200, aside))
+    }
+
+    @Test func theListNamesWhatIsSetAside() throws {
+        #expect(
+            try home.run("contact", ["add", "bob.card", "-i", "alice.key"]).status == 0)
+        #expect(try flood(0..<1_000) == 1_000)
+        let sealed = try home.output(
+            "encrypt", ["--to", "alice.card", "-i", "carol.key"], stdin: Array("hello".utf8))
+        #expect(
+            try home.run("decrypt", ["-q", "-i", "alice.key"], stdin: .whole(sealed)).status == 0)
+        let list = try home.run("contact", ["requests", "-i", "alice.key"])
+        #expect(list.lines.count == 1_000)
+        #expect(list.stderr.contains("1 message of 1 sender made room"), "\(list.stderr)")
+        let carol = try Card(record: JSON.object(parsing: home.files.read("carol.card"))).id
+        #expect(list.text.contains(carol.description.prefix(16)))
+        #expect(
+            try home.run("contact", ["requests", "--drop-all", "-i", "alice.key"]).stderr
+                .contains("dropped 1001 messages of 1001 senders"))
+    }
+}
+
+extension UInt32 {
+    fileprivate var bytes: [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) } }
+}
