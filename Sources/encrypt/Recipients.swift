@@ -18,6 +18,8 @@ struct Recipients {
     private let cards: [Card?]
     /// What each recipient is called in Kecalek and Message Flow.
     private let flowNames: [String?]
+    /// The relay of each recipient, for `send`: the one on the signed card. A `sotto:` URI proves no relay.
+    let relays: [String?]
 
     init(tool: EncryptTool, attachment: Attachment?) throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
@@ -65,6 +67,7 @@ struct Recipients {
             ? routes.map { _ in nil }
             : people.map { tool.other.form == .envelope ? $0.card : nil }
         flowNames = people.map(\.profiles.kecalek)
+        relays = people.isEmpty ? routes.map { _ in nil } : people.map(\.notedRelay)
         if !tool.quiet { Self.note(suites, people, keys, tool) }
         guard let store else { return }
         for (person, route) in zip(people, routes) {
@@ -184,5 +187,18 @@ struct Recipients {
             }
             return try suite.appLines(of: [envelope], with: keys)
         }
+    }
+}
+
+extension Correspondent {
+    /// The longest relay address that is noted on an envelope's line.
+    private static let relayLimit = 512
+
+    /// The relay on the card, if the card is signed by its owner.
+    fileprivate var notedRelay: String? {
+        guard let card, card.record != nil, let relay = card.relay,
+            (1...Self.relayLimit).contains(relay.utf8.count)
+        else { return nil }
+        return relay
     }
 }

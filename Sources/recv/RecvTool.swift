@@ -31,7 +31,7 @@ struct RecvTool: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY."
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY, else the identity's."
     )
     var relay: String?
 
@@ -56,8 +56,9 @@ struct RecvTool: Program {
     @Option(
         "--exec", value: "cmd",
         help:
-            "Run this in sh for each envelope, which it gets on stdin; the relay lets go of it when that "
-            + "exits 0. After five failures it is put aside.")
+            "Run this in sh for each envelope, which it gets on stdin; the relay deletes the envelope when that "
+            + "exits 0. After five failures it is put aside."
+    )
     var exec: String?
 
     @Flag(
@@ -146,20 +147,26 @@ struct RecvTool: Program {
             try printAgain()
             return
         }
-        let relay = try RelayAddress.find(relay, authorities: ca)
         if let bundle {
-            try BundleClaim(identity: identity, lockTimeout: lock.timeout, isKept: !stateless)
-                .run(for: bundle, at: relay)
+            try BundleClaim(
+                identity: identity, lockTimeout: lock.timeout, isKept: !stateless, relay: relay,
+                authorities: ca
+            ).run(for: bundle)
             return
         }
-        if let card { return try printCard(card, relay) }
+        if let card { return try printCard(card) }
         if let loginKey, let of {
+            let relay = try RelayAddress.find(relay, authorities: ca)
             let key = try KeyFile.loginKey(at: loginKey, loginPassword)
             let id = try SessionID(of) ?? Addressee.card(of).id
             return try receive(
                 Reception(owner: .loginKey(key, id), relay: relay), handling: handling())
         }
+        // A wrong address is an error before a passphrase is asked for.
+        let given = try RelayAddress.given(relay, authorities: ca)
         let identity = try identity.load()
+        let relay =
+            try given ?? RelayAddress.find(nil, authorities: ca, fallback: identity.relay)
         var store: IdentityStore?
         var running: FileLock?
         if !stateless {
@@ -176,21 +183,22 @@ struct RecvTool: Program {
         var reception = Reception(identity: identity, relay: relay, store: store)
         reception.invitation = try invitation.map { try Self.code($0) }
         if !dead, exec == nil, let store { try noteUnfinished(store) }
-        try receive(reception, handling: handling()) {
+        try receive(reception, handling: handling()) { _ in
             running?.unlock()
             if !dead, let store { try noteDead(store) }
         }
     }
 
     private func receive(
-        _ reception: Reception, handling: Reception.Handling, after: () throws -> Void = {}
+        _ reception: Reception, handling: Reception.Handling,
+        after: (Reception.Ending) throws -> Void = { _ in }
     ) throws {
         var reception = reception
         reception.follow = follow
         reception.wait = wait
         reception.maximum = max
         let ending = try dead ? reception.runDead(handling) : reception.run(handling)
-        try after()
+        try after(ending)
         if reception.invitation != nil, ending.wasIn {
             if !quiet { Terminal.say("recv: note: \(reception.relay) has let you in") }
             if ending.error == nil, ending.received + ending.failed == 0 { return }
@@ -215,10 +223,12 @@ struct RecvTool: Program {
     }
 
     /// Prints what the directory has of an id.
-    private func printCard(_ text: String, _ relay: RelayURL) throws {
+    private func printCard(_ text: String) throws {
         guard let id = SessionID(text) else {
             throw Failure(.usage, "--card is not an id", hint: "an id is 05 and 64 digits of hex")
         }
+        let relay = try RelayAddress.find(
+            relay, authorities: ca, fallback: identity.asksNobody ? identity.load().relay : nil)
         let card = try CardLookup(id).run(at: relay)
         let output = try Output(path: nil, content: .text)
         if let record = card.record { try output.writeLine(record) }

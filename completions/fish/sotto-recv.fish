@@ -2,7 +2,7 @@
 complete -c sotto-recv -c recv -f
 complete -c sotto-recv -c recv -s i -l identity -r -F -d 'Identity file. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-recv -c recv -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
-complete -c sotto-recv -c recv -l relay -x -d 'The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY'
+complete -c sotto-recv -c recv -l relay -x -d 'The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY, else the identity\'s'
 complete -c sotto-recv -c recv -l ca -r -F -d 'Who may vouch for the relay\'s certificate: a PEM file. Default: $SOTTO_CA, else the system\'s'
 complete -c sotto-recv -c recv -s f -l follow -d 'Go on receiving, through lost connections, until stopped'
 complete -c sotto-recv -c recv -l wait -x -d 'Wait so long for the first or next envelope'
