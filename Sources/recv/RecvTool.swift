@@ -57,7 +57,7 @@ struct RecvTool: Program {
         "--exec", value: "cmd",
         help:
             "Run this in sh for each envelope, which it gets on stdin; the relay deletes the envelope when that "
-            + "exits 0. After five failures it is put aside."
+            + "exits 0. After five failures it becomes a dead letter; with --follow it is tried again after 1 to 60 s."
     )
     var exec: String?
 
@@ -197,6 +197,7 @@ struct RecvTool: Program {
         reception.follow = follow
         reception.wait = wait
         reception.maximum = max
+        if !quiet { reception.notice = Self.say }
         let ending = try dead ? reception.runDead(handling) : reception.run(handling)
         try after(ending)
         if reception.invitation != nil, ending.wasIn {
@@ -204,6 +205,13 @@ struct RecvTool: Program {
             if ending.error == nil, ending.received + ending.failed == 0 { return }
         }
         try end(ending)
+    }
+
+    private static func say(_ notice: Reception.Notice) {
+        switch notice {
+        case .away(let error): Terminal.say("recv: note: \(error.message); trying again")
+        case .back(let relay): Terminal.say("recv: note: \(relay) is reached again")
+        }
     }
 
     /// The code in a file, which may be what `relay invite` printed.

@@ -7,7 +7,7 @@ complete -c sotto-recv -c recv -l ca -r -F -d 'Who may vouch for the relay\'s ce
 complete -c sotto-recv -c recv -s f -l follow -d 'Go on receiving, through lost connections, until stopped'
 complete -c sotto-recv -c recv -l wait -x -d 'Wait so long for the first or next envelope'
 complete -c sotto-recv -c recv -l max -x -d 'End after so many envelopes'
-complete -c sotto-recv -c recv -l exec -x -d 'Run this in sh for each envelope, which it gets on stdin; the relay lets go of it when that exits 0. After five failures it is put aside'
+complete -c sotto-recv -c recv -l exec -x -d 'Run this in sh for each envelope, which it gets on stdin; the relay deletes the envelope when that exits 0. After five failures it becomes a dead letter; with --follow it is tried again after 1 to 60 s'
 complete -c sotto-recv -c recv -l again -d 'Print again what was printed before and decrypt has not finished with. Needs no relay'
 complete -c sotto-recv -c recv -l dead -d 'Print, or give to --exec, what was put aside after five failures, and let go of it'
 complete -c sotto-recv -c recv -l bundle -r -F -d 'Claim a bundle of this contact or card, to begin a session with; print it, and keep it for encrypt'
