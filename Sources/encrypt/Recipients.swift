@@ -71,8 +71,17 @@ struct Recipients {
         if !tool.quiet { Self.note(suites, people, keys, tool) }
         guard let store else { return }
         for (person, route) in zip(people, routes) {
-            guard case .session = route else { continue }
-            try plan.prepare(person, store)
+            var hasBegun = false
+            let suite: Suite
+            switch route {
+            case .session:
+                hasBegun = try plan.prepare(person, store)
+                suite = .ratchet
+            case .suite(let type, _):
+                guard type == Sealed.self else { continue }
+                suite = .sealed
+            }
+            plan.noteSuite(suite, of: person, store, isSaid: hasBegun)
         }
     }
 

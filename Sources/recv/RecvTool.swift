@@ -110,6 +110,11 @@ struct RecvTool: Program {
     @Flag("--stateless", help: "Keep no inbox: tell the relay only once an envelope is printed.")
     var stateless = false
 
+    @Flag(
+        "--no-bundles",
+        help: "Claim no prekeys of contacts ahead. Their relays are then not connected to.")
+    var noBundles = false
+
     @OptionGroup var lock: LockOptions
 
     @Flag("-q", "--quiet", help: "No notes on stderr.")
@@ -183,11 +188,18 @@ struct RecvTool: Program {
         var reception = Reception(identity: identity, relay: relay, store: store)
         reception.invitation = try invitation.map { try Self.code($0) }
         if !dead, exec == nil, let store { try noteUnfinished(store) }
-        try receive(reception, handling: handling()) { _ in
+        let stock = noBundles || dead ? nil : store.map { BundleStock($0, authorities: ca) }
+        // No mail depends on what fails here.
+        if let stock { reception.whenIdle = { _ = try? stock.step() } }
+        try receive(reception, handling: handling()) { ending in
+            if ending.error == nil { try? stock?.fill(within: Self.bundleSeconds) }
             running?.unlock()
             if !dead, let store { try noteDead(store) }
         }
     }
+
+    /// Seconds that the claims ahead may take at the end of a run.
+    private static let bundleSeconds = 5.0
 
     private func receive(
         _ reception: Reception, handling: Reception.Handling,

@@ -17,6 +17,7 @@ complete -c sotto-recv -c recv -l login-key -x -d 'Log in with this RSA key, a P
 complete -c sotto-recv -c recv -l login-password -x -d 'Password of the login key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-recv -c recv -l of -r -F -d 'Whose mail, with --login-key: a card or an id'
 complete -c sotto-recv -c recv -l stateless -d 'Keep no inbox: tell the relay only once an envelope is printed'
+complete -c sotto-recv -c recv -l no-bundles -d 'Claim no prekeys of contacts ahead. Their relays are then not connected to'
 complete -c sotto-recv -c recv -l lock-timeout -x -d 'Wait so long for another process that uses the state'
 complete -c sotto-recv -c recv -s q -l quiet -d 'No notes on stderr'
 complete -c sotto-recv -c recv -l version -d 'Show the version'
