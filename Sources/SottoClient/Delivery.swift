@@ -3,7 +3,7 @@ public import SottoState
 public import SottoWire
 import Dispatch
 
-/// The sending of an outbox: what is given goes to disk first and to the relay second, in order.
+/// The sending of one relay's queue in an outbox: what is given goes to disk first and to the relay second, in order.
 ///
 /// One thread calls ``run(_:)``; another gives it items with ``submit(_:)`` and says ``finish()`` after the last.
 public final class Delivery: Sendable {
@@ -29,16 +29,19 @@ public final class Delivery: Sendable {
     private static let replyTimeout = 30.0
     private static let retryDelay = 30.0
 
+    /// The relay.
+    public let relay: RelayURL
     private let outbox: Outbox
-    private let relay: RelayURL
+    private let lock: RangeLock
     private let lockTimeout: Double
     private let events = EventQueue<Event>()
     private let room = DispatchSemaphore(value: 4)
 
     /// A delivery of `outbox` to `relay`.
-    public init(outbox: Outbox, relay: RelayURL, lockTimeout: Double) {
+    public init(outbox: Outbox, relay: RelayURL, lockTimeout: Double) throws(StateError) {
         self.outbox = outbox
         self.relay = relay
+        lock = try outbox.lock(of: relay.outboxName)
         self.lockTimeout = lockTimeout
     }
 
@@ -56,7 +59,13 @@ public final class Delivery: Sendable {
     /// `report` is called with what came of envelopes: those given here, and those that earlier ones left.
     /// It is called in batches, each of them only after its outcome is noted in the outbox.
     public func run(_ report: ([DeliveryResult]) throws -> Void) throws -> Ending {
-        let group = RelayLink.makeGroup()
+        try run(on: RelayLink.makeGroup(), report)
+    }
+
+    /// As ``run(_:)``, on an event loop that several share.
+    func run(
+        on group: MultiThreadedEventLoopGroup, _ report: ([DeliveryResult]) throws -> Void
+    ) throws -> Ending {
         var state = Run(delivery: self, group: group)
         defer { state.link?.close() }
         while true {
@@ -126,7 +135,8 @@ public final class Delivery: Sendable {
             switch event {
             case .items(let items):
                 delivery.room.signal()
-                let numbers = try delivery.outbox.append(items, relay: outboxName)
+                let numbers = try delivery.outbox.append(
+                    items, relay: outboxName, url: delivery.relay.text)
                 for (number, item) in zip(numbers, items) { own[number] = item }
                 if !items.isEmpty { wasGiven = true }
             case .end:
@@ -201,16 +211,20 @@ public final class Delivery: Sendable {
             _ refusal: Refusal? = nil
         ) {
             own[number] = nil
-            var outcome = status.rawValue
-            if let refusal { outcome += " \(refusal.code) \(refusal.reason)" }
-            outcomes.append((number, outcome))
-            results.append(DeliveryResult(item, status, refusal))
+            outcomes.append((number, DeliveryOutcome(status, refusal).text))
+            results.append(result(item, status, refusal))
+        }
+
+        private func result(
+            _ item: Outbox.Item, _ status: DeliveryResult.Status, _ refusal: Refusal? = nil
+        ) -> DeliveryResult {
+            DeliveryResult(item, status, refusal, relay: relayName)
         }
 
         /// Leaves an item in the outbox, and with it what comes after it to the same mailbox.
         private mutating func putOff(_ number: Int64, _ item: Outbox.Item, _ refusal: Refusal) {
             if deferred.updateValue((item, refusal), forKey: number) == nil {
-                results.append(DeliveryResult(item, .deferred, refusal))
+                results.append(result(item, .deferred, refusal))
             }
             deferredMailboxes[item.lane] = refusal
             retryAt = retryAt ?? Monotonic.seconds() + Delivery.retryDelay
@@ -266,7 +280,7 @@ public final class Delivery: Sendable {
             }
             try fill()
             if inFlight.isEmpty, try !hasWork() {
-                delivery.outbox.lock.unlock()
+                delivery.lock.unlock()
                 if inputEnded { return try end(isDone: true) }
             }
             return nil
@@ -285,7 +299,7 @@ public final class Delivery: Sendable {
         }
 
         private mutating func takeLock(_ now: Double) -> Bool {
-            if delivery.outbox.lock.tryLock() {
+            if delivery.lock.tryLock() {
                 lockSince = nil
                 return true
             }
@@ -296,16 +310,10 @@ public final class Delivery: Sendable {
         /// Learns what another process did with our items.
         private mutating func collect() throws(StateError) {
             guard !own.isEmpty else { return }
-            for (number, outcome) in try delivery.outbox.collect() {
+            for (number, outcome) in try delivery.outbox.collect(relay: outboxName) {
                 guard let item = own.removeValue(forKey: number) else { continue }
-                let words = outcome.split(separator: " ")
-                let refusal =
-                    words.count == 3
-                    ? Refusal(code: Int64(words[1]) ?? 0, reason: String(words[2])) : nil
-                results.append(
-                    DeliveryResult(
-                        item,
-                        words.first.flatMap { .init(rawValue: String($0)) } ?? .stored, refusal))
+                let outcome = DeliveryOutcome(text: outcome)
+                results.append(result(item, outcome.status, outcome.refusal))
             }
         }
 
@@ -350,12 +358,12 @@ public final class Delivery: Sendable {
             let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: outboxName)
             for (number, item) in own.sorted(by: { $0.key < $1.key }) where deferred[number] == nil
             {
-                results.append(DeliveryResult(item, .queued))
+                results.append(result(item, .queued))
             }
             let ending = Ending(
                 left: waiting, error: isDone || wasLocked ? nil : lastError, wasLocked: wasLocked)
-            try delivery.outbox.release()
-            delivery.outbox.lock.unlock()
+            try delivery.outbox.release(relay: outboxName)
+            delivery.lock.unlock()
             return ending
         }
     }

@@ -34,18 +34,30 @@ public enum MailboxOwner: Sendable {
     }
 }
 
-/// A connection on which a mailbox is open: logged in, and perhaps subscribed.
+/// The connections on which mailboxes are open: logged in, and perhaps subscribed. One connection serves the identity and
+/// 255 of its addresses; further addresses have further connections. If one ends, all of them are made again.
 struct MailboxSession {
-    let link: RelayLink
     let relay: RelayURL
-    let events: EventQueue<RelayLink.Event>
-    /// What the relay has of our prekeys.
-    var preKeys: PreKeyStatus?
+    let events = EventQueue<RelayLink.Event>()
+    /// The identity's prekeys at the relay.
+    private(set) var preKeys: PreKeyStatus?
     /// Pushes that came in the same breath as the answer to a request.
     var early: [RelayLink.Event] = []
     var waitingForAcks = 0
     /// The mailboxes that are open, the identity's first.
     private(set) var mailboxes: [SessionID] = []
+
+    private var links: [RelayLink] = []
+    /// The place of each mailbox's connection.
+    private var places: [SessionID: Int] = [:]
+
+    /// The most addresses on a connection, where the identity's own mailbox is open too.
+    static let addressesPerLink = WireLimits.openMailboxes - 1
+
+    private init(relay: RelayURL) { self.relay = relay }
+
+    /// The connection on which a mailbox is open; the first one for any other mailbox.
+    func link(of mailbox: SessionID) -> RelayLink { links[places[mailbox] ?? 0] }
 
     /// The next events, waiting for them if need be.
     mutating func take(timeout: Double?) -> [RelayLink.Event] {
@@ -55,48 +67,65 @@ struct MailboxSession {
         }
         return events.take(timeout: timeout)
     }
+
+    /// Ends all connections.
+    func close() { for link in links { link.close() } }
 }
 
 extension MailboxSession {
-    /// Connects and logs in, to the owner's mailbox and to those of its addresses.
+    /// Connects and logs in, to the owner's mailbox and to those of all addresses, however many.
     static func open(
         _ relay: RelayURL, owner: MailboxOwner, addresses: [SendAddress] = [],
         invitation: InvitationCode? = nil, group: MultiThreadedEventLoopGroup,
         requests: inout Int
     ) throws(ClientError) -> Self {
-        let events = EventQueue<RelayLink.Event>()
-        let link = try RelayLink.open(to: relay, group: group, events: events, timeout: 30)
+        var session = Self(relay: relay)
         var isOpen = false
-        defer { if !isOpen { link.close() } }
-        var session = Self(link: link, relay: relay, events: events)
-        session.preKeys = try session.logIn(&requests) { nonce throws(ClientError) in
-            try owner.login(nonce, at: relay, invitation)
-        }
-        if case .identity(let identity) = owner {
-            for address in addresses.prefix(WireLimits.openMailboxes - 1) {
+        defer { if !isOpen { session.close() } }
+        var rest = addresses[...]
+        repeat {
+            // A relay for members opens an address only on a connection with its owner's mailbox.
+            let isFirst = session.links.isEmpty
+            try session.connect(group)
+            let preKeys = try session.logIn(&requests) { nonce throws(ClientError) in
+                try owner.login(nonce, at: relay, isFirst ? invitation : nil)
+            }
+            if isFirst { session.preKeys = preKeys }
+            guard case .identity(let identity) = owner else { break }
+            for address in rest.prefix(addressesPerLink) {
                 _ = try session.logIn(&requests) { nonce throws(ClientError) in
                     Login(key: address.key(of: identity), nonce: nonce, relay: relay.name)
                 }
             }
-        }
+            rest = rest.dropFirst(addressesPerLink)
+        } while !rest.isEmpty
         isOpen = true
         return session
     }
 
-    /// Opens the mailbox that `sign` makes a login for; returns what the relay has of the prekeys of that id.
+    private mutating func connect(_ group: MultiThreadedEventLoopGroup) throws(ClientError) {
+        links.append(try RelayLink.open(to: relay, group: group, events: events, timeout: 30))
+    }
+
+    /// Opens, on the last connection, the mailbox that `sign` makes a login for; returns what the relay has of the
+    /// prekeys of that id.
     private mutating func logIn(
         _ requests: inout Int, _ sign: ([UInt8]) throws(ClientError) -> Login
     ) throws(ClientError) -> PreKeyStatus? {
-        guard case .challenge(let nonce, let names) = try ask(.challenge, &requests) else {
-            throw .notARelay(relay: relay.description)
-        }
+        guard
+            case .challenge(let nonce, let names) = try ask(
+                .challenge, on: links.count - 1, &requests)
+        else { throw .notARelay(relay: relay.description) }
         guard names.contains(where: { $0.lowercased() == relay.name }) else {
             throw .otherName(relay: relay.description, names: names)
         }
         let login = try sign(nonce)
-        switch try ask(.login(login), &requests) {
+        switch try ask(.login(login), on: links.count - 1, &requests) {
         case .session(let status, _):
-            mailboxes.append(login.id)
+            if places[login.id] == nil {
+                places[login.id] = links.count - 1
+                mailboxes.append(login.id)
+            }
             return status
         case .error(let refusal) where refusal.reason == Reason.notAdmitted.rawValue:
             throw .notAdmitted(relay: relay.description, hadCode: login.invitation != nil)
@@ -110,18 +139,24 @@ extension MailboxSession {
     /// Has the envelopes of all mailboxes pushed.
     mutating func subscribe(_ requests: inout Int) throws(ClientError) {
         for mailbox in mailboxes {
-            guard case .subscribed = try ask(.subscribe(of: mailbox), &requests) else {
+            guard case .subscribed = try ask(.subscribe(of: mailbox), of: mailbox, &requests) else {
                 throw .notARelay(relay: relay.description)
             }
         }
     }
 
-    /// Asks something and waits for the answer; what comes meanwhile is kept for later.
+    /// Asks something about a mailbox and waits for the answer; what comes meanwhile is kept for later.
     mutating func ask(
-        _ request: Request, _ requests: inout Int
+        _ request: Request, of mailbox: SessionID, _ requests: inout Int
+    ) throws(ClientError) -> Response {
+        try ask(request, on: places[mailbox] ?? 0, &requests)
+    }
+
+    private mutating func ask(
+        _ request: Request, on place: Int, _ requests: inout Int
     ) throws(ClientError) -> Response {
         requests += 1
-        return try link.ask(
+        return try links[place].ask(
             request, requestID: "\(requests)", of: relay, events: events, others: &early,
             timeout: 20)
     }

@@ -20,8 +20,10 @@ extension StateTransaction {
         return select.text(0)
     }
 
-    /// Keeps a bundle until a session begins with it.
-    public func keep(_ bundle: PreKeyBundle) throws(StateError) {
+    /// Keeps a bundle, which was claimed at `time`, until a session begins with it.
+    public func keep(
+        _ bundle: PreKeyBundle, at time: Timestamp = .now()
+    ) throws(StateError) {
         let mark = store.mark(bundle.owner)
         let upsert = try connection.statement(
             """
@@ -32,6 +34,7 @@ extension StateTransaction {
         upsert.bind(2, Envelope.newID())
         upsert.bind(3, store.seal(bundle.record.serialized(), .bundle(peer: mark)))
         try upsert.run()
+        try setNote(.bundleKept, mark: mark, to: time.seconds)
     }
 
     /// The bundle that is kept for a peer.
@@ -52,5 +55,6 @@ extension StateTransaction {
         let delete = try connection.statement("DELETE FROM bundle WHERE peer = ?")
         delete.bind(1, store.mark(peer))
         try delete.run()
+        try removeNote(.bundleKept, mark: store.mark(peer))
     }
 }

@@ -20,7 +20,7 @@ extension IdentityStore {
         try database.use { connection throws(StateError) in try contacts(connection) }
     }
 
-    fileprivate func contacts(_ connection: Connection) throws(StateError) -> [Contact] {
+    func contacts(_ connection: Connection) throws(StateError) -> [Contact] {
         let select = try connection.statement("SELECT sealed FROM contact")
         defer { select.reset() }
         var rows: [[UInt8]] = []

@@ -1,7 +1,7 @@
 import Sotto
 
-/// What waits to be sent, in the file `outbox.db`. Any number of processes add to it; one at a time, who
-/// holds ``lock``, sends from it.
+/// The items that wait to be sent, in the file `outbox.db`: a queue for each relay. Any number of processes add to it; for each
+/// relay one at a time, the holder of ``lock(of:)``, sends from it.
 public final class Outbox: Sendable {
     /// An envelope to send, or something of an owner's to keep.
     public struct Item: Sendable {
@@ -34,8 +34,7 @@ public final class Outbox: Sendable {
     }
 
     private let database: DurableDatabase
-    /// Held by the process that sends.
-    public let lock: FileLock
+    private let lockPath: String
     /// Names this process's items.
     private let owner = Envelope.newID()
 
@@ -44,7 +43,7 @@ public final class Outbox: Sendable {
         database = try DurableDatabase(
             path: directory.file("outbox.db"), migrations: Self.migrations,
             lockTimeout: lockTimeout)
-        lock = try FileLock(path: directory.file("outbox.lock"))
+        lockPath = directory.file("outbox.lock")
         // Outcomes that nobody came for: their owner was killed.
         try database.use { connection throws(StateError) in
             let forget = try connection.statement(
@@ -64,11 +63,19 @@ public final class Outbox: Sendable {
         );
         """,
         "ALTER TABLE outbox ADD COLUMN kind INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE outbox ADD COLUMN url TEXT",
     ]
 
+    /// The lock of a relay's queue, not taken; its holder sends.
+    public func lock(of relay: String) throws(StateError) -> RangeLock {
+        try RangeLock(path: lockPath, name: relay)
+    }
+
     /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which
-    /// grow in the order of sending.
-    public func append(_ items: [Item], relay: String) throws(StateError) -> [Int64] {
+    /// grow in the order of sending. `url` is the relay's whole address, by which a later process can reach it.
+    public func append(_ items: [Item], relay: String, url: String? = nil) throws(StateError)
+        -> [Int64]
+    {
         guard !items.isEmpty else { return [] }
         return try database.transaction { connection throws(StateError) in
             let day = Timestamp.now().seconds / 86_400
@@ -76,8 +83,8 @@ public final class Outbox: Sendable {
             for item in items {
                 let insert = try connection.statement(
                     """
-                    INSERT INTO outbox (relay, owner, day, id, recipient, envelope, kind)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO outbox (relay, owner, day, id, recipient, envelope, kind, url)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     """)
                 insert.bind(1, relay)
                 insert.bind(2, owner)
@@ -86,6 +93,7 @@ public final class Outbox: Sendable {
                 insert.bind(5, item.to)
                 insert.bind(6, item.envelope)
                 insert.bind(7, item.kind.rawValue)
+                if let url { insert.bind(8, url) } else { insert.bindNull(8) }
                 try insert.run()
                 numbers.append(connection.lastRow)
             }
@@ -138,13 +146,17 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Takes out the outcomes that other processes left for this one.
-    public func collect() throws(StateError) -> [(number: Int64, outcome: String)] {
+    /// Takes out the outcomes that other processes left for this one, in one relay's queue.
+    public func collect(relay: String) throws(StateError) -> [(number: Int64, outcome: String)] {
         let found = try database.use { connection throws(StateError) in
             let select = try connection.statement(
-                "SELECT number, outcome FROM outbox WHERE owner = ? AND outcome IS NOT NULL")
+                """
+                SELECT number, outcome FROM outbox
+                WHERE owner = ? AND relay = ? AND outcome IS NOT NULL
+                """)
             defer { select.reset() }
             select.bind(1, owner)
+            select.bind(2, relay)
             var rows: [(number: Int64, outcome: String)] = []
             while try select.step() { rows.append((select.integer(0), select.text(1))) }
             return rows
@@ -153,13 +165,28 @@ public final class Outbox: Sendable {
         return found
     }
 
-    /// Leaves what this process still has in the outbox to whoever sends next.
-    public func release() throws(StateError) {
+    /// Leaves what this process still has in one relay's queue to the process that sends next.
+    public func release(relay: String) throws(StateError) {
         try database.use { connection throws(StateError) in
             let update = try connection.statement(
-                "UPDATE outbox SET owner = NULL WHERE owner = ?")
+                "UPDATE outbox SET owner = NULL WHERE owner = ? AND relay = ?")
             update.bind(1, owner)
+            update.bind(2, relay)
             try update.run()
+        }
+    }
+
+    /// The rows of a statement, with one text bound to it at most.
+    func read<T>(
+        _ sql: String, _ text: String? = nil, _ row: (PreparedStatement) -> T
+    ) throws(StateError) -> [T] {
+        try database.use { connection throws(StateError) in
+            let select = try connection.statement(sql)
+            defer { select.reset() }
+            if let text { select.bind(1, text) }
+            var rows: [T] = []
+            while try select.step() { rows.append(row(select)) }
+            return rows
         }
     }
 
@@ -168,17 +195,6 @@ public final class Outbox: Sendable {
         try database.use { connection throws(StateError) in
             let count = try connection.statement(
                 "SELECT count(*) FROM outbox WHERE relay = ? AND outcome IS NULL")
-            defer { count.reset() }
-            count.bind(1, relay)
-            return try count.step() ? Int(count.integer(0)) : 0
-        }
-    }
-
-    /// How many items wait for other relays than this one.
-    public func waitingElsewhere(relay: String) throws(StateError) -> Int {
-        try database.use { connection throws(StateError) in
-            let count = try connection.statement(
-                "SELECT count(*) FROM outbox WHERE relay <> ? AND outcome IS NULL")
             defer { count.reset() }
             count.bind(1, relay)
             return try count.step() ? Int(count.integer(0)) : 0

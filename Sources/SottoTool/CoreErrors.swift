@@ -170,6 +170,16 @@ extension Failure {
         }
     }
 
+    /// The limit is that of the record which is sealed: JSON, in which some characters of a text are longer.
+    private static func messageTooLong(limit: Int) -> Failure {
+        Failure(
+            .malformed,
+            "the message is too long: an envelope carries \(limit) bytes of JSON, in which a line feed or a quotation mark has two",
+            hint:
+                "attach it: encrypt --to NAME --attach FILE --blob FILE.blob; or encrypt it as a file: encrypt -r CARD FILE"
+        )
+    }
+
     init(_ error: SealedError) {
         switch error {
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
@@ -179,9 +189,7 @@ extension Failure {
         case .authentication:
             self.init(.authentication, "the envelope was changed: its authentication failed")
         case .tooLong(let limit):
-            self.init(
-                .malformed, "the message is longer than an envelope carries (\(limit) bytes)",
-                hint: "make it a file, with -r in place of --to")
+            self = .messageTooLong(limit: limit)
         case .recipient: self.init(.malformed, "the recipient's key is not valid")
         }
     }
@@ -212,9 +220,7 @@ extension Failure {
         case .lowOrderKey: self.init(.authentication, "a key in it is of low order")
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
         case .tooLong(let limit):
-            self.init(
-                .malformed, "the message is longer than an envelope carries (\(limit) bytes)",
-                hint: "make it a file, with -r in place of --to")
+            self = .messageTooLong(limit: limit)
         case .cannotSendYet:
             self.init(.noKey, "the session cannot send before its first message has come")
         }

@@ -36,4 +36,6 @@ public enum ExitStatus: Int32, Sendable, CaseIterable {
     case permission = 77
     /// Something is set up wrongly.
     case configuration = 78
+    /// A closed pipe: ended by SIGPIPE.
+    case closedPipe = 141
 }

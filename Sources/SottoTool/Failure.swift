@@ -16,8 +16,8 @@ public struct Failure: Error, Sendable {
         self.hint = hint
     }
 
-    /// An end that says nothing: a closed pipe.
-    static let quiet = Failure(.done, "")
+    /// The reader has closed the pipe: the tool ends by SIGPIPE and prints nothing.
+    static let closedPipe = Failure(.closedPipe, "")
 
     static let binaryOnTerminal = Failure(
         .usage, "refusing to write binary data to the terminal",

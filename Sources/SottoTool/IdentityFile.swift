@@ -56,12 +56,23 @@ public enum IdentityFile {
         return content
     }
 
+    /// The text of an identity file, and the passphrase that protects it, which is asked for where `passphrase` does not
+    /// give it; `nil` for a file without one.
+    public static func opened(
+        _ path: String, passphrase source: SecretSource?
+    ) throws -> (text: [UInt8], passphrase: Passphrase?) {
+        let text = try contents(of: path)
+        guard AgeFormat.isAge(text) else { return (text, nil) }
+        let passphrase = try self.passphrase(source, of: path)
+        return (try unprotect(text, path: path) { passphrase }, passphrase)
+    }
+
     private static func openContents(
         of path: String, passphrase: SecretSource?
     ) throws -> (text: [UInt8], isProtected: Bool) {
         let text = try contents(of: path)
         guard AgeFormat.isAge(text) else { return (text, false) }
-        return (try unprotect(text, path: path, passphrase: passphrase), true)
+        return (try unprotect(text, path: path) { try self.passphrase(passphrase, of: path) }, true)
     }
 
     private static func parse(
@@ -145,12 +156,10 @@ public enum IdentityFile {
     }
 
     private static func unprotect(
-        _ file: [UInt8], path: String, passphrase: SecretSource?
+        _ file: [UInt8], path: String, passphrase: () throws -> Passphrase?
     ) throws -> [UInt8] {
         do {
-            return try AgeFileReader.open(file, identities: []) {
-                try self.passphrase(passphrase, of: path)
-            }
+            return try AgeFileReader.open(file, identities: [], passphrase: passphrase)
         } catch AgeError.wrongPassphrase {
             throw Failure(.noKey, "the passphrase does not open the identity \(path)")
         } catch AgeError.noMatch {

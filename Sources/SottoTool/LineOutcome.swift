@@ -6,7 +6,9 @@ extension Failure {
         guard record["type"]?.string == "error" else { return nil }
         let status = record["status"]?.integer.flatMap { Int32(exactly: $0) }
         self.init(
-            status.flatMap { ExitStatus(rawValue: $0) }.flatMap { $0 == .done ? nil : $0 }
+            status.flatMap { ExitStatus(rawValue: $0) }.flatMap {
+                [.done, .closedPipe].contains($0) ? nil : $0
+            }
                 ?? .malformed,
             record["message"]?.string ?? "an earlier stage failed")
     }

@@ -186,7 +186,7 @@ public final class Output {
             let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                if errno == EPIPE { throw .quiet }
+                if errno == EPIPE { throw .closedPipe }
                 throw Failure(errno: errno, "write", name)
             }
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])

@@ -40,8 +40,7 @@ enum ProgramRuntime {
         where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", mode)
         }
-        // A closed pipe is met as EPIPE at the write, and ends a tool quietly.
-        signal(SIGPIPE, SIG_IGN)
+        ClosedPipe.prepare()
         umask(0o077)
         // No core dumps: they would hold keys.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
@@ -82,6 +81,12 @@ enum ProgramRuntime {
                 ?? Failure(
                     .bug, "unexpected: \(type(of: error))",
                     hint: "this is a bug; please report it with the command that you ran")
+        }
+        if failure.status == .closedPipe {
+            ClosedPipe.end()
+            let failure = Failure(errno: EPIPE, "write", "standard output")
+            report(failure, tool: tool)
+            return failure.status.rawValue
         }
         report(failure, tool: tool)
         return failure.status.rawValue

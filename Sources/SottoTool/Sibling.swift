@@ -62,10 +62,14 @@ public enum Sibling {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, stdin.reading, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        ClosedPipe.restore(in: &attributes)
         let words = ([tool] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var child: pid_t = 0
-        let code = posix_spawn(&child, path, &actions, nil, words, environ)
+        let code = posix_spawn(&child, path, &actions, &attributes, words, environ)
         guard code == 0 else { throw Failure(errno: code, "run", path) }
         stdin.closeReading()
         // A pipe has room for all of it, so that nobody waits for the other.
@@ -77,6 +81,8 @@ public enum Sibling {
     private static func wait(for child: pid_t, _ tool: String) throws(Failure) {
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        // The child process writes to the standard output of this program.
+        guard status & 0x7F != SIGPIPE else { throw .closedPipe }
         guard status == 0 else { throw Failure(.ioError, "\(tool) failed") }
     }
 }

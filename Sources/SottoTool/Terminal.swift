@@ -36,7 +36,7 @@ public enum Terminal {
         }
         guard let failure else { return }
         // A closed pipe is a quiet end for data only.
-        throw failure.status == .done
+        throw failure.status == .closedPipe
             ? Failure(errno: EPIPE, "write", "standard error") : failure
     }
 

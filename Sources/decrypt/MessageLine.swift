@@ -85,6 +85,10 @@ enum MessageLine {
             return .flow(try flow { try MessageFlowMessage(record: record) }, isHTTP: false)
         case "ack": return .ack(try flow { try MessageFlowAck(record: record) })
         case "chat-name": return .chatName(record)
+        case "contact":
+            throw Failure(
+                .malformed, "this is a card: there is nothing in it to decrypt",
+                hint: "keep it with contact add FILE, or see its key with fingerprint FILE")
         case "send_message" where suite ?? .shainy == .shainy:
             return .app(.record(record), .shainy)
         case nil where record["encryptedPayload"] != nil && record["v"] != nil:

@@ -70,7 +70,11 @@ struct MessageEncryption {
     /// Prints one message's envelopes in the form that was asked for.
     private func write(_ envelopes: [Envelope]) throws {
         guard form != .envelope else {
-            for envelope in envelopes { try output.writeRecord(envelope.record) }
+            for (envelope, relay) in zip(envelopes, recipients.relays) {
+                var record = envelope.record
+                if let relay { record["relay"] = .string(relay) }
+                try output.writeRecord(record)
+            }
             return
         }
         for line in try recipients.appLines(

@@ -18,6 +18,8 @@ struct Recipients {
     private let cards: [Card?]
     /// What each recipient is called in Kecalek and Message Flow.
     private let flowNames: [String?]
+    /// The relay of each recipient, for `send`: the one on the signed card. A `sotto:` URI proves no relay.
+    let relays: [String?]
 
     init(tool: EncryptTool, attachment: Attachment?) throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
@@ -67,14 +69,21 @@ struct Recipients {
             ? routes.map { _ in nil }
             : people.map { tool.other.form == .envelope ? $0.card : nil }
         flowNames = people.map(\.profiles.kecalek)
-        if !tool.quiet {
-            Self.note(suites, people, keys, tool)
-            Self.name(routes, people)
-        }
+        relays = people.isEmpty ? routes.map { _ in nil } : people.map(\.notedRelay)
+        if !tool.quiet { Self.note(suites, people, keys, tool) }
         guard let store else { return }
         for (person, route) in zip(people, routes) {
-            guard case .session = route else { continue }
-            try plan.prepare(person, store)
+            var hasBegun = false
+            let suite: Suite
+            switch route {
+            case .session:
+                hasBegun = try plan.prepare(person, store)
+                suite = .ratchet
+            case .suite(let type, _):
+                guard type == Sealed.self else { continue }
+                suite = .sealed
+            }
+            plan.noteSuite(suite, of: person, store, isSaid: hasBegun)
         }
     }
 
@@ -87,19 +96,6 @@ struct Recipients {
         }
         return .suite(
             type, Recipient(id: person.id, card: person.card, profiles: person.profiles))
-    }
-
-    /// Names the suite of each recipient on a terminal, and the lack of forward secrecy.
-    private static func name(_ routes: [Route], _ people: [Correspondent]) {
-        guard Terminal.isTerminal(2) else { return }
-        for (route, person) in zip(routes, people) {
-            switch route {
-            case .session: Terminal.say("encrypt: to \(person.name) by ratchet")
-            case .suite(let suite, _) where suite is Sealed.Type && !person.isOwn:
-                Terminal.say("encrypt: to \(person.name) by sealed, without forward secrecy")
-            case .suite: break
-            }
-        }
     }
 
     /// Says what is to be known before anything is written.
@@ -202,5 +198,18 @@ struct Recipients {
             }
             return try suite.appLines(of: [envelope], with: keys)
         }
+    }
+}
+
+extension Correspondent {
+    /// The longest relay address that is noted on an envelope's line.
+    private static let relayLimit = 512
+
+    /// The relay on the card, if the card is signed by its owner.
+    fileprivate var notedRelay: String? {
+        guard let card, card.record != nil, let relay = card.relay,
+            (1...Self.relayLimit).contains(relay.utf8.count)
+        else { return nil }
+        return relay
     }
 }

@@ -21,7 +21,8 @@ struct RoutePlan {
         }
     }
 
-    /// The suite for a recipient: what was asked for; else a session where there is one; else `sealed`.
+    /// The suite for a recipient. The order is the suite that was asked for, an existing session, a session that can begin
+    /// with a contact's bundle that `recv` keeps, and `sealed`.
     func suite(for person: Correspondent, _ store: IdentityStore?) throws -> Suite {
         if let suite = tool.chosenSuite {
             guard suite != .ratchet || person.id != own else {
@@ -32,16 +33,43 @@ struct RoutePlan {
         if given(person.id) != nil || tool.newSession || tool.requireOneTime { return .ratchet }
         if let suite = person.contact?.suite { return suite }
         guard let store else { return .sealed }
-        return try store.preview { try $0.hasSession(with: person.id) } ? .ratchet : .sealed
+        return try store.preview { state -> Suite in
+            if try state.hasSession(with: person.id) { return .ratchet }
+            guard person.contact != nil, person.id != own else { return .sealed }
+            // Without its post-quantum prekey a session would be weaker than a sealed message.
+            let bundle = try state.freshBundle(of: person.id)
+            return bundle?.pqSignedPreKey == nil ? .sealed : .ratchet
+        }
     }
 
-    /// Sees to it that there is a session: continues one, or begins it with the bundle that was given or is kept.
-    func prepare(_ person: Correspondent, _ store: IdentityStore) throws {
+    /// Says, once after each change, which suite a contact's messages have. `isSaid` is true if the beginning of a session
+    /// was just reported. An error of the state is ignored: no message depends on the note.
+    func noteSuite(
+        _ suite: Suite, of person: Correspondent, _ store: IdentityStore, isSaid: Bool
+    ) {
+        guard person.contact != nil, person.id != own else { return }
+        do {
+            guard try store.preview({ try $0.lastSuite(of: person.id) }) != suite else { return }
+            try store.transaction { try $0.noteSuite(suite, of: person.id) }
+        } catch {
+            return
+        }
+        guard !isSaid, !tool.quiet else { return }
+        let what =
+            suite == .ratchet
+            ? "ratchet, with forward secrecy"
+            : "sealed, without forward secrecy: there is no session with \(person.name)"
+        Terminal.say("encrypt: note: messages to \(person.name) have the suite \(what)")
+    }
+
+    /// Ensures a session: continues one, or begins it with the bundle that was given or is kept. Returns
+    /// whether one began.
+    func prepare(_ person: Correspondent, _ store: IdentityStore) throws -> Bool {
         let bundle = given(person.id)
         if bundle == nil, !tool.newSession,
             try store.preview({ try $0.hasSession(with: person.id) })
         {
-            return
+            return false
         }
         let begun = try store.transaction { transaction -> (PeerSession.Origin, PreKeyBundle)? in
             // Another process may have begun one since; a bundle that was given is used in any case once.
@@ -64,6 +92,7 @@ struct RoutePlan {
                 "encrypt: note: there is a session with \(person.name), and the bundle was not used; --new-session begins another"
             )
         }
+        return begun != nil
     }
 
     private func say(_ person: Correspondent, _ origin: PeerSession.Origin, _ bundle: PreKeyBundle)

@@ -9,7 +9,7 @@ struct KeygenTool: Program {
         name: "keygen",
         abstract: "Make an identity from fresh words, restore it from words, show its public card.",
         usage: """
-            keygen [--name NAME] [-o FILE] [--words N] [--words-passphrase SOURCE] [--rsa BITS] [--whisper-id ID] [--protect]
+            keygen [--name NAME] [--relay URL] [-o FILE] [--words N] [--words-passphrase SOURCE] [--rsa BITS] [--whisper-id ID] [--protect]
             keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--rsa BITS | --rsa-key FILE] [--protect] < WORDS
             keygen recover --ecp1 KEYFILE [--name NAME] [-o FILE] [--protect]
             keygen public [--uri | --include PROFILE ...] [--relay URL] [FILE]
@@ -17,6 +17,7 @@ struct KeygenTool: Program {
             keygen words [FILE]
             keygen paper [-o SVG] [FILE]
             keygen passwd [--unprotected] [FILE]
+            keygen set --relay URL | --no-relay [FILE]
             keygen prekeys [--bundle] [FILE]
             keygen export age|ssh|minisign [--public-key] [--classic] [-o FILE] [FILE]
             keygen export minisign|ecp1|rsa [-o KEYFILE] [--password SOURCE] [--unprotected] [FILE]
@@ -46,7 +47,7 @@ struct KeygenTool: Program {
         version: sottoVersion,
         subcommands: [
             New.self, Recover.self, Public.self, Words.self, PaperCommand.self, PasswdCommand.self,
-            PreKeysCommand.self,
+            SetCommand.self, PreKeysCommand.self,
             ExportCommand.self, ChatCommand.self, AnswerCommand.self, WorkCommand.self,
             LoginKeyCommand.self,
         ],

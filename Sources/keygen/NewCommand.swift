@@ -1,6 +1,7 @@
 public import Arguments
 public import Sotto
 import SottoTool
+import SottoWire
 
 /// What an identity has for other messengers beside its words.
 struct MessengerOptions: ArgumentGroup {
@@ -52,6 +53,8 @@ struct New: Program {
 
     @OptionGroup var messengers: MessengerOptions
 
+    @OptionGroup var home: RelayOptions
+
     @OptionGroup var passphrase: WordsPassphraseOptions
 
     @Option("--words", value: "n", help: "Number of words: 12, 15, 18, 21 or 24.", values: .any)
@@ -67,6 +70,7 @@ struct New: Program {
     }
 
     func execute() throws {
+        let relay = try home.address()
         let output = try saving.open()
         messengers.whisperID?.warnIfMistyped()
         let mnemonic = Mnemonic(randomWordCount: words, wordlist: language)
@@ -74,7 +78,7 @@ struct New: Program {
         let rsaKey = try messengers.makeRSAKey(quiet: saving.quiet)
         let identity = Identity(
             mnemonic: mnemonic, name: saving.name, passphrase: passphrase,
-            whisperID: messengers.whisperID, rsaKey: rsaKey)
+            whisperID: messengers.whisperID, rsaKey: rsaKey, relay: relay?.text)
         // The words come first: an identity whose words were never shown could not be restored.
         if !saving.quiet {
             let together = passphrase.isEmpty ? "" : " together with their passphrase"

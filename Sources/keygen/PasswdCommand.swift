@@ -81,7 +81,7 @@ struct PasswdCommand: Program {
 }
 
 /// The file that is replaced, locked, so that no other process replaces it at the same time.
-private final class OriginalFile {
+final class OriginalFile {
     /// Whose it is.
     let owner: (user: uid_t, group: gid_t)
     private let descriptor: Int32

@@ -30,7 +30,7 @@ struct Public: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "Where you fetch your mail, tcp://host:port or another address that recv takes; put into the card."
+            "Where you fetch your mail, tcp://host:port or another address that recv takes; put into the card. Default: the identity's."
     )
     var relay: String?
 
@@ -88,7 +88,7 @@ struct Public: Program {
     }
 
     func execute() throws {
-        let address = try relay.map { try Self.address($0) }
+        let address = try relay.map { try RelayOptions.address($0) }
         let identity = try load(identity, file)
         whisperID?.warnIfMistyped()
         if let profile { return try show(profile, of: identity) }
@@ -141,16 +141,5 @@ struct Public: Program {
     private func mercurio(_ identity: Identity) throws -> MercurioKeyBundle {
         guard let key = try identity.rsaKey() else { throw SuiteError.noRSAKey }
         return MercurioKeyBundle(key: key.publicKey, by: try identity.mercurioIdentity())
-    }
-
-    /// The relay's address, as those who read the card will dial it.
-    private static func address(_ text: String) throws(Failure) -> RelayURL {
-        do throws(RelayURL.Invalid) {
-            return try RelayURL(text)
-        } catch {
-            throw Failure(
-                .usage, "the relay's address is not tcp://host:port",
-                hint: "for example --relay tcp://relay.example.org:7667")
-        }
     }
 }

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoTool
+import SottoWire
 
 struct Recover: Program {
     static let configuration = CommandConfiguration(
@@ -14,6 +15,8 @@ struct Recover: Program {
     @OptionGroup var saving: SavingOptions
 
     @OptionGroup var messengers: MessengerOptions
+
+    @OptionGroup var home: RelayOptions
 
     @OptionGroup var passphrase: WordsPassphraseOptions
 
@@ -59,13 +62,14 @@ struct Recover: Program {
     }
 
     func execute() throws {
+        let relay = try home.address()
         let output = try saving.open()
-        let identity = try ecp1.map { try fromKeyFile($0) } ?? fromWords()
+        let identity = try ecp1.map { try fromKeyFile($0, relay) } ?? fromWords(relay)
         try saving.save(identity, to: output)
         if !saving.quiet { Terminal.say("id \(identity.id)") }
     }
 
-    private func fromWords() throws -> Identity {
+    private func fromWords(_ relay: RelayURL?) throws -> Identity {
         messengers.whisperID?.warnIfMistyped()
         let input = try Input(path: nil)
         var text =
@@ -81,10 +85,10 @@ struct Recover: Program {
             mnemonic: mnemonic, name: saving.name, passphrase: try passphrase.read(isNew: false),
             whisperID: messengers.whisperID,
             rsaKey: try rsaKey.map { try KeyFile.rsaKey(at: $0, rsaPassword) }
-                ?? messengers.makeRSAKey(quiet: saving.quiet))
+                ?? messengers.makeRSAKey(quiet: saving.quiet), relay: relay?.text)
     }
 
-    private func fromKeyFile(_ path: String) throws -> Identity {
+    private func fromKeyFile(_ path: String, _ relay: RelayURL?) throws -> Identity {
         let file = try ECP1File(Input(path: path).readAll(limit: ECP1File.limit))
         let seed = try file.open(
             password: try KeyFile.password(of: path, password))
@@ -101,6 +105,6 @@ struct Recover: Program {
                 "\(KeygenTool.toolName): note: the id is the same, and the age keys are not those of words: give out a new card"
             )
         }
-        return Identity(seed: seed, name: saving.name)
+        return Identity(seed: seed, name: saving.name, relay: relay?.text)
     }
 }

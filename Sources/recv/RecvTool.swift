@@ -31,7 +31,7 @@ struct RecvTool: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY."
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY, else the identity's."
     )
     var relay: String?
 
@@ -56,8 +56,9 @@ struct RecvTool: Program {
     @Option(
         "--exec", value: "cmd",
         help:
-            "Run this in sh for each envelope, which it gets on stdin; the relay lets go of it when that "
-            + "exits 0. After five failures it is put aside.")
+            "Run this in sh for each envelope, which it gets on stdin; the relay deletes the envelope when that "
+            + "exits 0. After five failures it becomes a dead letter; with --follow it is tried again after 1 to 60 s."
+    )
     var exec: String?
 
     @Flag(
@@ -109,6 +110,11 @@ struct RecvTool: Program {
     @Flag("--stateless", help: "Keep no inbox: tell the relay only once an envelope is printed.")
     var stateless = false
 
+    @Flag(
+        "--no-bundles",
+        help: "Claim no prekeys of contacts ahead. Their relays are then not connected to.")
+    var noBundles = false
+
     @OptionGroup var lock: LockOptions
 
     @Flag("-q", "--quiet", help: "No notes on stderr.")
@@ -146,20 +152,26 @@ struct RecvTool: Program {
             try printAgain()
             return
         }
-        let relay = try RelayAddress.find(relay, authorities: ca)
         if let bundle {
-            try BundleClaim(identity: identity, lockTimeout: lock.timeout, isKept: !stateless)
-                .run(for: bundle, at: relay)
+            try BundleClaim(
+                identity: identity, lockTimeout: lock.timeout, isKept: !stateless, relay: relay,
+                authorities: ca
+            ).run(for: bundle)
             return
         }
-        if let card { return try printCard(card, relay) }
+        if let card { return try printCard(card) }
         if let loginKey, let of {
+            let relay = try RelayAddress.find(relay, authorities: ca)
             let key = try KeyFile.loginKey(at: loginKey, loginPassword)
             let id = try SessionID(of) ?? Addressee.card(of).id
             return try receive(
                 Reception(owner: .loginKey(key, id), relay: relay), handling: handling())
         }
+        // A wrong address is an error before a passphrase is asked for.
+        let given = try RelayAddress.given(relay, authorities: ca)
         let identity = try identity.load()
+        let relay =
+            try given ?? RelayAddress.find(nil, authorities: ca, fallback: identity.relay)
         var store: IdentityStore?
         var running: FileLock?
         if !stateless {
@@ -176,26 +188,42 @@ struct RecvTool: Program {
         var reception = Reception(identity: identity, relay: relay, store: store)
         reception.invitation = try invitation.map { try Self.code($0) }
         if !dead, exec == nil, let store { try noteUnfinished(store) }
-        try receive(reception, handling: handling()) {
+        let stock = noBundles || dead ? nil : store.map { BundleStock($0, authorities: ca) }
+        // No mail depends on what fails here.
+        if let stock { reception.whenIdle = { _ = try? stock.step() } }
+        try receive(reception, handling: handling()) { ending in
+            if ending.error == nil { try? stock?.fill(within: Self.bundleSeconds) }
             running?.unlock()
             if !dead, let store { try noteDead(store) }
         }
     }
 
+    /// Seconds that the claims ahead may take at the end of a run.
+    private static let bundleSeconds = 5.0
+
     private func receive(
-        _ reception: Reception, handling: Reception.Handling, after: () throws -> Void = {}
+        _ reception: Reception, handling: Reception.Handling,
+        after: (Reception.Ending) throws -> Void = { _ in }
     ) throws {
         var reception = reception
         reception.follow = follow
         reception.wait = wait
         reception.maximum = max
+        if !quiet { reception.notice = Self.say }
         let ending = try dead ? reception.runDead(handling) : reception.run(handling)
-        try after()
+        try after(ending)
         if reception.invitation != nil, ending.wasIn {
             if !quiet { Terminal.say("recv: note: \(reception.relay) has let you in") }
             if ending.error == nil, ending.received + ending.failed == 0 { return }
         }
         try end(ending)
+    }
+
+    private static func say(_ notice: Reception.Notice) {
+        switch notice {
+        case .away(let error): Terminal.say("recv: note: \(error.message); trying again")
+        case .back(let relay): Terminal.say("recv: note: \(relay) is reached again")
+        }
     }
 
     /// The code in a file, which may be what `relay invite` printed.
@@ -215,10 +243,12 @@ struct RecvTool: Program {
     }
 
     /// Prints what the directory has of an id.
-    private func printCard(_ text: String, _ relay: RelayURL) throws {
+    private func printCard(_ text: String) throws {
         guard let id = SessionID(text) else {
             throw Failure(.usage, "--card is not an id", hint: "an id is 05 and 64 digits of hex")
         }
+        let relay = try RelayAddress.find(
+            relay, authorities: ca, fallback: identity.asksNobody ? identity.load().relay : nil)
         let card = try CardLookup(id).run(at: relay)
         let output = try Output(path: nil, content: .text)
         if let record = card.record { try output.writeLine(record) }

@@ -5,19 +5,23 @@ import SottoTool
 import SottoWire
 import Synchronization
 
-/// Reads stdin on a thread of its own and gives the delivery whatever lines are there at once: fast input
+/// Reads stdin on a separate thread and gives the deliveries the lines that are there at once: fast input
 /// shares a commit, and slow input does not wait for more.
 final class EnvelopeLines: Sendable {
-    private let delivery: Delivery
+    private let deliveries: Deliveries
+    private let choice: RelayChoice
     private let failures = Mutex<[(line: Int, failure: Failure)]>([])
     private let ended = Mutex<Failure?>(nil)
 
     private static let batchCount = 1_000
     private static let batchBytes = 4 << 20
 
-    init(delivery: Delivery) { self.delivery = delivery }
+    init(deliveries: Deliveries, choice: RelayChoice) {
+        self.deliveries = deliveries
+        self.choice = choice
+    }
 
-    /// The lines that are no envelopes, since the last call.
+    /// The lines that failed since the last call.
     func takeFailures() -> [(line: Int, failure: Failure)] {
         failures.withLock { failures in
             defer { failures = [] }
@@ -25,47 +29,103 @@ final class EnvelopeLines: Sendable {
         }
     }
 
-    /// Why reading ended, if not at the input's end.
+    /// The error that ended reading; `nil` at the input's end.
     var inputFailure: Failure? { ended.withLock { $0 } }
 
     /// Reads to the end.
     func read() {
-        defer { delivery.finish() }
+        var hasLines = true
         do {
-            try readLines()
-        } catch let failure as Failure {
-            ended.withLock { $0 = failure }
+            hasLines = try readLines()
         } catch {
-            ended.withLock { $0 = Failure(.bug, "unexpected error while reading") }
+            end(error)
+        }
+        do throws(StateError) {
+            try deliveries.finish(withRest: !hasLines)
+        } catch {
+            end(error)
         }
     }
 
-    private func readLines() throws {
-        // White space may make a line longer than the envelope on it.
-        var reader = LineReader(try Input(path: nil), limit: 2 * WireLimits.envelopeBytes)
-        var items: [Outbox.Item] = []
+    private func end(_ error: any Error) {
+        let failure =
+            (error as? Failure) ?? Failure(core: error)
+            ?? Failure(.bug, "unexpected error while reading")
+        ended.withLock { $0 = $0 ?? failure }
+    }
+
+    /// Lines that share a commit: their items, by relay, in order.
+    private struct Batch {
+        var items: [RelayURL: [Outbox.Item]] = [:]
+        var lines: [RelayURL: [Int]] = [:]
+        var relays: [RelayURL] = []
+        var count = 0
         var bytes = 0
+
+        mutating func add(_ item: Outbox.Item, to relay: RelayURL, line: Int) {
+            if items[relay] == nil { relays.append(relay) }
+            items[relay, default: []].append(item)
+            lines[relay, default: []].append(line)
+            count += 1
+            bytes += item.envelope.count
+        }
+    }
+
+    /// Reads the lines; returns whether there was any.
+    private func readLines() throws -> Bool {
+        let source = PeekingSource(try Input(path: nil))
+        try InputKind.check(
+            try source.peek(upTo: InputKind.size) {
+                $0.contains { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
+            })
+        // White space may make a line longer than the envelope on it.
+        var reader = LineReader(source, limit: 2 * WireLimits.envelopeBytes)
+        var hasLines = false
+        var batch = Batch()
         while let line = try reader.next() {
             if case .line(let bytes) = line, bytes.allSatisfy({ $0 <= 0x20 }) { continue }
-            switch Self.item(line) {
-            case .success(let item):
-                items.append(item)
-                bytes += item.envelope.count
-            case .failure(let failure):
-                let number = reader.number
-                failures.withLock { $0.append((number, failure)) }
+            hasLines = true
+            switch Self.record(line).flatMap(item) {
+            case .success((let item, let relay)): batch.add(item, to: relay, line: reader.number)
+            case .failure(let failure): note(failure, reader.number)
             }
-            if try reader.mustWait() || items.count >= Self.batchCount || bytes >= Self.batchBytes {
-                delivery.submit(items)
-                (items, bytes) = ([], 0)
+            if try reader.mustWait() || batch.count >= Self.batchCount
+                || batch.bytes >= Self.batchBytes
+            {
+                try submit(batch)
+                batch = Batch()
             }
         }
-        delivery.submit(items)
+        try submit(batch)
+        return hasLines
     }
 
-    private static func item(_ line: LineReader.Line) -> Result<Outbox.Item, Failure> {
-        let tooLong = Failure(
-            .malformed, "the line is longer than \(WireLimits.envelopeBytes) bytes")
+    private func note(_ failure: Failure, _ line: Int) {
+        let count = failures.withLock { failures in
+            failures.append((line, failure))
+            return failures.count
+        }
+        if count >= Self.batchCount { deliveries.wake() }
+    }
+
+    private func submit(_ batch: Batch) throws {
+        for relay in batch.relays {
+            guard let items = batch.items[relay] else { continue }
+            if try deliveries.submit(items, to: relay) { continue }
+            for line in batch.lines[relay] ?? [] {
+                note(
+                    Failure(
+                        .tryAgain, "more than \(Deliveries.relayLimit) relays in one run",
+                        hint: "give the lines that failed to another send"), line)
+            }
+        }
+        if failures.withLock({ !$0.isEmpty }) { deliveries.wake() }
+    }
+
+    private static let tooLong = Failure(
+        .malformed, "the line is longer than \(WireLimits.envelopeBytes) bytes")
+
+    private static func record(_ line: LineReader.Line) -> Result<JSONObject, Failure> {
         guard case .line(let bytes) = line else { return .failure(tooLong) }
         let record: JSONObject
         do throws(JSONError) {
@@ -74,10 +134,18 @@ final class EnvelopeLines: Sendable {
             return .failure(Failure(core: error) ?? Failure(.malformed, "not JSON"))
         }
         if let failure = Failure(errorRecord: record) { return .failure(failure) }
+        return .success(record)
+    }
+
+    /// The item of a record, and the relay that it goes to.
+    private func item(
+        _ record: JSONObject
+    ) -> Result<(item: Outbox.Item, relay: RelayURL), Failure> {
+        let read: (item: Outbox.Item, noted: String?)
         do throws(Reason) {
-            return .success(try item(record))
+            read = try Self.read(record)
         } catch .tooLarge {
-            return .failure(tooLong)
+            return .failure(Self.tooLong)
         } catch .badSignature {
             return .failure(
                 Failure(.authentication, "a record that is not signed by its owner"))
@@ -92,22 +160,47 @@ final class EnvelopeLines: Sendable {
                     : Failure(
                         .malformed, "not an envelope, prekeys or a card"))
         }
+        do throws(RelayAddress.Failure) {
+            return .success((read.item, try choice.relay(noted: read.noted)))
+        } catch {
+            guard error != .missing, read.noted != nil else {
+                return .failure(
+                    Failure(
+                        .configuration, "no relay is given, and the record names none",
+                        hint: error.hint))
+            }
+            return .failure(
+                Failure(
+                    .malformed, "the record names a relay that cannot be used: \(error.message)",
+                    hint: "name the relay: send --relay tcp://HOST:PORT"))
+        }
     }
 
-    private static func item(_ record: JSONObject) throws(Reason) -> Outbox.Item {
+    /// Reads a record, and the relay that it names. An envelope names it for `send` alone, which takes it off; what an
+    /// owner publishes is signed with it.
+    private static func read(
+        _ record: JSONObject
+    ) throws(Reason) -> (item: Outbox.Item, noted: String?) {
+        let noted = record["relay"]?.string
+        guard record["relay"] == nil || noted != nil else { throw .badFields }
         if record["type"]?.string == "prekeys" {
             let published = try PublishedPreKeys(record)
             let owner = published.publication.owner.description
-            return Outbox.Item(
-                id: owner, to: owner, envelope: published.bytes, kind: .prekeys)
+            return (
+                Outbox.Item(id: owner, to: owner, envelope: published.bytes, kind: .prekeys), noted
+            )
         }
         if OwnersRecord.isOne(record) {
             let read = try OwnersRecord(record)
             let owner = read.id.description
-            return Outbox.Item(id: owner, to: owner, envelope: read.bytes, kind: .record)
+            return (Outbox.Item(id: owner, to: owner, envelope: read.bytes, kind: .record), noted)
         }
+        var record = record
+        record["relay"] = nil
         let envelope = try AddressedEnvelope(record)
-        return Outbox.Item(
-            id: envelope.id, to: envelope.to.description, envelope: envelope.bytes)
+        return (
+            Outbox.Item(id: envelope.id, to: envelope.to.description, envelope: envelope.bytes),
+            noted
+        )
     }
 }

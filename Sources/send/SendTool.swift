@@ -6,27 +6,35 @@ import SottoState
 import SottoTool
 import SottoWire
 
-/// `send`: envelopes on stdin to a relay, through an outbox that survives whatever happens.
+/// `send`: envelopes on stdin to their relays, through an outbox that survives whatever happens.
 @main
 struct SendTool: Program {
     static let configuration = CommandConfiguration(
         name: "send",
-        abstract: "Send envelopes to a relay.",
-        usage: "send [--relay URL] [--lock-timeout SECONDS] [--quiet]",
+        abstract: "Send envelopes to their relays.",
+        usage: """
+            send [--relay URL] [--ca FILE] [--lock-timeout SECONDS] [--quiet]
+            send --list [--json]
+            send --drop ID ...
+            """,
         discussion: """
             Reads envelopes, one a line, publications of prekeys and cards, and prints a result record for each. An envelope is on disk before it \
-            leaves; without a network send exits 75, and the next send delivers what is left, in order.
+            leaves. It goes to the relay that the recipient's card names, which encrypt notes on its line. While a relay cannot be reached, send \
+            exits 75 and keeps the envelope; the next send to that relay delivers what is left, in order. With an empty input, send delivers what \
+            is left for every relay.
 
             EXAMPLES
+              echo 'hello, bob' | encrypt --to bob | send
               echo 'hello, bob' | encrypt --to bob.card | send --relay tcp://127.0.0.1:7667
               send < /dev/null     # deliver what is left
+              send --list
             """,
         version: sottoVersion)
 
     @Option(
         "--relay", value: "url",
         help:
-            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY."
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: the one that the line names, else $SOTTO_RELAY."
     )
     var relay: String?
 
@@ -37,73 +45,120 @@ struct SendTool: Program {
     )
     var ca: String?
 
+    @Flag("--list", help: "Print what waits in the outbox, for each relay, and send nothing.")
+    var list = false
+
+    @Flag("--json", help: "With --list: print records, one a line.")
+    var json = false
+
+    @Option(
+        "--drop", value: "id",
+        help: "Drop what waits in the outbox with this id, and send nothing; may be repeated.")
+    var drop: [String] = []
+
     @OptionGroup var lock: LockOptions
 
     @Flag("-q", "--quiet", help: "No notes on stderr.")
     var quiet = false
 
+    func validate() throws {
+        guard !json || list else { throw UsageError("--json goes with --list") }
+        guard !list || drop.isEmpty else {
+            throw UsageError("--list and --drop exclude each other")
+        }
+        guard !list && drop.isEmpty || relay == nil && ca == nil else {
+            throw UsageError("--list and --drop need no relay")
+        }
+    }
+
     func execute() throws {
-        let relay = try RelayAddress.find(relay, authorities: ca)
-        let directory = try StateDirectory.standard()
-        let outbox = try Outbox(directory: directory, lockTimeout: lock.timeout)
+        let choice = try RelayChoice(relay, authorities: ca)
+        let outbox = try Outbox(directory: .standard(), lockTimeout: lock.timeout)
+        if list { return try OutboxReport(outbox).list(json: json) }
+        if !drop.isEmpty { return try OutboxReport(outbox).drop(drop) }
+        try send(outbox, choice)
+    }
+
+    private func send(_ outbox: Outbox, _ choice: RelayChoice) throws {
         let output = try Output(path: nil, content: .text)
-        let delivery = Delivery(outbox: outbox, relay: relay, lockTimeout: lock.timeout)
-        let lines = EnvelopeLines(delivery: delivery)
+        let deliveries = Deliveries(outbox: outbox, choice: choice, lockTimeout: lock.timeout)
+        let lines = EnvelopeLines(deliveries: deliveries, choice: choice)
         DispatchQueue(label: "send.input").async { lines.read() }
 
         var outcome = LineOutcome()
-        var rejected: [DeliveryResult] = []
+        var lost = LostEnvelopes()
         func reportBadLines() throws {
             for (line, failure) in lines.takeFailures() {
-                try output.write(line: outcome.failed(failure, line: line))
+                try output.writeRecord(outcome.failed(failure, line: line))
             }
         }
-        let ending = try delivery.run { results in
+        let endings = try deliveries.run { results in
             try reportBadLines()
             for result in results {
                 switch result.status {
                 case .stored, .duplicate: outcome.succeeded()
-                case .rejected: rejected.append(result)
+                case .rejected, .dropped, .unknown: lost.add(result)
                 case .queued, .deferred: break
                 }
-                try output.write(line: result.record)
+                try output.writeRecord(result.record)
             }
             try output.flush()
         }
         try reportBadLines()
         try output.finish()
         if let failure = lines.inputFailure { throw failure }
-        if !quiet { try noteOthers(outbox, relay) }
-        if let failure = Self.failure(ending) { throw failure }
-        if let last = rejected.last {
-            throw Failure(
-                .partial, "the relay rejected \(rejected.count) (\(last.refusal?.reason ?? ""))")
-        }
+        if !quiet { try noteOthers(outbox, deliveries.relays) }
+        let left = endings.compactMap(Self.failure)
+        for failure in left.dropLast() { Terminal.say("send: error: \(failure.message)") }
+        if let failure = left.last { throw failure }
+        if let failure = lost.failure { throw failure }
         try outcome.end(tool: "send")
     }
 
-    private func noteOthers(_ outbox: Outbox, _ relay: RelayURL) throws {
-        let elsewhere = try outbox.waitingElsewhere(relay: relay.outboxName)
-        guard elsewhere > 0 else { return }
-        Terminal.say("send: note: \(elsewhere) more wait in the outbox for other relays")
+    private func noteOthers(_ outbox: Outbox, _ relays: Set<String>) throws {
+        let queues = try outbox.queues().filter { !relays.contains($0.relay) }
+        let count = queues.map(\.count).reduce(0, +)
+        guard count > 0 else { return }
+        Terminal.say(
+            "send: note: \(count) more \(count == 1 ? "waits" : "wait") in the outbox for other relays: send --list"
+        )
     }
 
-    /// The failure of a run that left something in the outbox.
-    private static func failure(_ ending: Delivery.Ending) -> Failure? {
+    /// The failure of a delivery that left something in the outbox.
+    private static func failure(_ end: Deliveries.Ending) -> Failure? {
+        let ending = end.ending
         guard ending.left > 0 || ending.wasLocked else { return nil }
         let why =
             ending.wasLocked
-            ? "another send holds the outbox"
-            : ending.error?.message ?? "the relay does not take them now"
+            ? "another send holds the queue of \(end.relay)"
+            : ending.error?.message ?? "\(end.relay) does not take them now"
         let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
         return Failure(
-            .tryAgain, "\(why); \(what) queued", hint: "the next send delivers what is queued")
+            .tryAgain, "\(why); \(what) queued", hint: "to try again: send < /dev/null")
     }
 }
 
-extension Output {
-    /// Writes a record on a line of its own, and leaves it in the buffer.
-    fileprivate func write(line record: JSONObject) throws(Failure) {
-        try write(record.serialized() + [UInt8(ascii: "\n")])
+/// Envelopes that are in the outbox no more and that no relay is known to have.
+private struct LostEnvelopes {
+    private var counts: [DeliveryResult.Status: Int] = [:]
+    private var reason = ""
+
+    mutating func add(_ result: DeliveryResult) {
+        counts[result.status, default: 0] += 1
+        if let refusal = result.refusal { reason = refusal.reason }
+    }
+
+    var failure: Failure? {
+        var parts: [String] = []
+        if let count = counts[.rejected] { parts.append("the relay rejected \(count) (\(reason))") }
+        if let count = counts[.dropped] { parts.append("\(count) dropped from the outbox") }
+        if let count = counts[.unknown] {
+            parts.append("it is not known whether the relay has \(count)")
+        }
+        guard !parts.isEmpty else { return nil }
+        return Failure(
+            .partial, parts.joined(separator: "; "),
+            hint: counts[.unknown] == nil
+                ? nil : "another version of send took them; the recipient knows what came")
     }
 }

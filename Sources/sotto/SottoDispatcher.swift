@@ -85,8 +85,7 @@ enum Tool: String, CaseIterable {
         _ path: String, _ arguments: [String],
         _ exec: (UnsafePointer<CChar>, UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
     ) {
-        // The next program decides for itself what a closed pipe means.
-        signal(SIGPIPE, SIG_DFL)
+        ClosedPipe.restore()
         var pointers = arguments.map { strdup($0) } + [nil]
         _ = exec(path, &pointers)
         for pointer in pointers { free(pointer) }

@@ -39,7 +39,13 @@ package struct Command {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        // The test runner ignores SIGPIPE, as NIO has it.
+        var standard = sigset_t()
+        sigemptyset(&standard)
+        sigaddset(&standard, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &standard)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var child: pid_t = 0
         let code = posix_spawn(&child, path, &actions, &attributes, argv, envp)
         precondition(code == 0, "cannot start \(path): \(code)")

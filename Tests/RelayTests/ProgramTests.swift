@@ -41,7 +41,7 @@ import Testing
         _ = world.envelopes("good", 2)
         let good = Scratch.contents(world.scratch.file("good"))
         let long = "{\"a\":\"" + String(repeating: "A", count: 200_000) + "\"}\n"
-        let bad = Array("nonsense\n{\"a\":1,\"a\":2}\n{}\n\(long)".utf8)
+        let bad = Array("{nonsense\n{\"a\":1,\"a\":2}\n{}\n\(long)".utf8)
         _ = world.scratch.write("mixed", bad + good)
         #expect(world.run("send", input: "mixed", output: "results") == 15)
         let lines = world.scratch.lines("results").compactMap {
@@ -89,7 +89,8 @@ import Testing
 
     @Test func configurationErrorsSayWhatToDo() {
         defer { stop() }
-        #expect(world.run("send", relay: "") == 78)
+        _ = world.envelopes("in", 1)
+        #expect(world.run("send", input: "in", relay: "") == 78)
         #expect(
             world.errors.contains("send: hint: use --relay with tcp://host:port"))
         #expect(world.run("recv", relay: "") == 78)

@@ -186,15 +186,20 @@ import Testing
         _ = try two.append([item("d")], relay: "elsewhere")
         let waiting = try one.waiting(relay: "r", after: 0, limit: 10)
         #expect(waiting.map(\.item.id) == ["a", "b", "c"])
-        #expect(try one.waitingElsewhere(relay: "r") == 1)
-        #expect(one.lock.tryLock())
-        #expect(!two.lock.tryLock())
+        let queues = try one.queues()
+        #expect(queues.map(\.relay) == ["r", "elsewhere"] && queues.map(\.count) == [3, 1])
+        let (lock, same) = (try one.lock(of: "r"), try two.lock(of: "r"))
+        #expect(lock.tryLock())
+        #expect(!same.tryLock())
+        // Each relay has a queue and a lock of its own.
+        #expect(try two.lock(of: "elsewhere").tryLock())
         try one.settle([(first[0], "stored"), (first[1], "stored"), (second[0], "stored")])
         #expect(try two.count(relay: "r") == 0)
-        #expect(try two.collect().map(\.outcome) == ["stored"])
-        #expect(try two.collect().isEmpty)
-        one.lock.unlock()
-        #expect(two.lock.lock(timeout: 1))
+        #expect(try two.collect(relay: "elsewhere").isEmpty)
+        #expect(try two.collect(relay: "r").map(\.outcome) == ["stored"])
+        #expect(try two.collect(relay: "r").isEmpty)
+        lock.unlock()
+        #expect(same.tryLock())
     }
 
     @Test func anOutboxOfTheFirstVersionIsReadOn() throws {

@@ -47,16 +47,18 @@ package final class Pipeline {
     private var said: [[UInt8]]
     private let deadline = now() + 180
 
-    /// Starts the programs.
-    package init(_ commands: [Command]) throws {
+    /// Starts the programs; with `hasReader` false the last one writes to a pipe that is closed from the start.
+    package init(_ commands: [Command], hasReader: Bool = true) throws {
         let first = try makePipe()
         stdin = first.write
         var input = first.read
         stdout = -1
         said = commands.map { _ in [] }
-        for command in commands {
+        for (index, command) in commands.enumerated() {
             let output = try makePipe()
             let error = try makePipe()
+            let isClosed = !hasReader && index == commands.count - 1
+            if isClosed { close(output.read) }
             children.append(
                 try command.spawn([
                     (0, .descriptor(input)), (1, .descriptor(output.write)),
@@ -64,7 +66,7 @@ package final class Pipeline {
                 ]))
             for descriptor in [input, output.write, error.write] { close(descriptor) }
             errors.append(error.read)
-            input = output.read
+            input = isClosed ? -1 : output.read
         }
         stdout = input
         for descriptor in [stdin] {

@@ -283,27 +283,6 @@ struct BadInputTests {
         #expect(stateful.stdout.isEmpty)
     }
 
-    @Test func aClosedPipeEndsAToolQuietly() throws {
-        let plain = randomBytes(3 << 20)
-        let runs = try Command.pipeline(
-            [
-                home.command("encrypt", ["-r", "bob.card"]),
-                home.other("/usr/bin/head", ["-c", "1"]),
-            ], stdin: .whole(plain))
-        #expect(runs[0].status == 0 && runs[0].stderr.isEmpty && runs[1].stdout.count == 1)
-        let file = try encrypt(plain)
-        for (tool, arguments, input) in [
-            ("decrypt", ["-i", "bob.key"], file), ("pad", [], plain),
-            ("encrypt", ["-r", "bob.card", "-a"], plain),
-        ] {
-            let pipeline = try Pipeline([home.command(tool, arguments)])
-            pipeline.closeOutput()
-            try pipeline.feed(.whole(input))
-            let run = try pipeline.finish()[0]
-            #expect(run.status == 0 && run.stderr.isEmpty, "\(tool): \(run.status) \(run.stderr)")
-        }
-    }
-
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func aSignalInTheMiddleLeavesNoFile(_ signal: Int32) throws {
         let names = try home.files.names()

@@ -25,6 +25,9 @@ public final class Identity: Sendable {
     private let passphrase: SecretBytes
     /// The name of the owner's Whisper2 account, which its server gave.
     public let whisperID: WhisperID?
+    /// The address of the relay where the owner fetches mail, such as `tls://relay.example.org:7667`; `nil` if none is
+    /// chosen. Cards name it.
+    public let relay: String?
     /// The PKCS #8 PEM of the RSA key for Mercurio, which is not in the words; empty where there is none.
     private let rsa: SecretBytes
     /// The Ed25519 signing key.
@@ -40,10 +43,11 @@ public final class Identity: Sendable {
     /// The identity of a sentence, and what the words do not hold. `passphrase` is BIP 39's, in NFKD, as ASCII is.
     public init(
         mnemonic: Mnemonic, name: String, passphrase: String = "", whisperID: WhisperID? = nil,
-        rsaKey: MercurioPrivateKey? = nil
+        rsaKey: MercurioPrivateKey? = nil, relay: String? = nil
     ) {
         let seed = mnemonic.seed(passphrase: passphrase)
         self.name = name
+        self.relay = relay
         self.whisperID = whisperID
         rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
         words = SecretBytes(copying: mnemonic.sentenceText().utf8)
@@ -58,10 +62,11 @@ public final class Identity: Sendable {
     /// seed as they come from a sentence's; those of the words that the seed once came from are not restored.
     public init(
         seed: borrowing SecretBytes, name: String, whisperID: WhisperID? = nil,
-        rsaKey: MercurioPrivateKey? = nil
+        rsaKey: MercurioPrivateKey? = nil, relay: String? = nil
     ) {
         precondition(seed.count == 32)
         self.name = name
+        self.relay = relay
         self.whisperID = whisperID
         rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
         words = SecretBytes(copying: [])
@@ -97,7 +102,7 @@ public final class Identity: Sendable {
             ("sign", .string(signingKey.withSeed { Base64.standard.encode(Array($0)) })),
             ("age", .string(ageKey.text())), ("pq", .string(hybridKey.text())),
             ("whisper2", whisperID.map { .string($0.description) }),
-            ("rsa", Self.text(rsa)),
+            ("rsa", Self.text(rsa)), ("relay", relay.map { .string($0) }),
         ])
     }
 
@@ -134,6 +139,7 @@ public final class Identity: Sendable {
             copying: record["words_passphrase"] == nil ? "".utf8 : try text("words_passphrase").utf8
         )
         rsa = SecretBytes(copying: record["rsa"] == nil ? "".utf8 : try text("rsa").utf8)
+        relay = record["relay"] == nil ? nil : try text("relay")
         if record["whisper2"] != nil {
             guard let id = WhisperID(try text("whisper2")) else { throw .member("whisper2") }
             whisperID = id
@@ -197,21 +203,23 @@ public final class Identity: Sendable {
             && other.hybridKey.recipient == hybridKey.recipient
     }
 
-    /// The public card, signed; with an address for whoever gets this one.
+    /// The public card, signed; with an address for its one recipient. Without `relay` it names the identity's.
     public func card(
         relay: String? = nil, address: SendAddress? = nil, issued: Timestamp? = nil
     ) -> Card {
         Card.signed(
-            by: self, relay: relay, profiles: Profiles(), address: address?.id(of: self),
-            issued: issued)
+            by: self, relay: relay ?? self.relay, profiles: Profiles(),
+            address: address?.id(of: self), issued: issued)
     }
 
-    /// The public card, signed, with accounts in other messengers that are ours: each proves it with its own key.
+    /// The public card, signed, with the owner's accounts in other messengers: each proves it with its own key. Without
+    /// `relay` it names the identity's.
     public func card(relay: String? = nil, profiles: Profiles, issued: Timestamp? = nil)
         throws(MnemonicError) -> Card
     {
         var profiles = profiles
         try profiles.prove(for: self)
-        return Card.signed(by: self, relay: relay, profiles: profiles, issued: issued)
+        return Card.signed(
+            by: self, relay: relay ?? self.relay, profiles: profiles, issued: issued)
     }
 }

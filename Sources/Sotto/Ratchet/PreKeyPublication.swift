@@ -19,7 +19,7 @@ public struct PreKeyPublication: Sendable, Equatable {
     /// of no use. An owner who lost their state begins above all earlier numbers.
     public let oneTimeFrom: UInt32
     /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimeFrom",
-    /// "oneTimePreKeys","sig"}`.
+    /// "oneTimePreKeys","relay","sig"}`; `relay` is where it is to be published, if the identity has one.
     public let record: JSONObject
 
     /// Signs a publication.
@@ -39,6 +39,7 @@ public struct PreKeyPublication: Sendable, Equatable {
             ("pqSignedPreKey", (pqSignedPreKey?.object).map { .object($0) }),
             ("oneTimeFrom", .integer(Int64(oneTimeFrom))),
             ("oneTimePreKeys", .array(oneTimePreKeys.map { .object($0.object) })),
+            ("relay", identity.relay.map { .string($0) }),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         self.record = record

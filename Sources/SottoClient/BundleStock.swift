@@ -1,0 +1,114 @@
+import NIOCore
+import NIOPosix
+public import Sotto
+public import SottoState
+public import SottoWire
+
+/// Claims bundles of contacts' prekeys ahead, each at the relay that the contact's signed card names, and keeps them in
+/// the state.
+///
+/// A contact is asked about once a day at most. What fails is left for another day: no mail depends on it.
+public final class BundleStock {
+    /// The most claims on one connection.
+    public static let claimsPerRelay = 20
+    /// Seconds for one relay.
+    public static let relaySeconds = 3.0
+    /// Seconds between two looks for contacts to claim for.
+    private static let pause = 3_600.0
+
+    private let store: IdentityStore
+    private let authorities: String?
+    private var pending: [(relay: String, owners: [SessionID])] = []
+    private var lookAt = 0.0
+
+    /// A stock for the contacts in `store`. `authorities` is as in ``RelayAddress/find(_:authorities:fallback:)``.
+    public init(_ store: IdentityStore, authorities: String?) {
+        self.store = store
+        self.authorities = authorities
+    }
+
+    /// Claims at one relay, if contacts need bundles; returns false when there was nothing to do.
+    public func step() throws -> Bool {
+        if pending.isEmpty {
+            guard Monotonic.seconds() >= lookAt else { return false }
+            lookAt = Monotonic.seconds() + Self.pause
+            pending = try due()
+        }
+        guard let (relay, owners) = pending.popLast() else { return false }
+        try claim(owners, at: relay)
+        return true
+    }
+
+    /// Claims for all contacts that need bundles, within about `seconds`.
+    public func fill(within seconds: Double) throws {
+        let deadline = Monotonic.seconds() + seconds
+        while Monotonic.seconds() < deadline, try step() {}
+    }
+
+    private func due() throws -> [(relay: String, owners: [SessionID])] {
+        let wishes = try store.preview { try $0.bundleWishes() }
+        return Dictionary(grouping: wishes, by: \.relay).map { relay, wishes in
+            (relay, wishes.prefix(Self.claimsPerRelay).map(\.owner))
+        }
+    }
+
+    private func claim(_ owners: [SessionID], at address: String) throws {
+        // Noted first: whatever happens now, the next attempt is tomorrow.
+        let claims = try store.transaction { state in
+            var claims: [PreKeyClaim] = []
+            for owner in owners {
+                claims.append(PreKeyClaim(owner: owner, id: try state.beginClaim(for: owner)))
+            }
+            return claims
+        }
+        guard let relay = try? RelayAddress.read(address, authorities: authorities),
+            let bundles = try? PreKeyClaim.run(claims, at: relay, timeout: Self.relaySeconds),
+            !bundles.isEmpty
+        else { return }
+        try store.transaction { state in
+            for bundle in bundles { try state.keep(bundle) }
+        }
+    }
+}
+
+extension PreKeyClaim {
+    /// Claims several owners' bundles on one connection, without a login, within `timeout` seconds. Owners of whom the
+    /// relay has none, or whose bundle is not signed by them, are left out.
+    static func run(
+        _ claims: [PreKeyClaim], at relay: RelayURL, timeout: Double
+    ) throws(ClientError) -> [PreKeyBundle] {
+        let group = RelayLink.makeGroup()
+        defer { group.shutdownGracefully { _ in } }
+        let deadline = Monotonic.seconds() + timeout
+        let events = EventQueue<RelayLink.Event>()
+        let link = try RelayLink.open(to: relay, group: group, events: events, timeout: timeout)
+        defer { link.close() }
+        var bundles: [PreKeyBundle] = []
+        for (number, claim) in claims.enumerated() {
+            var others: [RelayLink.Event] = []
+            let left = deadline - Monotonic.seconds()
+            guard left > 0 else { break }
+            let response: Response
+            do throws(ClientError) {
+                response = try link.ask(
+                    .claim(owner: claim.owner, id: claim.id), requestID: "claim-\(number)",
+                    of: relay, events: events, others: &others, timeout: left)
+            } catch {
+                // What came before is good.
+                break
+            }
+            guard let bundle = claim.bundle(in: response) else { continue }
+            bundles.append(bundle)
+        }
+        return bundles
+    }
+
+    /// The bundle in a response, if it is the owner's.
+    private func bundle(in response: Response) -> PreKeyBundle? {
+        guard case .bundle(let line) = response,
+            let record = try? JSON.object(parsing: line),
+            let bundle = try? PreKeyBundle(record: record), bundle.owner == owner
+        else { return nil }
+        return bundle
+    }
+}

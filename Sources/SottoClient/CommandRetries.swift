@@ -1,0 +1,78 @@
+import Sotto
+
+/// The seconds to wait before a command that failed is run again: 1 to 2, 2 to 4, 4 to 8 … 30 to 60, a random part of
+/// each, so that commands that failed together do not come back together.
+struct RetryDelay {
+    private var attempts = 0
+
+    /// The longest delay.
+    static let longest = 60.0
+
+    /// The seconds to wait after another failure.
+    mutating func next() -> Double {
+        let most = min(Self.longest, Double(2 << min(attempts, 5)))
+        attempts += 1
+        return Double.random(in: most / 2...most)
+    }
+}
+
+/// Envelopes whose command failed while mail is followed, each with the time of its next attempt.
+struct CommandRetries {
+    /// An envelope that is tried again.
+    struct Retry {
+        /// Its id.
+        let id: String
+        /// The record on one line.
+        let envelope: [UInt8]
+        /// The address that it came to, in place of the identity's own mailbox.
+        let origin: SessionID?
+        fileprivate var delay = RetryDelay()
+        fileprivate var at = 0.0
+        fileprivate var successes = 0
+        fileprivate var countedFailures = 0
+    }
+
+    /// The most envelopes that are kept for another attempt; others wait for the next `recv`.
+    static let limit = 1_000
+
+    private var retries: [String: Retry] = [:]
+
+    /// How many envelopes are tried again.
+    var count: Int { retries.count }
+
+    /// The time of the next attempt; `nil` when there is nothing to try.
+    var next: Double? { retries.values.map(\.at).min() }
+
+    func contains(_ id: String) -> Bool { retries[id] != nil }
+
+    /// How many failures of an envelope counted.
+    func countedFailures(of id: String) -> Int { retries[id]?.countedFailures ?? 0 }
+
+    /// Notes a failure at `now`, and sets the time of the next attempt, unless there are too many envelopes. `successes` is
+    /// the number of envelopes that the command has handled.
+    ///
+    /// Returns whether the failure counts: the command has handled another envelope since the last attempt.
+    mutating func noteFailure(
+        _ id: String, _ envelope: [UInt8], origin: SessionID?, successes: Int, at now: Double
+    ) -> Bool {
+        guard
+            var retry = retries[id]
+                ?? (retries.count < Self.limit
+                    ? Retry(id: id, envelope: envelope, origin: origin) : nil)
+        else { return true }
+        let counts = successes > retry.successes
+        retry.successes = successes
+        if counts { retry.countedFailures += 1 }
+        retry.at = now + retry.delay.next()
+        retries[id] = retry
+        return counts
+    }
+
+    /// The envelopes whose time has come, the longest due first.
+    func due(at now: Double) -> [Retry] {
+        retries.values.filter { $0.at <= now }.sorted { $0.at < $1.at }
+    }
+
+    /// Removes an envelope that is handled or given up.
+    mutating func remove(_ id: String) { retries[id] = nil }
+}

@@ -1,0 +1,125 @@
+import Dispatch
+import NIOPosix
+public import SottoState
+public import SottoWire
+import Synchronization
+
+/// The sending of an outbox to several relays at once. Each relay's queue has a ``Delivery`` of its own: a relay that
+/// cannot be reached delays no other.
+///
+/// One thread calls ``run(_:)``; another gives it items with ``submit(_:to:)`` and calls ``finish(withRest:)`` after the
+/// last.
+public final class Deliveries: Sendable {
+    /// The most relays in one run.
+    public static let relayLimit = 128
+
+    /// How the delivery to one relay ended.
+    public struct Ending: Sendable {
+        /// The relay.
+        public let relay: RelayURL
+        /// How it ended.
+        public let ending: Delivery.Ending
+    }
+
+    private enum Event: Sendable {
+        case results([DeliveryResult], taken: DispatchSemaphore)
+        case ended(RelayURL, Result<Delivery.Ending, any Error>)
+        case finished
+    }
+
+    private struct State {
+        var deliveries: [String: Delivery] = [:]
+        var isFinished = false
+    }
+
+    private let outbox: Outbox
+    private let choice: RelayChoice
+    private let lockTimeout: Double
+    private let events = EventQueue<Event>()
+    private let state = Mutex(State())
+    private let group = RelayLink.makeGroup()
+
+    /// Deliveries of `outbox`; `choice` finds the relays of what waits there already.
+    public init(outbox: Outbox, choice: RelayChoice, lockTimeout: Double) {
+        self.outbox = outbox
+        self.choice = choice
+        self.lockTimeout = lockTimeout
+    }
+
+    /// Gives items to send to a relay. Waits while several earlier gifts to it have not been taken. Returns false, and
+    /// takes nothing, when there are ``relayLimit`` other relays already.
+    public func submit(_ items: [Outbox.Item], to relay: RelayURL) throws(StateError) -> Bool {
+        guard let delivery = try delivery(to: relay) else { return false }
+        delivery.submit(items)
+        return true
+    }
+
+    /// Has ``run(_:)`` call its closure, and returns when that is done: there is something to report that is no result.
+    public func wake() { report([]) }
+
+    /// Says that there is no more. With `withRest`, if no items were given at all, what waits in the outbox is sent, to
+    /// every relay whose address is known.
+    public func finish(withRest: Bool) throws(StateError) {
+        // Whatever fails here, the run must come to its end.
+        defer {
+            let deliveries = state.withLock { state in
+                state.isFinished = true
+                return Array(state.deliveries.values)
+            }
+            for delivery in deliveries { delivery.finish() }
+            events.put(.finished)
+        }
+        guard withRest, state.withLock({ $0.deliveries.isEmpty }) else { return }
+        for queue in try outbox.queues() {
+            if let relay = choice.relay(of: queue) { _ = try delivery(to: relay) }
+        }
+    }
+
+    /// Sends until everything given is on its relay, or cannot be delivered now.
+    ///
+    /// `body` is called with what came of envelopes, as ``Delivery/run(_:)`` does, and with nothing on ``wake()``.
+    /// What it throws ends the run at once.
+    public func run(_ body: ([DeliveryResult]) throws -> Void) throws -> [Ending] {
+        var endings: [Ending] = []
+        while true {
+            for event in events.take(timeout: nil) {
+                switch event {
+                case .results(let results, let taken):
+                    try body(results)
+                    taken.signal()
+                case .ended(let relay, let result):
+                    endings.append(Ending(relay: relay, ending: try result.get()))
+                case .finished: break
+                }
+            }
+            let isDone = state.withLock { $0.isFinished && $0.deliveries.count == endings.count }
+            if isDone { return endings }
+        }
+    }
+
+    /// The relays that were sent to.
+    public var relays: Set<String> { state.withLock { Set($0.deliveries.keys) } }
+
+    private func report(_ results: [DeliveryResult]) {
+        let taken = DispatchSemaphore(value: 0)
+        events.put(.results(results, taken: taken))
+        taken.wait()
+    }
+
+    private func delivery(to relay: RelayURL) throws(StateError) -> Delivery? {
+        let known = state.withLock { $0.deliveries[relay.outboxName] }
+        if let known { return known }
+        guard state.withLock({ $0.deliveries.count }) < Self.relayLimit else { return nil }
+        let new = try Delivery(outbox: outbox, relay: relay, lockTimeout: lockTimeout)
+        state.withLock { $0.deliveries[relay.outboxName] = new }
+        DispatchQueue(label: "send.\(relay.outboxName)").async { [self] in
+            let result = Result {
+                try new.run(on: group) { results in
+                    if !results.isEmpty { report(results) }
+                }
+            }
+            events.put(.ended(relay, result))
+        }
+        return new
+    }
+}

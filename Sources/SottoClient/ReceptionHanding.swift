@@ -1,0 +1,166 @@
+import Sotto
+import SottoState
+import SottoWire
+
+/// What is done with envelopes.
+extension Reception.Run {
+    /// The envelope that the relay delivered; `nil` if it is for another mailbox.
+    mutating func ours(_ delivered: Delivered) -> AddressedEnvelope? {
+        guard let envelope = noteOrigin(of: delivered.envelope),
+            session?.mailboxes.contains(envelope.to) == true
+        else { return nil }
+        return envelope
+    }
+
+    /// Remembers the mailbox that an envelope came to.
+    @discardableResult
+    mutating func noteOrigin(of line: [UInt8]) -> AddressedEnvelope? {
+        guard let record = try? JSON.object(parsing: line),
+            let envelope = try? AddressedEnvelope(record)
+        else { return nil }
+        if envelope.to != plan.owner.id { origins[envelope.id] = envelope.to }
+        return envelope
+    }
+
+    /// Takes pushed envelopes, as many as are still wanted.
+    mutating func take(_ pushed: [(id: String, envelope: [UInt8])]) throws {
+        // After a reconnection the relay pushes again what is not acknowledged.
+        let batch = pushed.filter { !retries.contains($0.id) }
+        guard let store = plan.store else {
+            return try handle(Array(batch.prefix(left)), acknowledging: true)
+        }
+        var rest = batch[...]
+        while !rest.isEmpty, !isFull {
+            // Those known already do not count, so several rounds may be needed.
+            let some = Array(rest.prefix(left))
+            rest = rest.dropFirst(some.count)
+            let known = try store.receive(some, to: handing)
+            var fresh: [(id: String, envelope: [UInt8])] = []
+            var done: [String] = []
+            var dead: [String] = []
+            for (item, state) in zip(some, known) {
+                switch state {
+                case .new, .waiting:
+                    if failed.contains(item.id) {
+                        dead.append(item.id)
+                    } else {
+                        fresh.append(item)
+                    }
+                case .handled: done.append(item.id)
+                case .dead: dead.append(item.id)
+                }
+            }
+            if case .print = handling { done += fresh.map(\.id) }
+            acknowledge(done, .delivered)
+            acknowledge(dead, .failed)
+            try handle(fresh, acknowledging: true)
+        }
+    }
+
+    mutating func handle(
+        _ envelopes: [(id: String, envelope: [UInt8])], acknowledging: Bool
+    ) throws {
+        guard !envelopes.isEmpty else { return }
+        switch handling {
+        case .print(let body):
+            try body(envelopes.map(\.envelope))
+            ending.received += envelopes.count
+            if let store = plan.store {
+                try store.markPrinted(envelopes.map(\.id))
+            } else {
+                acknowledge(envelopes.map(\.id), .delivered)
+            }
+        case .run(let body):
+            for (id, envelope) in envelopes {
+                try runCommand(body, id, envelope, acknowledging: acknowledging)
+            }
+        }
+    }
+
+    private mutating func runCommand(
+        _ body: ([UInt8]) throws -> Bool, _ id: String, _ envelope: [UInt8],
+        acknowledging: Bool
+    ) throws {
+        if try body(envelope) {
+            ending.received += 1
+            successes += 1
+            retries.remove(id)
+            try plan.store?.markHandled([id])
+            if acknowledging { acknowledge([id], .delivered) }
+        } else if plan.follow {
+            try retryLater(id, envelope)
+        } else {
+            ending.failed += 1
+            failed.insert(id)
+            _ = try plan.store?.markFailed(id)
+            if acknowledging { acknowledge([id], .failed) }
+        }
+    }
+
+    /// Has a command that failed tried again after a delay.
+    ///
+    /// The failure counts toward those after which an envelope is put aside only if the command has handled another
+    /// one since the last attempt: then the envelope is at fault, and not the command.
+    private mutating func retryLater(_ id: String, _ envelope: [UInt8]) throws {
+        let origin = origins[id]
+        let counts = retries.noteFailure(
+            id, envelope, origin: origin, successes: successes, at: Monotonic.seconds())
+        guard counts else { return }
+        let isKept =
+            try plan.store?.markFailed(id)
+            ?? (retries.countedFailures(of: id) < IdentityStore.failureLimit)
+        acknowledge([id], .failed)
+        guard isKept, retries.contains(id) else {
+            retries.remove(id)
+            failed.insert(id)
+            ending.failed += 1
+            return
+        }
+        origins[id] = origin
+    }
+
+    /// Runs the commands again whose delay is over.
+    mutating func retryDue() throws {
+        guard case .run(let body) = handling else { return }
+        for retry in retries.due(at: Monotonic.seconds()) where !isFull {
+            origins[retry.id] = retry.origin
+            try runCommand(body, retry.id, retry.envelope, acknowledging: true)
+        }
+    }
+
+    mutating func acknowledge(_ ids: [String], _ handled: Request.Handled) {
+        for (mailbox, ids) in Dictionary(grouping: ids, by: { origins[$0] }) {
+            var rest = ids[...]
+            while !rest.isEmpty, session != nil {
+                requests += 1
+                session?.waitingForAcks += 1
+                let request = Request.ack(
+                    ids: Array(rest.prefix(WireLimits.ackCount)), handled,
+                    of: mailbox ?? plan.owner.id)
+                session?.link(of: mailbox ?? plan.owner.id).write(
+                    request.line(requestID: "\(requests)"))
+                rest = rest.dropFirst(WireLimits.ackCount)
+            }
+            for id in ids { origins[id] = nil }
+        }
+    }
+
+    /// Waits a little for the relay to confirm what was acknowledged, and closes.
+    mutating func finish() {
+        let deadline = Monotonic.seconds() + 5
+        waiting: while session?.waitingForAcks ?? 0 > 0 {
+            let events = session?.take(timeout: deadline - Monotonic.seconds()) ?? []
+            if events.isEmpty { break }
+            for event in events {
+                switch event {
+                case .response(.acked, _), .response(.deferred, _):
+                    session?.waitingForAcks -= 1
+                case .closed: break waiting
+                case .response: break
+                }
+            }
+        }
+        session?.close()
+        session = nil
+    }
+}

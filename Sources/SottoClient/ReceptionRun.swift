@@ -1,0 +1,273 @@
+import NIOPosix
+import Sotto
+import SottoState
+import SottoWire
+
+extension Reception {
+    /// The state of ``Reception/run(_:)``.
+    struct Run {
+        let plan: Reception
+        let handling: Handling
+        var ending = Ending()
+        /// Ids whose handling failed in this run: they are not tried again before the next.
+        var failed: Set<String> = []
+        var requests = 0
+        var session: MailboxSession?
+        /// The addresses that the session has open.
+        private var addresses: [SendAddress] = []
+        /// The mailboxes of envelopes that came to an address and not to the identity's own mailbox.
+        var origins: [String: SessionID] = [:]
+        /// Envelopes whose command failed, in a reception that follows.
+        var retries = CommandRetries()
+        /// How many envelopes the command has handled.
+        var successes = 0
+        /// Whether the relay could not be reached at the last attempt, and that was told.
+        private var isAway = false
+        private static let addressSeconds = 15.0
+        /// When a connection that lasts is made anew, so that prekeys are renewed.
+        var renewal = 0.0
+        private static let renewalSeconds = 6 * 3_600.0
+
+        init(plan: Reception, handling: Handling) {
+            self.plan = plan
+            self.handling = handling
+        }
+
+        var handing: IdentityStore.Handing {
+            switch handling {
+            case .print: .print
+            case .run: .command
+            }
+        }
+
+        var isFull: Bool {
+            plan.maximum.map { ending.received + ending.failed >= $0 } ?? false
+        }
+
+        var left: Int {
+            plan.maximum.map { $0 - ending.received - ending.failed } ?? .max
+        }
+
+        /// Connects, and logs in to the identity's mailbox and those of its addresses.
+        private mutating func open(_ group: MultiThreadedEventLoopGroup) throws(ClientError)
+            -> MailboxSession
+        {
+            do throws(StateError) {
+                addresses = try plan.store?.addresses() ?? []
+            } catch {
+                throw .state(error)
+            }
+            return try MailboxSession.open(
+                plan.relay, owner: plan.owner, addresses: addresses,
+                invitation: plan.invitation, group: group,
+                requests: &requests)
+        }
+
+        mutating func run() throws -> Ending {
+            try handOnLeftovers()
+            let group = RelayLink.makeGroup()
+            var backoff = Backoff()
+            var deadline = Monotonic.seconds() + plan.wait
+            while !isFull {
+                let before = ending.received + ending.failed
+                do throws(ClientError) {
+                    var opened = try open(group)
+                    try opened.subscribe(&requests)
+                    session = opened
+                    ending.wasIn = true
+                    backoff.reset()
+                    tellBack()
+                    renewal = Monotonic.seconds() + Self.renewalSeconds
+                } catch {
+                    let delay = backoff.next()
+                    guard error.isPassing, plan.follow || Monotonic.seconds() + delay < deadline
+                    else {
+                        ending.error = error
+                        break
+                    }
+                    tellAway(error)
+                    try pause(delay)
+                    continue
+                }
+                replenish()
+                let end = try drain()
+                finish()
+                guard let end else { break }
+                let hasProgressed = ending.received + ending.failed > before
+                if hasProgressed { deadline = Monotonic.seconds() + plan.wait }
+                guard end.isPassing, plan.follow || hasProgressed || Monotonic.seconds() < deadline
+                else {
+                    ending.error = end
+                    break
+                }
+                if !hasProgressed { try pause(backoff.next()) }
+            }
+            ending.failed += retries.count
+            return ending
+        }
+
+        private mutating func tellAway(_ error: ClientError) {
+            guard plan.follow, !isAway else { return }
+            isAway = true
+            plan.notice?(.away(error))
+        }
+
+        private mutating func tellBack() {
+            guard isAway else { return }
+            isAway = false
+            plan.notice?(.back(relay: plan.relay.description))
+        }
+
+        mutating func runDead() throws -> Ending {
+            let group = RelayLink.makeGroup()
+            do throws(ClientError) {
+                session = try open(group)
+            } catch {
+                ending.error = error
+            }
+            if let store = plan.store {
+                var number: Int64 = 0
+                while !isFull {
+                    let rows = try store.kept(.dead, after: number, limit: min(left, 256))
+                    guard let last = rows.last else { break }
+                    number = last.number
+                    for row in rows { noteOrigin(of: row.envelope) }
+                    // They wait now: `decrypt` leaves alone what a command handles, and what is dead.
+                    try store.hand(on: rows.map(\.id), handing)
+                    try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: true)
+                    // In printing, the relay is told before the envelope is printed; here it is kept anyway.
+                    if case .print = handling { acknowledge(rows.map(\.id), .delivered) }
+                }
+            }
+            if session != nil { try takeDeadFromRelay() }
+            finish()
+            return ending
+        }
+
+        /// Dead letters that only the relay has: those of another machine, or of `--stateless`.
+        private mutating func takeDeadFromRelay() throws {
+            for mailbox in session?.mailboxes ?? [] { try takeDead(of: mailbox) }
+        }
+
+        private mutating func takeDead(of mailbox: SessionID) throws {
+            var after: Int64 = 0
+            while !isFull {
+                let answer: Response?
+                do throws(ClientError) {
+                    let wanted = min(left, WireLimits.fetchCount)
+                    answer = try session?.ask(
+                        .fetch(max: wanted, after: after, dead: true, of: mailbox), of: mailbox,
+                        &requests)
+                } catch {
+                    ending.error = error
+                    return
+                }
+                guard case .messages(let messages, let more) = answer else { return }
+                var batch: [(id: String, envelope: [UInt8])] = []
+                for delivered in messages {
+                    after = delivered.sequence
+                    guard let envelope = ours(delivered) else {
+                        ending.error = .notARelay(relay: plan.relay.description)
+                        return
+                    }
+                    batch.append((envelope.id, envelope.bytes))
+                }
+                try take(batch)
+                guard more else { return }
+            }
+        }
+
+        /// Publishes prekeys when the relay runs out of them or they are due for renewal. A relay that does not take
+        /// them now is asked again another time.
+        private mutating func replenish() {
+            guard let store = plan.store, var session else { return }
+            let has = session.preKeys
+            // Whatever is wrong with prekeys, it must not keep mail from coming.
+            let publication = try? store.transaction { transaction in
+                try transaction.replenishment(
+                    relayHas: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
+                    oneTimeMark: has?.oneTimeMark ?? 0)
+            }
+            guard let publication else { return }
+            requests += 1
+            try? session.link(of: plan.owner.id).publish(
+                publication, requestID: "\(requests)", at: plan.relay, events: session.events,
+                others: &session.early)
+            self.session = session
+        }
+
+        /// Waits before the next attempt to connect. Commands that failed are retried meanwhile, if there is an inbox:
+        /// without one only the relay can be told that an envelope was handled.
+        private mutating func pause(_ seconds: Double) throws {
+            let deadline = Monotonic.seconds() + seconds
+            while !isFull {
+                let now = Monotonic.seconds()
+                guard now < deadline else { return }
+                let retryAt = plan.store == nil ? nil : retries.next
+                _ = EventQueue<Int>().take(timeout: min(deadline, retryAt ?? deadline) - now)
+                if plan.store != nil { try retryDue() }
+            }
+        }
+
+        /// Hands on what an earlier run committed and did not get to hand on.
+        private mutating func handOnLeftovers() throws {
+            guard let store = plan.store else { return }
+            try store.forgetOld()
+            var number: Int64 = 0
+            while !isFull {
+                let rows = try store.kept(.waiting, after: number, limit: min(left, 256))
+                guard let last = rows.last else { return }
+                number = last.number
+                try store.hand(on: rows.map(\.id), handing)
+                try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: false)
+            }
+        }
+
+        /// Takes what is pushed, until the mailbox is empty and nothing came for as long as we wait, or
+        /// enough came (`nil`), or the connection ends.
+        private mutating func drain() throws -> ClientError? {
+            var empties = 0
+            var isEmpty: Bool { empties >= session?.mailboxes.count ?? 0 }
+            while !isFull {
+                let untilRenewal = max(0, renewal - Monotonic.seconds())
+                let timeout =
+                    plan.follow
+                    ? min(untilRenewal, Self.addressSeconds) : isEmpty ? plan.wait : 60
+                let untilRetry = retries.next.map { max(0, $0 - Monotonic.seconds()) }
+                guard let events = session?.take(timeout: min(timeout, untilRetry ?? timeout))
+                else { return nil }
+                try retryDue()
+                if events.isEmpty {
+                    if plan.follow, untilRetry == nil { plan.whenIdle?() }
+                    if plan.follow, untilRenewal > Self.addressSeconds,
+                        try plan.store?.addresses() ?? [] == addresses
+                    {
+                        continue
+                    }
+                    return isEmpty && !plan.follow ? nil : .lost(relay: plan.relay.description)
+                }
+                var batch: [(id: String, envelope: [UInt8])] = []
+                var end: ClientError?
+                for event in events {
+                    switch event {
+                    case .response(.newMessage(let delivered), _):
+                        guard let envelope = ours(delivered) else {
+                            return .notARelay(relay: plan.relay.description)
+                        }
+                        batch.append((envelope.id, envelope.bytes))
+                    case .response(.empty, _): empties += 1
+                    case .response(.acked, _), .response(.deferred, _):
+                        self.session?.waitingForAcks -= 1
+                    case .response(.replaced, _): end = end ?? .replaced
+                    case .closed(let error): end = end ?? error
+                    case .response: break
+                    }
+                }
+                try take(batch)
+                if let end { return end }
+                if isEmpty, !plan.follow, plan.wait <= 0 { return nil }
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+public import Sotto
+
+/// What waits in the outbox, for all relays.
+extension Outbox {
+    /// A relay for which items wait.
+    public struct Queue: Sendable, Equatable {
+        /// The relay's name, as ``append(_:relay:url:)`` was given it.
+        public let relay: String
+        /// Its whole address; `nil` for items of an earlier version.
+        public let url: String?
+        /// How many items wait.
+        public let count: Int
+    }
+
+    /// An item that waits.
+    public struct Waiting: Sendable {
+        /// What it is.
+        public let kind: Item.Kind
+        /// The envelope's id; of what an owner publishes, the owner's.
+        public let id: String
+        /// The envelope's recipient; of what an owner publishes, the owner.
+        public let to: String
+        /// The relay's name.
+        public let relay: String
+        /// The relay's whole address; `nil` for an item of an earlier version.
+        public let url: String?
+        /// Midnight (UTC) of the day on which it was queued.
+        public let since: Timestamp
+        /// Its length in bytes.
+        public let count: Int
+    }
+
+    /// The relays for which items wait, in the order of their oldest item. Of several addresses of one relay, the
+    /// newest counts.
+    public func queues() throws(StateError) -> [Queue] {
+        try read(
+            """
+            SELECT relay, count(*), (SELECT newest.url FROM outbox AS newest
+                WHERE newest.relay = outbox.relay AND newest.url IS NOT NULL
+                AND newest.outcome IS NULL ORDER BY newest.number DESC LIMIT 1)
+            FROM outbox WHERE outcome IS NULL GROUP BY relay ORDER BY min(number)
+            """
+        ) { row in
+            Queue(
+                relay: row.text(0), url: row.isNull(2) ? nil : row.text(2),
+                count: Int(row.integer(1)))
+        }
+    }
+
+    /// All items that wait, in the order of sending.
+    public func list() throws(StateError) -> [Waiting] {
+        try read(
+            """
+            SELECT kind, id, recipient, relay, url, day, length(envelope) FROM outbox
+            WHERE outcome IS NULL ORDER BY number
+            """
+        ) { row in
+            Waiting(
+                kind: Item.Kind(rawValue: row.integer(0)) ?? .envelope, id: row.text(1),
+                to: row.text(2), relay: row.text(3), url: row.isNull(4) ? nil : row.text(4),
+                since: Timestamp(seconds: row.integer(5) * 86_400), count: Int(row.integer(6)))
+        }
+    }
+
+    /// Drops all items with this id: they are not sent, unless a process is sending them now. A process that waits for
+    /// their fate learns `outcome`. Returns how many there were.
+    public func drop(id: String, outcome: String) throws(StateError) -> Int {
+        let numbers = try read(
+            "SELECT number FROM outbox WHERE id = ? AND outcome IS NULL", id
+        ) { $0.integer(0) }
+        try settle(numbers.map { ($0, outcome) })
+        return numbers.count
+    }
+}

@@ -1,0 +1,81 @@
+import Arguments
+import Glibc
+import Sotto
+import SottoTool
+import SottoWire
+
+/// `keygen set`: changes what an identity file holds beside the keys.
+struct SetCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "set",
+        abstract: "Set or remove the relay of an identity.",
+        usage: "keygen set --relay URL | --no-relay [FILE]",
+        discussion: """
+            The file is replaced whole or not at all, and keeps its passphrase. Cards that were given out name the relay \
+            that they were made with: give out new ones.
+
+            EXAMPLES
+              keygen set --relay tls://relay.example.org:7667 alice.key
+              keygen public alice.key | send
+            """)
+
+    @Option(
+        "--relay", value: "url",
+        help: "Where you fetch your mail, tcp://host:port or another address that recv takes.")
+    var relay: String?
+
+    @Flag("--no-relay", help: "Remove the relay from the identity.")
+    var noRelay = false
+
+    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
+    var quiet = false
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument("file", help: "Identity file. Default: as -i.")
+    var file: String?
+
+    func validate() throws {
+        guard (relay == nil) == noRelay else {
+            throw UsageError("one of --relay and --no-relay is needed")
+        }
+        guard file == nil || !identity.isGiven else {
+            throw UsageError("give the identity once: as an argument or with -i")
+        }
+    }
+
+    func execute() throws {
+        let address = try relay.map { try RelayOptions.address($0) }
+        let path = try file ?? identity.identities.first ?? IdentityFile.defaultPath()
+        guard path != "-" else {
+            throw Failure(.usage, "standard input cannot be changed", hint: "name a file")
+        }
+        let original = try OriginalFile(path)
+        var (text, passphrase) = try IdentityFile.opened(path, passphrase: identity.passphrase)
+        defer { wipe(&text) }
+        guard var record = try? JSON.object(parsing: text),
+            (try? Identity(record: record)) != nil
+        else {
+            throw Failure(
+                .malformed, "\(path) is not an identity of sotto, and has no relay",
+                hint: "keygen makes one")
+        }
+        record["relay"] = address.map { .string($0.text) }
+        var line = record.serialized() + [UInt8(ascii: "\n")]
+        defer { wipe(&line) }
+        // A link stays one: the file that it names is replaced.
+        guard let resolved = realpath(path, nil) else { throw Failure(errno: errno, "read", path) }
+        defer { free(resolved) }
+        let output = try Output(path: String(cString: resolved), content: .text)
+        if let passphrase {
+            try output.write(AgeFile.seal(line, for: .passphrase(passphrase), armored: true))
+        } else {
+            try output.write(line)
+        }
+        try output.keepOwner(original.owner)
+        try output.finish()
+        guard !quiet else { return }
+        let change = address.map { "has the relay \($0)" } ?? "has no relay now"
+        Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
+    }
+}

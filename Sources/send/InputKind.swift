@@ -1,0 +1,35 @@
+import Sotto
+import SottoTool
+
+/// What standard input is, by its first bytes. Only records begin with a brace; anything else is one error and not one
+/// for each of its lines.
+enum InputKind {
+    /// How far the first bytes are looked at.
+    static let size = 64
+
+    /// Throws a failure with status 65 for input that begins as no record does. `beginning` may have white space first.
+    static func check(_ beginning: [UInt8]) throws(Failure) {
+        let text = beginning.drop { [0x09, 0x0A, 0x0D, 0x20].contains($0) }
+        guard let first = text.first, first != UInt8(ascii: "{") else { return }
+        throw Failure(
+            .malformed, "standard input is \(name(of: text)), and not an envelope",
+            hint: "encrypt makes envelopes: encrypt --to NAME | send")
+    }
+
+    /// What the bytes are, with its article.
+    private static func name(of bytes: ArraySlice<UInt8>) -> String {
+        if AgeFormat.isAge(Array(bytes)) { return "an age file" }
+        let magics: [(String, [UInt8])] = [
+            ("a picture (PNG)", [0x89] + Array("PNG".utf8)),
+            ("a picture (JPEG)", [0xFF, 0xD8, 0xFF]), ("a picture (GIF)", Array("GIF8".utf8)),
+            ("a PDF document", Array("%PDF".utf8)), ("compressed data (gzip)", [0x1F, 0x8B]),
+            ("a sotto: URI", Array("sotto:".utf8)),
+        ]
+        if let known = magics.first(where: { bytes.starts(with: $0.1) }) { return known.0 }
+        // The last character may be cut.
+        let isText = (0...3).contains { cut in
+            String(validating: bytes.dropLast(cut), as: UTF8.self) != nil
+        }
+        return isText && !bytes.contains(0) ? "plain text" : "binary data"
+    }
+}

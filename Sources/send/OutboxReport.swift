@@ -1,0 +1,85 @@
+import Sotto
+import SottoClient
+import SottoState
+import SottoTool
+
+/// `send --list` and `send --drop`: what waits in the outbox.
+struct OutboxReport {
+    private let outbox: Outbox
+
+    init(_ outbox: Outbox) { self.outbox = outbox }
+
+    /// Prints what waits, as a table or as records. Throws a failure with status 1 where nothing waits.
+    func list(json: Bool) throws {
+        let items = try outbox.list()
+        guard !items.isEmpty else { throw Failure(.no, "") }
+        let output = try Output(path: nil, content: .text)
+        if json {
+            for item in items { try output.writeRecord(item.report) }
+        } else {
+            let rows = [["ID", "TO", "RELAY", "SINCE", "BYTES"]] + items.map(\.row)
+            let widths = rows[0].indices.map { column in
+                rows.map { $0[column].unicodeScalars.count }.max() ?? 0
+            }
+            for row in rows {
+                let cells = zip(row, widths).map { cell, width in
+                    cell + String(repeating: " ", count: width - cell.unicodeScalars.count)
+                }
+                var line = cells.joined(separator: "  ")
+                while line.last == " " { line.removeLast() }
+                try output.writeText(line + "\n")
+            }
+        }
+        try output.finish()
+    }
+
+    /// Drops what has one of `ids`, and prints a result record for each. Throws a failure with status 1 for an id that
+    /// nothing has, after the others.
+    func drop(_ ids: [String]) throws {
+        let output = try Output(path: nil, content: .text)
+        var missing: [String] = []
+        for id in ids {
+            let count = try outbox.drop(id: id, outcome: DeliveryOutcome(.dropped).text)
+            guard count > 0 else {
+                missing.append(id)
+                continue
+            }
+            try output.writeRecord(DeliveryResult(droppedID: id).record)
+        }
+        try output.finish()
+        guard let id = missing.last else { return }
+        throw Failure(
+            missing.count == ids.count ? .no : .partial, "nothing with the id \(id) waits",
+            hint: "send --list shows the ids")
+    }
+}
+
+extension Outbox.Waiting {
+    /// The relay's address, without a pin.
+    private var address: String {
+        (url ?? relay).split(separator: "#").first.map(String.init) ?? relay
+    }
+
+    private var kindName: String {
+        switch kind {
+        case .envelope: "envelope"
+        case .prekeys: "prekeys"
+        case .record: "card"
+        }
+    }
+
+    fileprivate var row: [String] {
+        let recipient = kind == .envelope ? to.prefix(16) + "…" : "(\(kindName))"
+        return [id, String(recipient), address, String(since.description.prefix(10)), "\(count)"]
+    }
+
+    /// The record of `--json`.
+    fileprivate var report: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("queued")), ("id", .string(id)),
+            ("to", kind == .envelope ? .string(to) : nil), ("kind", .string(kindName)),
+            ("relay", .string(address)), ("since", .string(since.description)),
+            ("bytes", .integer(Int64(count))),
+        ])
+    }
+}

@@ -1,0 +1,62 @@
+import Glibc
+import RelayHarness
+import Sotto
+import SottoState
+import SottoWire
+import Synchronization
+import Testing
+
+@testable import SottoClient
+
+/// What is known of an envelope that another process took out of the outbox.
+@Suite struct DeliveryTests {
+    @Test func anOutcomeIsReadAsItIsWritten() {
+        for outcome in [
+            DeliveryOutcome(.stored), DeliveryOutcome(.duplicate), DeliveryOutcome(.dropped),
+            DeliveryOutcome(.rejected, Refusal(.tooLarge)),
+            DeliveryOutcome(.rejected, Refusal(code: 7, reason: "of a later version")),
+        ] {
+            #expect(DeliveryOutcome(text: outcome.text) == outcome)
+        }
+    }
+
+    @Test(arguments: [
+        "", " ", "Stored", "stored?", "kept", "queued", "deferred", "unknown", "stored 400",
+        "rejected x tooLarge", "rejected 400", "delivered 1 2",
+    ])
+    func anotherTextIsNoOutcome(_ text: String) {
+        #expect(DeliveryOutcome(text: text).status == .unknown)
+    }
+
+    /// Another process, of a later version perhaps, sends for this one, and notes what this one cannot read.
+    @Test func anOutcomeThatCannotBeReadIsNotStored() throws {
+        let scratch = Scratch()
+        let directory = try StateDirectory(path: scratch.path)
+        let relay = RelayURL(host: "127.0.0.1", port: 1)
+        let other = try Outbox(directory: directory, lockTimeout: 20)
+        let lock = try other.lock(of: relay.outboxName)
+        #expect(lock.tryLock())
+        let delivery = try Delivery(
+            outbox: Outbox(directory: directory, lockTimeout: 20), relay: relay, lockTimeout: 20)
+        let items = ["a", "b", "c"].map {
+            Outbox.Item(id: $0, to: "bob", envelope: Array($0.utf8))
+        }
+        var results: [DeliveryResult] = []
+        delivery.submit(items)
+        delivery.finish()
+        var isSettled = false
+        let ending = try delivery.run { batch in
+            results += batch
+            // Called once the items are in the outbox.
+            guard !isSettled else { return }
+            isSettled = true
+            let numbers = try other.waiting(relay: relay.outboxName, after: 0, limit: 9)
+                .map(\.number)
+            #expect(numbers.count == 3)
+            try other.settle(Array(zip(numbers, ["stored", "teleported", "dropped"])))
+        }
+        #expect(ending.left == 0)
+        #expect(results.map(\.id) == ["a", "b", "c"])
+        #expect(results.map(\.status) == [.stored, .unknown, .dropped])
+    }
+}

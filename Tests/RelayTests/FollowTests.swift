@@ -1,0 +1,91 @@
+import Glibc
+import RelayHarness
+import Sotto
+import SottoState
+import Testing
+
+@testable import SottoClient
+
+/// `recv --follow`: notes on the connection, and commands that are tried again.
+@Suite struct FollowTests {
+    let relay: RelayProcess
+    let world: World
+    let store: Scratch
+
+    init() throws {
+        store = Scratch()
+        relay = try #require(RelayProcess(store))
+        world = World(address: relay.address)
+    }
+
+    func count(_ note: String) -> Int { world.errors.ranges(of: note).count }
+
+    @Test func theRelaysAbsenceAndReturnAreSaidOnceEach() throws {
+        relay.end()
+        let following = world.command("recv", ["--follow"], output: "received")
+        world.await { count("trying again") == 1 }
+        #expect(world.errors.contains("recv: note: cannot reach tcp://\(relay.address)"))
+        let again = try #require(RelayProcess(store, listen: relay.address))
+        world.await { count("is reached again") == 1 }
+        let ids = world.envelopes("in", 1)
+        #expect(world.run("send", input: "in") == 0)
+        world.await { world.ids("received") == ids }
+        again.end()
+        world.await { count("trying again") == 2 }
+        following.kill(SIGTERM)
+        #expect(following.wait() == -SIGTERM)
+        // However many attempts there were.
+        #expect(count("trying again") == 2 && count("is reached again") == 1)
+    }
+
+    @Test(arguments: [[], ["--stateless"]])
+    func aCommandThatFailsIsRunAgain(_ options: [String]) throws {
+        defer { relay.end() }
+        let ids = world.envelopes("in", 3)
+        #expect(world.run("send", input: "in") == 0)
+        let (log, flag) = (world.scratch.file("log"), world.scratch.file("flag"))
+        // The command fails for the second envelope until the flag is there; the others are not held up.
+        let command =
+            "read -r line; case $line in *\(ids[1])*) [ -e \(flag) ] || exit 3;; esac; "
+            + "echo \"$line\" >> \(log)"
+        let following = world.command(
+            "recv", options + ["--follow", "--max", "3", "--exec", command], output: "none")
+        world.await { world.ids("log") == [ids[0], ids[2]] }
+        world.await { count("exited with 3") >= 2 }
+        _ = world.scratch.write("flag", [])
+        #expect(following.wait() == 0)
+        #expect(world.ids("log") == [ids[0], ids[2], ids[1]])
+        #expect(world.run("recv", options, output: "rest") == 1)
+    }
+
+    @Test func delaysGrowToAMinute() {
+        for _ in 0..<20 {
+            var delay = RetryDelay()
+            let delays = (0..<10).map { _ in delay.next() }
+            for (place, most) in [2.0, 4, 8, 16, 32, 60, 60, 60, 60, 60].enumerated() {
+                #expect((most / 2...most).contains(delays[place]))
+            }
+        }
+    }
+
+    @Test func aFailureCountsOnlyIfTheCommandWorksForOthers() throws {
+        var retries = CommandRetries()
+        func fail(_ id: String, _ successes: Int, _ now: Double) -> Bool {
+            retries.noteFailure(id, [0x41], origin: nil, successes: successes, at: now)
+        }
+        // The command works for none: its fault.
+        #expect(!fail("a", 0, 0) && !fail("b", 0, 0) && !fail("a", 0, 10))
+        // It has handled another envelope since: the envelope's fault.
+        #expect(fail("a", 1, 20) && !fail("a", 1, 30) && fail("a", 3, 40))
+        #expect(retries.countedFailures(of: "a") == 2 && retries.countedFailures(of: "b") == 0)
+        #expect(retries.due(at: 0.9).isEmpty)
+        #expect(retries.due(at: 39).map(\.id) == ["b"])
+        #expect(retries.due(at: 1_000).map(\.id) == ["b", "a"])
+        #expect(try #require(retries.next) <= 2)
+        retries.remove("b")
+        #expect(retries.count == 1 && retries.contains("a") && !retries.contains("b"))
+        for number in 1..<CommandRetries.limit { #expect(!fail("\(number)", 0, 0)) }
+        // There is no room for another: it counts as it does without --follow.
+        #expect(fail("one more", 0, 0) && !retries.contains("one more"))
+    }
+}

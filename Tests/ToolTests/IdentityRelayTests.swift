@@ -1,0 +1,136 @@
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// The relay in an identity file and on its cards.
+struct IdentityRelayTests {
+    let home: Home
+    init() throws { home = try Home(people: "alice", "bob") }
+
+    static let relay = "tls://relay.example.org:7667#sha256=" + String(repeating: "ab", count: 32)
+
+    func record(_ file: String) throws -> JSONObject {
+        try JSON.object(parsing: home.files.read(file))
+    }
+
+    func card(_ arguments: String...) throws -> Card {
+        try Card(
+            record: JSON.object(parsing: home.output("keygen", ["public"] + arguments)))
+    }
+
+    @Test func aNewIdentityKeepsItsRelayAndItsCardNamesIt() throws {
+        _ = try home.output(
+            "keygen", ["--relay", Self.relay, "--name", "carol", "-o", "carol.key"])
+        #expect(try record("carol.key")["relay"] == .string(Self.relay))
+        #expect(try card("carol.key").relay == Self.relay)
+        let uri = String(
+            decoding: try home.output("keygen", ["public", "--uri", "carol.key"]), as: UTF8.self)
+        #expect(
+            try ContactURI(uri.trimmingLineFeed).relay == Self.relay)
+        // An option names another relay for one card.
+        #expect(
+            try card("--relay", "tcp://127.0.0.1:1", "carol.key").relay == "tcp://127.0.0.1:1")
+        // The words do not hold it.
+        let words = try home.output("keygen", ["words", "carol.key"])
+        _ = try home.output(
+            "keygen", ["recover", "-o", "again.key", "--relay", "ws://relay.example.org"],
+            stdin: words)
+        #expect(try record("again.key")["relay"] == .string("ws://relay.example.org:80"))
+        _ = try home.output("keygen", ["recover", "-o", "third.key"], stdin: words)
+        #expect(try record("third.key")["relay"] == nil)
+        for text in ["relay.example.org:7667", "udp://a:1", "tcp://a:1#sha256=00", ""] {
+            let run = try home.run("keygen", ["--relay", text, "-o", "bad.key"])
+            #expect(run.status == 64 && run.stderr.contains("--relay tcp://"), "\(text)")
+        }
+        #expect(try !home.files.names().contains("bad.key"))
+    }
+
+    @Test func theRelayIsSetAndRemoved() throws {
+        let before = try record("alice.key")
+        #expect(try card("alice.key").relay == nil)
+        let run = try home.run("keygen", ["set", "--relay", Self.relay, "alice.key"])
+        #expect(run.status == 0 && run.stderr.contains("alice.key has the relay"))
+        var status = stat()
+        #expect(stat(home.files("alice.key"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try card("alice.key").relay == Self.relay)
+        _ = try home.output("contact", ["add", "bob.card", "-i", "alice.key"])
+        let given = try home.output("contact", ["address", "bob", "-i", "alice.key"])
+        #expect(try Card(record: JSON.object(parsing: given)).relay == Self.relay)
+        _ = try home.output("keygen", ["set", "-q", "--no-relay", "-i", "alice.key"])
+        #expect(try record("alice.key") == before)
+        for arguments in [[], ["--relay", "tcp://a:1", "--no-relay"], ["--relay", "a:1"]] {
+            #expect(try home.run("keygen", ["set"] + arguments + ["alice.key"]).status == 64)
+        }
+        #expect(try record("alice.key") == before)
+        try home.files.write("age.key", Array("AGE-SECRET-KEY-1\n".utf8))
+        chmod(home.files("age.key"), 0o600)
+        #expect(try home.run("keygen", ["set", "--no-relay", "age.key"]).status == 65)
+    }
+
+    @Test func aProtectedFileKeepsItsPassphraseAndMembersThatAreNotKnown() throws {
+        var plain = try record("alice.key")
+        plain["later"] = .string("kept")
+        try home.files.write("alice.key", plain.serialized())
+        chmod(home.files("alice.key"), 0o600)
+        let environment = ["GOOD": "a passphrase", "BAD": "another"]
+        let protect = try home.run(
+            "keygen", ["passwd", "--passphrase", "@ENV:GOOD", "alice.key"], environment: environment
+        )
+        #expect(protect.status == 0)
+        func set(_ name: String) throws -> Int32 {
+            try home.run(
+                "keygen",
+                [
+                    "set", "--relay", Self.relay, "--identity-passphrase", "@ENV:\(name)",
+                    "alice.key",
+                ],
+                environment: environment
+            ).status
+        }
+        let sealed = try home.files.read("alice.key")
+        #expect(try set("BAD") == 10)
+        #expect(try home.files.read("alice.key") == sealed)
+        #expect(try set("GOOD") == 0)
+        #expect(try home.files.read("alice.key").starts(with: "-----BEGIN AGE".utf8))
+        _ = try home.run(
+            "keygen",
+            ["passwd", "--unprotected", "--identity-passphrase", "@ENV:GOOD", "alice.key"],
+            environment: environment)
+        #expect(try record("alice.key")["relay"] == .string(Self.relay))
+        #expect(try record("alice.key")["later"] == .string("kept"))
+    }
+
+    @Test func aCardInPlaceOfAnEnvelopeIsNamed() throws {
+        let run = try home.run("decrypt", ["-i", "bob.key", "alice.card"])
+        #expect(run.status == 65 && run.stderr.contains("this is a card"), "\(run.stderr)")
+        #expect(run.stderr.contains("contact add FILE"))
+    }
+
+    @Test func aMessageThatIsTooLongIsToldTheLimitThatHolds() throws {
+        let encrypt = ["--to", "bob.card", "-i", "alice.key"]
+        // Each line feed takes two bytes of the record.
+        for (text, status) in [
+            (String(repeating: "a", count: 32_000), Int32(0)),
+            (String(repeating: "a", count: 32_760), 65),
+            (String(repeating: "a\n", count: 10_700), 0),
+            (String(repeating: "a\n", count: 11_000), 65),
+            (String(repeating: "a", count: 99_999), 65),
+        ] {
+            let run = try home.run("encrypt", encrypt, text: text)
+            #expect(run.status == status, "\(text.utf8.count)")
+            guard status != 0 else { continue }
+            #expect(run.stderr.contains("32763 bytes of JSON"), "\(run.stderr)")
+            #expect(run.stderr.contains("--attach FILE --blob FILE.blob"), "\(run.stderr)")
+        }
+        // The hint works as it stands.
+        try home.files.write("FILE", randomBytes(99_999))
+        let attached = try home.run(
+            "encrypt", encrypt + ["--attach", "FILE", "--blob", "FILE.blob"], text: "see FILE")
+        #expect(attached.status == 0, "\(attached.stderr)")
+    }
+}
+
+extension String {
+    fileprivate var trimmingLineFeed: String { hasSuffix("\n") ? String(dropLast()) : self }
+}
