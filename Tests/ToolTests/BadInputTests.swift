@@ -283,6 +283,31 @@ struct BadInputTests {
         #expect(stateful.stdout.isEmpty)
     }
 
+    @Test(.enabled(if: canMount, "only root can mount a small file system"))
+    func aReadOnlyFileSystemIsNamed() throws {
+        let state = try TemporaryDirectory()
+        try #require(mount("tmpfs", state.path, "tmpfs", 0, "size=1m,mode=700") == 0)
+        defer { umount2(state.path, Int32(MNT_DETACH)) }
+        let environment = ["SOTTO_HOME": state.path]
+        let made = try home.run(
+            "keygen", ["prekeys", "bob.key"], environment: environment)
+        try #require(made.status == 0, "\(made.stderr)")
+        try #require(
+            mount(
+                "tmpfs", state.path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY),
+                "size=1m") == 0)
+        for (tool, arguments) in [
+            ("keygen", ["prekeys", "bob.key"]), ("contact", ["list", "-i", "bob.key"]),
+            ("recv", ["--again", "-i", "bob.key"]),
+        ] {
+            let run = try home.run(tool, arguments, environment: environment)
+            expectRefusal(run, 73)
+            #expect(run.stderr.contains("read-only file system"), "\(tool): \(run.stderr)")
+        }
+        let file = try home.run("keygen", ["-q", "-o", state("new.key")])
+        #expect(file.status == 73 && file.stderr.contains("read-only file system"))
+    }
+
     @Test func aClosedPipeEndsAToolQuietly() throws {
         let plain = randomBytes(3 << 20)
         let runs = try Command.pipeline(
