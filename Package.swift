@@ -244,7 +244,7 @@ let package = Package(
             name: "ToolTests",
             dependencies: [
                 "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
-                "fingerprint", "pad", "qr", "recv", "sotto",
+                "fingerprint", "pad", "qr", "send", "recv", "relay", "sotto",
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),

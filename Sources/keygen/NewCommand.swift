@@ -80,13 +80,16 @@ struct New: Program {
             let together = passphrase.isEmpty ? "" : " together with their passphrase"
             let exception = rsaKey == nil ? "" : " but the RSA key"
             try Terminal.tell(
-                "These words\(together) restore everything\(exception). Write them down:")
+                "These words\(together) restore your keys\(exception). Write them down:")
             try Terminal.tell("")
         }
         try Terminal.tell(mnemonic.sentenceText())
         if !saving.quiet {
             Terminal.say("")
             Terminal.say("id \(identity.id)")
+            Terminal.say(
+                "The words do not restore contacts and messages; keep a backup too: contact export --backup -o contacts.age"
+            )
         }
         try saving.save(identity, to: output)
     }
