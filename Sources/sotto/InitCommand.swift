@@ -103,6 +103,9 @@ struct InitCommand: Program {
             Terminal.say("To type the passphrase once in eight hours:")
             Terminal.say("  sotto keygen unlock")
         }
+        if name == nil {
+            Terminal.say("sotto: note: the card has no name; your contacts choose one for you")
+        }
     }
 
     /// Gives the card and the prekeys to the relay. Returns the status of the last delivery that did not succeed, else 0.
