@@ -4,7 +4,7 @@ import PackageDescription
 // The floors of the house, bottom to top; a target depends only on lower floors,
 // and Tests/ArchitectureTests reads every import to hold it to that.
 //
-//   0  CSodium CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG     one module map each
+//   0  CSodium CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG     one module map each
 //      CSottoImage                            what C alone can do with libjpeg, zlib and zbar
 //   1  Sotto                                  the core: values in, values out
 //      Arguments                              the command line
@@ -34,6 +34,12 @@ let stripped: [LinkerSetting] = [
 let sodium: [LinkerSetting] = [
     .linkedLibrary("sodium", .when(configuration: .debug)),
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
+]
+
+// The kernel's keyring, for `keygen unlock`: system calls and nothing more.
+let keyutils: [LinkerSetting] = [
+    .linkedLibrary("keyutils", .when(configuration: .debug)),
+    .linkedLibrary(":libkeyutils.a", .when(configuration: .release)),
 ]
 
 // Of `decrypt` alone.
@@ -113,6 +119,7 @@ let package = Package(
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CKeyutils", providers: [.apt(["libkeyutils-dev"])]),
         .systemLibrary(name: "CBotan", providers: [.apt(["libbotan-2-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         // Shared, also in a release: libpq has no archive of what it needs. Only `relay` links it.
@@ -131,7 +138,9 @@ let package = Package(
             swiftSettings: core, linkerSettings: sodium),
 
         .target(name: "Arguments", swiftSettings: strict),
-        .target(name: "SottoTool", dependencies: ["Sotto", "Arguments"], swiftSettings: strict),
+        .target(
+            name: "SottoTool", dependencies: ["Sotto", "Arguments", "CKeyutils"],
+            swiftSettings: strict, linkerSettings: keyutils),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: core),
         .target(
             name: "CSottoImage", dependencies: ["CJPEG"], exclude: ["link"], cSettings: coreC),
@@ -237,7 +246,7 @@ let package = Package(
                 "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
                 "fingerprint", "pad", "qr", "recv", "sotto", "send", "relay", "RelayHarness",
             ],
-            swiftSettings: strict),
+            exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         // Needs every program: the documents are held to what they say of themselves.
         .testTarget(

@@ -7,9 +7,9 @@ extension FuzzTarget {
         if let sealed = try? PBES2(der: bytes) {
             precondition((try? PBES2(der: sealed.der)) == sealed)
         }
-        if let key = try? RSALoginKey(pem: bytes) {
-            precondition((try? RSALoginKey(pem: Array(key.pem().utf8)))?.pem() == key.pem())
+        if let key = try? RSALoginKey(file: bytes) {
+            precondition((try? RSALoginKey(file: Array(key.pem().utf8)))?.pem() == key.pem())
         }
-        _ = RSALoginKey.isEncrypted(pem: bytes)
+        _ = RSALoginKey.isEncrypted(file: bytes)
     }
 }

@@ -37,12 +37,14 @@ public struct CommandConfiguration: Sendable {
     public let subcommands: [any Command.Type]
     /// The subcommand that is meant where the first word is none's.
     public let defaultSubcommand: (any Command.Type)?
+    /// Whether words that call no subcommand are arguments of the program, `help` and options among them.
+    public let takesOtherWords: Bool
 
     /// A configuration.
     public init(
         name: String, abstract: String, usage: String? = nil, discussion: String = "",
         version: String = "", subcommands: [any Command.Type] = [],
-        defaultSubcommand: (any Command.Type)? = nil
+        defaultSubcommand: (any Command.Type)? = nil, takesOtherWords: Bool = false
     ) {
         self.name = name
         self.abstract = abstract
@@ -51,6 +53,7 @@ public struct CommandConfiguration: Sendable {
         self.version = version
         self.subcommands = subcommands
         self.defaultSubcommand = defaultSubcommand
+        self.takesOtherWords = takesOtherWords
     }
 }
 

@@ -41,7 +41,10 @@ private struct Call {
     private var implied: (any Command.Type)?
 
     /// Whether it is the program's own, or a subcommand.
-    var isComplete: Bool { named.count > 1 || implied != nil || names.isEmpty }
+    var isComplete: Bool {
+        named.count > 1 || implied != nil || names.isEmpty
+            || named[0].configuration.takesOtherWords
+    }
 
     var command: any Command.Type { implied ?? named[named.count - 1] }
 
@@ -55,7 +58,7 @@ private struct Call {
         named = [program]
         let subcommands = program.configuration.subcommands
         guard !subcommands.isEmpty else { return }
-        let asksHelp = words.first == "help"
+        let asksHelp = words.first == "help" && !program.configuration.takesOtherWords
         if asksHelp { words.removeFirst() }
         if asksHelp, words.first == "--help" || words.first == "-h" { words.removeFirst() }
         if let word = words.first {

@@ -13,6 +13,9 @@ extension Picture {
     ) throws(ScanError) -> [Symbol] {
         let scanner = try Scanner()
         var found: [Symbol] = []
+        func zbar(_ raster: Raster) throws(ScanError) -> [Symbol] {
+            try Bitmap(of: raster, radius: 13).isCrowded ? [] : scanner.symbols(in: raster)
+        }
         func add(_ symbols: [Symbol], _ place: (Point) -> Point) {
             for symbol in symbols where !found.contains(where: { $0.bytes == symbol.bytes }) {
                 found.append(symbol.moved(place))
@@ -28,7 +31,7 @@ extension Picture {
                 var isUnread = false
                 let symbols =
                     switch attempt.reader {
-                    case .zbar: try scanner.symbols(in: form)
+                    case .zbar: try zbar(form)
                     case .locator(let radius):
                         try Locator(form, scanner: scanner).symbols(
                             radius: radius, isUnread: &isUnread)
@@ -38,12 +41,12 @@ extension Picture {
                     return Point(x: place.x * scale, y: place.y * scale)
                 }
                 guard isEnough(found) else { continue }
-                if search == .thorough || isUnread { add(try scanner.symbols(in: ground), \.self) }
+                if search == .thorough || isUnread { add(try zbar(ground), \.self) }
                 return found
             }
             // The small codes of a large picture.
             guard small != ground, search != .quick else { continue }
-            add(try scanner.symbols(in: ground), \.self)
+            add(try zbar(ground), \.self)
             if isEnough(found) { return found }
         }
         return found

@@ -83,6 +83,12 @@ private let shmSize = SQLITE_IOERR | 19 << 8
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension StateError {
+    /// Whether the file system of `path` takes no changes.
+    private static func isReadOnly(_ path: String) -> Bool {
+        var system = statvfs()
+        return statvfs(path, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
+    }
+
     /// The error of an extended SQLite result code on a file.
     init(sqlite code: Int32?, _ path: String) {
         let code = code ?? SQLITE_ERROR
@@ -93,8 +99,12 @@ extension StateError {
         case SQLITE_IOERR where code == shmSize: self = .full(path: path)
         case SQLITE_IOERR: self = .inputOutput(path: path, code: code)
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(path: path)
-        case SQLITE_CANTOPEN: self = .cannotOpen(path: path, code: errno == 0 ? EIO : errno)
-        case SQLITE_READONLY, SQLITE_PERM: self = .cannotOpen(path: path, code: 13)
+        case SQLITE_CANTOPEN:
+            // On a read-only file system SQLite fails at the log, which is missing there.
+            let other = errno == 0 ? EIO : errno
+            self = .cannotOpen(path: path, code: Self.isReadOnly(path) ? EROFS : other)
+        case SQLITE_READONLY, SQLITE_PERM:
+            self = .cannotOpen(path: path, code: Self.isReadOnly(path) ? EROFS : EACCES)
         default: self = .unexpected(path: path, code: code)
         }
     }

@@ -1,10 +1,11 @@
 import Glibc
 
-/// A terminal that does not show what is typed, for the time of one question.
+/// A terminal that does not show typed characters, for the time of some questions.
 ///
-/// Whatever ends or stops the tool gives the echo back, and what lets it go on hides it again, with the
-/// question: a shell that takes over the terminal leaves the echo on. Globals of C types, as in ``Interrupts``;
-/// the modes behind pointers, because a handler may come while a call still has them.
+/// Each signal that ends or stops the tool restores the echo, and a continued tool hides it again and repeats the
+/// question: a shell that takes over the terminal leaves the echo on. Characters that were typed before stay in the
+/// terminal's queue. Globals of C types, as in ``Interrupts``; the modes are behind pointers, because a handler may run while
+/// a call still uses them.
 enum HiddenEcho {
     nonisolated(unsafe) private static var terminal: Int32 = -1
     nonisolated(unsafe) private static let shown = modes()
@@ -18,47 +19,61 @@ enum HiddenEcho {
         return modes
     }
 
-    /// Hides what is typed on `tty` until ``end()``; false where that is not possible.
-    static func begin(on tty: Int32, prompt question: [UInt8]) -> Bool {
-        guard tcgetattr(tty, shown) == 0 else { return false }
+    /// Stops the echo on `tty` until ``end()``, after another tool's questions on the same terminal have ended. Returns
+    /// false where the echo cannot be stopped.
+    static func begin(on tty: Int32) -> Bool {
+        TerminalLock.take(tty)
+        guard tcgetattr(tty, shown) == 0 else {
+            TerminalLock.release()
+            return false
+        }
         hidden.pointee = shown.pointee
         hidden.pointee.c_lflag &= ~tcflag_t(ECHO)
         hidden.pointee.c_lflag |= tcflag_t(ECHONL)
-        let copy = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: question.count, alignment: 1)
-        copy.copyBytes(from: question)
-        prompt = copy
         isHidden = true
         terminal = tty
         Interrupts.install()
         _ = installed
-        tcsetattr(tty, TCSAFLUSH, hidden)
+        tcsetattr(tty, TCSANOW, hidden)
         return true
     }
 
-    /// Shows again what is typed.
+    /// Sets the question that a continued tool repeats.
+    static func setPrompt(_ question: [UInt8]) {
+        let before = prompt
+        let copy = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: question.count, alignment: 1)
+        copy.copyBytes(from: question)
+        prompt = copy
+        before?.deallocate()
+    }
+
+    /// Restores the echo.
     static func end() {
         let tty = terminal
-        tcsetattr(tty, TCSAFLUSH, shown)
+        tcsetattr(tty, TCSANOW, shown)
         terminal = -1
         // Once more: a stop between these two would have hidden it again.
         tcsetattr(tty, TCSANOW, shown)
+        TerminalLock.release()
         prompt?.deallocate()
         prompt = nil
     }
 
-    /// Gives the echo back; for signal handlers.
+    /// Restores the echo; for signal handlers.
     static func show() {
         guard terminal >= 0 else { return }
         isHidden = false
         tcsetattr(terminal, TCSANOW, shown)
+        TerminalLock.pause()
     }
 
-    /// Hides again and repeats the question; for signal handlers.
+    /// Stops the echo again and repeats the question; for signal handlers.
     private static func hide() {
         guard terminal >= 0 else { return }
         isHidden = true
-        tcsetattr(terminal, TCSAFLUSH, hidden)
+        TerminalLock.resume()
+        tcsetattr(terminal, TCSANOW, hidden)
         if let prompt { _ = write(terminal, prompt.baseAddress, prompt.count) }
     }
 

@@ -35,23 +35,24 @@ public enum IdentityFile {
             .configuration, "no identity is given and $HOME is not set", hint: "use -i FILE")
     }
 
-    /// Reads a file, after checking that nobody else can; asks for the passphrase of a protected one.
+    /// Reads a file, and refuses one that other users can read. Asks for the passphrase of a protected one that is not
+    /// unlocked in the ``Keyring``; a passphrase that is given is used in any case.
     ///
     /// A key of OpenSSH is unlocked by `derivation` once it is used; without that it cannot be.
     public static func read(
         _ path: String, passphrase: SecretSource?, derivation: OpenSSHKey.Derivation? = nil
     ) throws -> IdentityFile {
-        var (text, _) = try openContents(of: path, passphrase: passphrase)
+        var (text, _) = try openContents(of: path, passphrase: passphrase, withKeyring: true)
         defer { wipe(&text) }
         return try parse(text, path: path, passphrase: passphrase, derivation: derivation)
     }
 
-    /// What an identity file holds, as it stands there, and whether a passphrase protects it. Throws as
-    /// ``read(_:passphrase:)``, also where it is no identity.
+    /// The plain content of an identity file, and the protected file where a passphrase protects it. Asks for the
+    /// passphrase of an unlocked one too. Throws as ``read(_:passphrase:derivation:)``, and for a file that is no identity.
     public static func content(
         of path: String, passphrase: SecretSource?
-    ) throws -> (text: [UInt8], isProtected: Bool) {
-        let content = try openContents(of: path, passphrase: passphrase)
+    ) throws -> (text: [UInt8], protected: [UInt8]?) {
+        let content = try openContents(of: path, passphrase: passphrase, withKeyring: false)
         _ = try parse(content.text, path: path, passphrase: passphrase, derivation: nil)
         return content
     }
@@ -67,12 +68,54 @@ public enum IdentityFile {
         return (try unprotect(text, path: path) { passphrase }, passphrase)
     }
 
+    /// The protected identity file at `path` and its file key, which its passphrase opens. Throws a failure with status 1
+    /// for a file that no passphrase protects, and as ``content(of:passphrase:)``.
+    public static func unlock(
+        _ path: String, passphrase source: SecretSource?
+    ) throws -> UnlockedFile {
+        let file = try contents(of: path)
+        guard AgeFormat.isAge(file) else {
+            _ = try parse(file, path: path, passphrase: nil, derivation: nil)
+            throw Failure(.no, "\(path) has no passphrase, and is open to its owner always")
+        }
+        let fileKey = try opening(path) {
+            try AgeFile.fileKey(of: file) { try passphrase(source, of: path) }
+        }
+        var text = try AgeFileReader.open(file, fileKey: fileKey)
+        defer { wipe(&text) }
+        _ = try parse(text, path: path, passphrase: nil, derivation: nil)
+        return UnlockedFile(file: file, fileKey: fileKey)
+    }
+
+    /// The content of the identity file at `path` as it is on the disk: protected or not.
+    public static func stored(_ path: String) throws -> [UInt8] { try contents(of: path) }
+
+    /// Whether the identity at `path` is protected and locked, see ``Keyring``. False for a file that cannot
+    /// be read, and for a pipe, which can be read only once.
+    static func needsPassphrase(_ path: String) -> Bool {
+        guard isRegularFile(path), let file = try? contents(of: path), AgeFormat.isAge(file) else {
+            return false
+        }
+        return !Keyring.has(file)
+    }
+
+    /// Whether `path` is a regular file, or a link to one.
+    static func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        return path != "-" && stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     private static func openContents(
-        of path: String, passphrase: SecretSource?
-    ) throws -> (text: [UInt8], isProtected: Bool) {
-        let text = try contents(of: path)
-        guard AgeFormat.isAge(text) else { return (text, false) }
-        return (try unprotect(text, path: path) { try self.passphrase(passphrase, of: path) }, true)
+        of path: String, passphrase: SecretSource?, withKeyring: Bool
+    ) throws -> (text: [UInt8], protected: [UInt8]?) {
+        let file = try contents(of: path)
+        guard AgeFormat.isAge(file) else { return (file, nil) }
+        if withKeyring, passphrase == nil, let fileKey = Keyring.fileKey(of: file),
+            let text = try? AgeFileReader.open(file, fileKey: fileKey)
+        {
+            return (text, file)
+        }
+        return (try unprotect(file, path: path) { try self.passphrase(passphrase, of: path) }, file)
     }
 
     private static func parse(
@@ -158,8 +201,16 @@ public enum IdentityFile {
     private static func unprotect(
         _ file: [UInt8], path: String, passphrase: () throws -> Passphrase?
     ) throws -> [UInt8] {
+        try opening(path) {
+            try AgeFileReader.open(file, identities: [], passphrase: passphrase)
+        }
+    }
+
+    private static func opening<Content: ~Copyable>(
+        _ path: String, _ open: () throws -> Content
+    ) throws -> Content {
         do {
-            return try AgeFileReader.open(file, identities: [], passphrase: passphrase)
+            return try open()
         } catch AgeError.wrongPassphrase {
             throw Failure(.noKey, "the passphrase does not open the identity \(path)")
         } catch AgeError.noMatch {
@@ -167,4 +218,12 @@ public enum IdentityFile {
                 .malformed, "\(path) is an age file for keys, not one protected by a passphrase")
         }
     }
+}
+
+/// A protected identity file, and the key that opens it without the passphrase.
+public struct UnlockedFile: ~Copyable {
+    /// The file's content.
+    public let file: [UInt8]
+    /// Its file key, 16 bytes.
+    public let fileKey: SecretBytes
 }

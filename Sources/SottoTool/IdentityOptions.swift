@@ -7,6 +7,14 @@ public protocol IdentitySource {
     var identities: [String] { get }
     /// The passphrase of a protected one.
     var passphrase: SecretSource? { get }
+    /// The identities that were opened before they were needed.
+    var opened: OpenedIdentities? { get }
+}
+
+/// Identities that a tool opened before they were needed, so that it asks for a passphrase before it waits for input.
+public final class OpenedIdentities {
+    fileprivate var files: [String: IdentityFile] = [:]
+    fileprivate init() {}
 }
 
 /// `-i` and what goes with it, for a tool that needs one identity.
@@ -34,6 +42,9 @@ public struct IdentityOptions: ArgumentGroup, IdentitySource {
 
 /// As ``IdentityOptions``, for a tool that tries several.
 public struct IdentityListOptions: ArgumentGroup, IdentitySource {
+    /// The identities that were opened before they were needed.
+    public let opened: OpenedIdentities? = OpenedIdentities()
+
     /// The paths after `-i`.
     @Option(
         "-i", "--identity", value: "file",
@@ -56,6 +67,34 @@ public struct IdentityListOptions: ArgumentGroup, IdentitySource {
 }
 
 extension IdentitySource {
+    /// Keeps none.
+    public var opened: OpenedIdentities? { nil }
+
+    /// Asks now for the passphrases that ``load()`` and ``loadAll(derivation:)`` would ask for later, when other text may be
+    /// typed. Identities that need no question are left for later.
+    public func askAhead() throws {
+        guard passphrase == nil, let opened else { return }
+        for path in identities.isEmpty ? [try IdentityFile.defaultPath()] : identities
+        where IdentityFile.needsPassphrase(path) {
+            opened.files[path] = try IdentityFile.read(path, passphrase: nil)
+        }
+    }
+
+    /// The passphrase that other tools need to open the identity at `path`: that of the option, else one that is asked
+    /// for. `nil` where they need none.
+    public func passphraseForTools(_ path: String) throws -> SecretBytes? {
+        if let passphrase { return try passphrase.read() }
+        guard IdentityFile.needsPassphrase(path) else { return nil }
+        return try Terminal.ask("Passphrase for \(path): ", secret: true)
+    }
+
+    private func read(
+        _ path: String, derivation: OpenSSHKey.Derivation? = nil
+    ) throws -> IdentityFile {
+        try opened?.files[path]
+            ?? IdentityFile.read(path, passphrase: passphrase, derivation: derivation)
+    }
+
     /// Whether `-i` was given.
     public var isGiven: Bool { !identities.isEmpty }
 
@@ -67,12 +106,13 @@ extension IdentitySource {
         return files
     }
 
-    /// Whether ``load()`` would ask nobody: there is an identity, and it is not protected or its passphrase is given.
+    /// Whether ``load()`` asks no question: there is an identity, and it is not protected, or unlocked, or its passphrase is
+    /// given.
     public var asksNobody: Bool {
-        guard let path = try? files.first ?? IdentityFile.defaultPath(), path != "-",
-            Addressee.isFile(path), let input = try? Input(path: path)
+        guard let path = try? files.first ?? IdentityFile.defaultPath(),
+            IdentityFile.isRegularFile(path)
         else { return false }
-        return passphrase != nil || (try? AgeFormat.isAge(PeekingSource(input).peek(64))) == false
+        return passphrase != nil || !IdentityFile.needsPassphrase(path)
     }
 
     /// Our own identity: the only one given, or the default.
@@ -85,7 +125,7 @@ extension IdentitySource {
 
     /// Our own identity from `path`.
     public func load(path: String) throws -> Identity {
-        switch try IdentityFile.read(path, passphrase: passphrase) {
+        switch try read(path) {
         case .sotto(let identity): return identity
         case .age(let keys):
             let isSSH = keys.contains { if case .ssh = $0 { true } else { false } }
@@ -99,9 +139,7 @@ extension IdentitySource {
     /// All keys that may open an age file; `derivation` is that of a key of OpenSSH under a passphrase.
     public func loadAll(derivation: @escaping OpenSSHKey.Derivation) throws -> [IdentityFile] {
         let paths = identities.isEmpty ? [try IdentityFile.defaultPath()] : identities
-        return try paths.map {
-            try IdentityFile.read($0, passphrase: passphrase, derivation: derivation)
-        }
+        return try paths.map { try read($0, derivation: derivation) }
     }
 }
 

@@ -11,42 +11,43 @@ public enum KeyFile {
         try source?.read() ?? Terminal.ask("Password for \(path): ", secret: true)
     }
 
-    /// The RSA key for Mercurio in a PEM file; a password is asked for where it has one and none is given.
+    /// The RSA key for Mercurio in a file, PKCS #8 or PKCS #1, PEM or DER. Asks for the password of a key that has one, where
+    /// none is given.
     public static func rsaKey(at path: String, _ source: SecretSource?) throws -> MercurioPrivateKey
     {
-        var pem = try contents(of: path)
-        defer { wipe(&pem) }
-        if RSALoginKey.isEncrypted(pem: pem) {
+        var file = try contents(of: path)
+        defer { wipe(&file) }
+        if RSALoginKey.isEncrypted(file: file) {
             return try MercurioPrivateKey(
-                encryptedPEM: pem, password: try password(of: path, source))
+                encryptedFile: file, password: try password(of: path, source))
         }
         guard source == nil else { throw RSAKeyError.notEncrypted }
-        return try MercurioPrivateKey(pem: String(decoding: pem, as: UTF8.self))
+        return try MercurioPrivateKey(file: file)
     }
 
-    /// The RSA key for Kecalek's login in a PEM file.
+    /// The RSA key for Kecalek's login in a file; as ``rsaKey(at:_:)``.
     public static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
-        var pem = try contents(of: path)
-        defer { wipe(&pem) }
-        if RSALoginKey.isEncrypted(pem: pem) {
-            return try RSALoginKey(encryptedPEM: pem, password: try password(of: path, source))
+        var file = try contents(of: path)
+        defer { wipe(&file) }
+        if RSALoginKey.isEncrypted(file: file) {
+            return try RSALoginKey(encryptedFile: file, password: try password(of: path, source))
         }
         guard source == nil else { throw RSAKeyError.notEncrypted }
-        return try RSALoginKey(pem: pem)
+        return try RSALoginKey(file: file)
     }
 
-    /// Reads a PEM file, after checking that nobody else can read a key that no password protects.
+    /// Reads a key file, and refuses one without a password that other users can read.
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
-        let pem = try Input(path: path).readAll(limit: limit)
+        let file = try Input(path: path).readAll(limit: limit)
         var status = stat()
-        if path != "-", !RSALoginKey.isEncrypted(pem: pem), stat(path, &status) == 0,
+        if path != "-", !RSALoginKey.isEncrypted(file: file), stat(path, &status) == 0,
             status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
         {
             throw Failure(
                 .permission, "others can read the key \(path)", hint: "chmod 600 \(shellWord(path))"
             )
         }
-        return pem
+        return file
     }
 }
 

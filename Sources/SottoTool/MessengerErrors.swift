@@ -54,7 +54,8 @@ extension Failure {
 
     init(_ error: RSAKeyError) {
         switch error {
-        case .form: self.init(.malformed, "not an RSA key in PEM of PKCS #8")
+        case .form:
+            self.init(.malformed, "not an RSA private key of PKCS #8 or PKCS #1, in PEM or DER")
         case .encrypted:
             self.init(
                 .noKey, "the RSA key is under a password",

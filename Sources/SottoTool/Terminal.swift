@@ -83,16 +83,51 @@ public enum Terminal {
 
     /// Asks a question on the controlling terminal and reads one line, without echo when it is secret.
     public static func ask(_ question: String, secret: Bool) throws(Failure) -> SecretBytes {
-        let tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let conversation = try TerminalConversation(secret: secret)
+        return try conversation.ask(question)
+    }
+
+    /// Asks for a secret twice, without echo from the first question to the second answer. Returns `nil` for two
+    /// different answers.
+    public static func askTwice(
+        _ question: String, _ again: String
+    ) throws(Failure) -> SecretBytes? {
+        let conversation = try TerminalConversation(secret: true)
+        let first = try conversation.ask(question)
+        let second = try conversation.ask(again)
+        let isSame = first.withBytes { first in
+            second.withBytes { constantTimeEqual(Array(first), Array($0)) }
+        }
+        if isSame { return first }
+        return nil
+    }
+}
+
+/// Questions on the controlling terminal, one after the other.
+private final class TerminalConversation {
+    private let tty: Int32
+    private let isHidden: Bool
+
+    init(secret: Bool) throws(Failure) {
+        tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard tty >= 0 else {
             throw Failure(
                 .configuration, "there is no terminal to ask on",
                 hint: "give a secret as @ENV:NAME, @FD:N or @FILE:PATH")
         }
-        defer { close(tty) }
-        let prompt = Array(escapingControls(question).replacingAll("\n", with: "\\u{a}").utf8)
-        let hides = secret && HiddenEcho.begin(on: tty, prompt: prompt)
-        defer { if hides { HiddenEcho.end() } }
+        isHidden = secret && HiddenEcho.begin(on: tty)
+    }
+
+    deinit {
+        if isHidden { HiddenEcho.end() }
+        if tty >= 0 { close(tty) }
+    }
+
+    /// Asks a question and reads a line.
+    func ask(_ question: String) throws(Failure) -> SecretBytes {
+        let prompt = Array(
+            Terminal.escapingControls(question).replacingAll("\n", with: "\\u{a}").utf8)
+        if isHidden { HiddenEcho.setPrompt(prompt) }
         _ = prompt.withUnsafeBytes { Glibc.write(tty, $0.baseAddress, $0.count) }
         var line: [UInt8] = []
         defer { wipe(&line) }

@@ -117,6 +117,10 @@ struct DecryptTool: Program {
         }
         let input = try Input(path: file)
         if inspect { return try Inspection(tool: self, input: input).run() }
+        // Text that is typed while the tool waits for input would be shown, the passphrase too.
+        if !input.isReady, !input.isTerminal, other.chat.isEmpty, passphrase == nil {
+            try identity.askAhead()
+        }
         let source = PeekingSource(input)
         let beginning = try source.peek(Self.beginningSize)
         if AgeFormat.isAge(beginning) {

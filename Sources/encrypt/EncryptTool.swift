@@ -267,8 +267,10 @@ struct EncryptTool: Program {
     }
 
     private func fileAccess() throws -> AgeAccess {
-        if let passphrase { return .passphrase(try passphrase.passphrase()) }
-        if askPassphrase { return .passphrase(try askForPassphrase()) }
+        if passphrase != nil || askPassphrase {
+            let secret = NewSecret("passphrase", tool: Self.toolName, question: "Passphrase: ")
+            return .passphrase(Passphrase(try secret.read(passphrase, warns: !quiet)))
+        }
         let book = AddressBook(identity.load, lockTimeout: lock.timeout)
         if !stateless { book.openQuietly(identity) }
         var addressees = try recipient.map { try book.addressee($0) }
@@ -284,12 +286,5 @@ struct EncryptTool: Program {
             if !recipients.contains(recipient) { recipients.append(recipient) }
         }
         return .recipients(recipients)
-    }
-
-    private func askForPassphrase() throws -> Passphrase {
-        let first = Passphrase(try Terminal.ask("Passphrase: ", secret: true))
-        let again = Passphrase(try Terminal.ask("The same again: ", secret: true))
-        guard first.matches(again) else { throw Failure(.usage, "the two passphrases differ") }
-        return first
     }
 }

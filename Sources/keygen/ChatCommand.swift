@@ -94,7 +94,7 @@ struct ChatCommand: Program {
             let line = try SecretSource.descriptor(0).read()
             return line
         }
-        return try newSecret("phrase", phrase)
+        return try newSecret("phrase", phrase, warns: false)
     }
 
     private func report(_ chat: Chat, isComposed: Bool) {

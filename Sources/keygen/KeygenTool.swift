@@ -18,6 +18,8 @@ struct KeygenTool: Program {
             keygen paper [-o SVG] [FILE]
             keygen passwd [--unprotected] [FILE]
             keygen set --relay URL | --no-relay [FILE]
+            keygen unlock [--for TIME] [FILE]
+            keygen lock [--all] [FILE]
             keygen prekeys [--bundle] [FILE]
             keygen export age|ssh|minisign [--public-key] [--classic] [-o FILE] [FILE]
             keygen export minisign|ecp1|rsa [-o KEYFILE] [--password SOURCE] [--unprotected] [FILE]
@@ -39,6 +41,7 @@ struct KeygenTool: Program {
               keygen words a.key | keygen recover --rsa 3072 -o b.key
               keygen paper -o alice.svg alice.key
               keygen passwd alice.key
+              keygen unlock --for 2h alice.key
               keygen public --profile kecalek --user-id alice alice.key | qr -o alice.png
               keygen chat --name friends -o friends.chat
 
@@ -47,7 +50,7 @@ struct KeygenTool: Program {
         version: sottoVersion,
         subcommands: [
             New.self, Recover.self, Public.self, Words.self, PaperCommand.self, PasswdCommand.self,
-            SetCommand.self, PreKeysCommand.self,
+            SetCommand.self, UnlockCommand.self, LockCommand.self, PreKeysCommand.self,
             ExportCommand.self, ChatCommand.self, AnswerCommand.self, WorkCommand.self,
             LoginKeyCommand.self,
         ],
@@ -89,15 +92,24 @@ struct SavingOptions: ArgumentGroup {
         }
     }
 
-    /// Opens the output before anything is made, so that an existing file is found first.
-    func open() throws -> Output {
+    /// Opens the output before anything is made, so that an existing file is found first, and then asks for the passphrase:
+    /// nothing that takes long comes before the question.
+    func open() throws -> Destination {
         var path = output
         let standard = try? IdentityFile.defaultPath()
         if path == nil, Terminal.isTerminal(1) { path = try IdentityFile.defaultPath() }
         if let path, path == standard { try makeDirectory(of: path) }
         let output = try Output(path: path, content: .text, replacing: false)
         output.keepPrivate(tool: KeygenTool.toolName, quiet: quiet)
-        return output
+        return Destination(
+            output: output,
+            passphrase: protect ? Passphrase(try newSecret("passphrase", passphrase)) : nil)
+    }
+
+    /// A new identity file and its passphrase.
+    struct Destination {
+        fileprivate let output: Output
+        fileprivate let passphrase: Passphrase?
     }
 
     private func makeDirectory(of path: String) throws(Failure) {
@@ -110,19 +122,15 @@ struct SavingOptions: ArgumentGroup {
         }
     }
 
-    func save(_ identity: Identity, to output: Output) throws {
+    func save(_ identity: Identity, to destination: Destination) throws {
         let line = identity.record.serialized() + [UInt8(ascii: "\n")]
-        if protect {
-            let file = try AgeFile.seal(line, for: .passphrase(try newPassphrase()), armored: true)
-            try output.write(file)
+        if let passphrase = destination.passphrase {
+            let file = try AgeFile.seal(line, for: .passphrase(passphrase), armored: true)
+            try destination.output.write(file)
         } else {
-            try output.write(line)
+            try destination.output.write(line)
         }
-        try output.finish()
-    }
-
-    private func newPassphrase() throws -> Passphrase {
-        Passphrase(try newSecret("passphrase", passphrase))
+        try destination.output.finish()
     }
 }
 
@@ -136,20 +144,9 @@ func checkName(_ name: String) throws {
     }
 }
 
-/// The secret of `source`, else one that is typed twice. `noun` says what it is.
-func newSecret(_ noun: String, _ source: SecretSource?) throws -> SecretBytes {
-    if let source { return try source.read() }
-    let first = try Terminal.ask("New \(noun): ", secret: true)
-    let again = try Terminal.ask("The same again: ", secret: true)
-    guard
-        first.withBytes({ first in again.withBytes { constantTimeEqual(Array(first), Array($0)) } })
-    else {
-        throw Failure(.usage, "the two \(noun)s differ; nothing is written")
-    }
-    guard first.count > 0 else {
-        throw Failure(.usage, "the \(noun) is empty; nothing is written")
-    }
-    return first
+/// The secret of `source`, else one that is typed twice; see ``NewSecret``.
+func newSecret(_ noun: String, _ source: SecretSource?, warns: Bool = true) throws -> SecretBytes {
+    try NewSecret(noun, tool: KeygenTool.toolName).read(source, warns: warns)
 }
 
 struct Words: Program {

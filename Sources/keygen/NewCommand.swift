@@ -84,8 +84,7 @@ struct New: Program {
             let together = passphrase.isEmpty ? "" : " together with their passphrase"
             let exception = rsaKey == nil ? "" : " but the RSA key"
             try Terminal.tell(
-                "These words\(together) restore the keys\(exception), not contacts, sessions and messages. Write them down:"
-            )
+                "These words\(together) restore your keys\(exception). Write them down:")
             try Terminal.tell("")
         }
         try Terminal.tell(mnemonic.sentenceText())
@@ -93,7 +92,8 @@ struct New: Program {
             Terminal.say("")
             Terminal.say("id \(identity.id)")
             Terminal.say(
-                "once you have contacts, keep them too: contact export --backup -o contacts.age")
+                "The words do not restore contacts and messages; keep a backup too: contact export --backup -o contacts.age"
+            )
         }
         try saving.save(identity, to: output)
     }

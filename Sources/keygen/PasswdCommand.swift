@@ -56,7 +56,7 @@ struct PasswdCommand: Program {
                 .usage, "\(path) is a key of OpenSSH, which has passphrases of its own",
                 hint: "ssh-keygen -p -f \(shellWord(path))")
         }
-        guard content.isProtected || !unprotected else {
+        guard content.protected != nil || !unprotected else {
             throw Failure(.no, "\(path) has no passphrase")
         }
         // A link stays one: what it names is replaced.
@@ -71,11 +71,13 @@ struct PasswdCommand: Program {
         }
         try output.keepOwner(original.owner)
         try output.finish()
+        // Copies of the old file shall not stay open either.
+        if let old = content.protected { Keyring.delete(old) }
         guard !quiet else { return }
         let change =
             unprotected
             ? "has no passphrase now"
-            : content.isProtected ? "has a new passphrase" : "has a passphrase now"
+            : content.protected != nil ? "has a new passphrase" : "has a passphrase now"
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
     }
 }

@@ -66,7 +66,13 @@ struct Recover: Program {
         let output = try saving.open()
         let identity = try ecp1.map { try fromKeyFile($0, relay) } ?? fromWords(relay)
         try saving.save(identity, to: output)
-        if !saving.quiet { Terminal.say("id \(identity.id)") }
+        guard !saving.quiet else { return }
+        Terminal.say("id \(identity.id)")
+        Terminal.say("back: the keys; files and sealed messages to them open again")
+        Terminal.say(
+            "not back: sessions, opened messages and contacts; a backup of contacts comes back with: contact import contacts.age"
+        )
+        Terminal.say("others begin new sessions after: keygen prekeys | send")
     }
 
     private func fromWords(_ relay: RelayURL?) throws -> Identity {

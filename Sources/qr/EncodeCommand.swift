@@ -10,7 +10,7 @@ struct EncodeCommand: Program {
         name: "encode",
         abstract: "Make a QR code of a file or standard input (this is what a bare qr does).",
         discussion: """
-            Bytes are taken as they are, except that one line feed at the end of text is dropped. The \
+            Bytes are taken as they are, except that one line feed at the end of piped text is dropped: a shell adds it. The \
             picture is read again before it is written, and must give back the same bytes. With --split a \
             picture is made for each part: card-1.png, card-2.png and so on for -o card.png; a drawing in \
             text has one after the other.
@@ -44,7 +44,7 @@ struct EncodeCommand: Program {
         help: "Spread over so many codes, 1 to 99; auto: over as many as leave 640 bytes to each.")
     var split: SplitCount?
 
-    @Flag("--exact", help: "Keep a line feed at the end of text.")
+    @Flag("--exact", help: "Keep a line feed at the end of piped text.")
     var exact = false
 
     @Flag(
@@ -99,7 +99,11 @@ struct EncodeCommand: Program {
             guard error.status == .malformed else { throw error }
             throw Failure(tooMuchFor: level ?? .medium, error.message)
         }
-        if !exact, bytes.last == UInt8(ascii: "\n"), isText(bytes) { bytes.removeLast() }
+        // A named file and its parts come back byte for byte.
+        let isPiped = file == nil || file == "-"
+        if isPiped, !exact, split == nil, bytes.last == UInt8(ascii: "\n"), isText(bytes) {
+            bytes.removeLast()
+        }
         return bytes
     }
 }

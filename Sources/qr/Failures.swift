@@ -22,7 +22,7 @@ extension Failure {
         let what: String
         switch error {
         case .outOfMemory:
-            self.init(ScanError.outOfMemory)
+            self.init(.tryAgain, "memory has run out")
             return
         case .pixels: what = "the picture does not show the code"
         case .unreadable: what = "the code cannot be read again"
@@ -33,9 +33,13 @@ extension Failure {
 
     init(_ error: ScanError) {
         switch error {
-        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+        case .outOfMemory: self = .memoryLimit
         }
     }
+
+    private static let memoryLimit = Failure(
+        .malformed, "the picture needs more memory than its limit",
+        hint: "cut the picture to the code, or allow more with --memory-limit")
 
     init(_ error: PictureError) {
         switch error {
@@ -55,7 +59,7 @@ extension Failure {
         case .tooManyBytes:
             self.init(
                 .malformed, "the picture is longer than \(Picture.maximumBytes >> 20) MiB")
-        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+        case .outOfMemory: self = .memoryLimit
         }
     }
 

@@ -31,11 +31,33 @@ struct ScanCommand: Program {
         help: "Read this camera in place of pictures, for example /dev/video0.")
     var camera: String?
 
+    @Option(
+        "--time-limit", value: "seconds",
+        help: "Processor time for all pictures together, in seconds.", values: .any)
+    var timeLimit = 30
+
+    @Option(
+        "--memory-limit", value: "mib", help: "Address space for the search, in MiB.",
+        values: .any)
+    var memoryLimit = 1024
+
     @Argument("file", help: "PNG, JPEG or PNM pictures (default: standard input).")
     var files: [String] = []
 
+    func validate() throws {
+        guard 1...86_400 ~= timeLimit else {
+            throw UsageError("--time-limit is from 1 to 86400 seconds")
+        }
+        guard 64...1 << 20 ~= memoryLimit else {
+            throw UsageError("--memory-limit is from 64 to 1048576 MiB")
+        }
+    }
+
     func execute() throws {
         if let camera { return try watch(camera) }
+        let limits = ScanWorker.Limits(seconds: timeLimit, mebibytes: memoryLimit)
+        guard ScanWorker.isWorker else { try ScanWorker.run(limits) }
+        ScanWorker.set(limits)
         guard files.count(where: { $0 == "-" }) < 2 else {
             throw Failure(.usage, "standard input can be one picture only")
         }

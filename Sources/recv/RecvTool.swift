@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoClient
+import SottoContacts
 import SottoState
 import SottoTool
 import SottoWire
@@ -22,6 +23,7 @@ struct RecvTool: Program {
               recv --follow --exec 'decrypt --text >> log'
               recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
               recv --card 05d8a2... | contact add --name bob
+              recv --card bob | contact add    # a newer card of a contact
               recv --invitation @FILE:code
             """,
         version: sottoVersion)
@@ -81,9 +83,9 @@ struct RecvTool: Program {
     var bundle: String?
 
     @Option(
-        "--card", value: "id",
+        "--card", value: "card",
         help:
-            "Ask the relay's directory for the card of this id, and print it; trust in it is yours to give."
+            "Ask the relay's directory for the card of this contact or id, and print it; trust in it is yours to give."
     )
     var card: String?
 
@@ -242,11 +244,11 @@ struct RecvTool: Program {
         }
     }
 
-    /// Prints what the directory has of an id.
+    /// Prints the card that the directory has for an id, or for the id of a contact or card.
     private func printCard(_ text: String) throws {
-        guard let id = SessionID(text) else {
-            throw Failure(.usage, "--card is not an id", hint: "an id is 05 and 64 digits of hex")
-        }
+        let id =
+            try SessionID(text)
+            ?? AddressBook(identity.load, lockTimeout: lock.timeout).find(text).id
         let relay = try RelayAddress.find(
             relay, authorities: ca, fallback: identity.asksNobody ? identity.load().relay : nil)
         let card = try CardLookup(id).run(at: relay)

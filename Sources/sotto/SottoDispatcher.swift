@@ -8,6 +8,8 @@ struct SottoDispatcher: Program {
         name: "sotto",
         abstract: "End-to-end encrypted messaging from the shell: finds and runs the tools.",
         usage: """
+            sotto init [--relay URL] [--name NAME]
+            sotto add [--name NAME] WHO
             sotto help
             sotto TOOL [ARGUMENT ...]
             """,
@@ -15,7 +17,8 @@ struct SottoDispatcher: Program {
             `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a whole session.
             """,
-        version: sottoVersion)
+        version: sottoVersion, subcommands: [InitCommand.self, AddCommand.self],
+        takesOtherWords: true)
 
     @Argument("tool", help: "The tool and its arguments.", values: .theRest)
     var arguments: [String] = []
@@ -29,6 +32,8 @@ struct SottoDispatcher: Program {
         case "help" where arguments.count == 1: try list()
         case "help" where arguments[1] == "--help" || arguments[1] == "-h":
             throw TextRequest(Self.help)
+        case "help" where arguments[1] == "init": _ = try Self.parse(["init", "--help"])
+        case "help" where arguments[1] == "add": _ = try Self.parse(["add", "--help"])
         case "help": try Tool.run(arguments[1], arguments.dropFirst(2) + ["--help"])
         case "--help", "-h": throw TextRequest(Self.help)
         case "--version": throw TextRequest(sottoVersion)
@@ -39,9 +44,13 @@ struct SottoDispatcher: Program {
 
     private func list() throws {
         let output = try Output(path: "-", content: .text)
-        for tool in Tool.allCases {
-            let gap = String(repeating: " ", count: 13 - tool.rawValue.count)
-            try output.writeText("\(tool.rawValue)\(gap)\(tool.purpose)\n")
+        let paths = [
+            ("init", "make your identity, show its words once, publish its card"),
+            ("add", "add a contact from a card, a URI, a QR code or an id"),
+        ]
+        for (name, purpose) in paths + Tool.allCases.map({ ($0.rawValue, $0.purpose) }) {
+            let gap = String(repeating: " ", count: 13 - name.count)
+            try output.writeText("\(name)\(gap)\(purpose)\n")
         }
         try output.finish()
     }
@@ -76,9 +85,14 @@ enum Tool: String, CaseIterable {
             become(path, [tool.rawValue] + arguments, execv)
         }
         become("sotto-\(tool.rawValue)", [tool.rawValue] + arguments, execvp)
-        throw Failure(
-            .configuration, "the program of \(tool.rawValue) is not installed",
-            hint: "it is looked for as sotto-\(tool.rawValue) beside sotto and on the PATH")
+        throw tool.isMissing
+    }
+
+    /// The failure of a tool that is not found.
+    var isMissing: Failure {
+        Failure(
+            .configuration, "the program of \(rawValue) is not installed",
+            hint: "it is looked for as sotto-\(rawValue) beside sotto and on the PATH")
     }
 
     private static func become(

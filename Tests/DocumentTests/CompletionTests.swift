@@ -48,6 +48,9 @@ struct CompletionTests {
             ("keygen pub", "public"), ("sotto keygen pub", "public"),
             ("keygen public --ur", "--uri"), ("keygen --prot", "--protect"),
             ("pad --scheme b", "bucket"), ("sotto pad --scheme b", "bucket"),
+            ("pad --scheme = b", "bucket"),
+            ("keygen export mini", "minisign"), ("keygen answer whi", "whisper2"),
+            ("sotto in", "init"), ("sotto init --rel", "--relay"),
             ("sotto help deco", ""), ("sotto help decr", "decrypt"),
         ])
     func bash(_ line: String, _ expected: String) throws {
@@ -66,12 +69,48 @@ struct CompletionTests {
     }
 
     @Test(
+        "know the names of contacts",
+        arguments: [
+            ("contact show b", "bob"), ("contact verify car", "carol"), ("encrypt --to b", "bob"),
+            ("decrypt --from b", "bob"), ("recv --card b", "bob"),
+            ("fingerprint --with car", "carol"),
+        ])
+    func names(_ line: String, _ expected: String) throws {
+        guard let bash = Programs.find("bash") else { return }
+        let home = try Home(people: "alice", "bob", "carol")
+        for name in ["bob", "carol"] {
+            let run = try home.run("contact", ["add", "-q", "-i", "alice.key", "\(name).card"])
+            try #require(run.status == 0, "\(run.stderr)")
+        }
+        let words = line.split(separator: " ").map(String.init)
+        let script = """
+            compopt() { :; }
+            . \(Self.directory)/bash/\(words[0])
+            COMP_WORDS=(\(line)); COMP_CWORD=\(words.count - 1)
+            _sotto_\(words[0])
+            echo "${COMPREPLY[*]}"
+            """
+        var environment = home.environment
+        let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
+        environment["PATH"] = "\(programs):/usr/bin:/bin"
+        environment["SOTTO_IDENTITY"] = home.files("alice.key")
+        // The files bob.key and bob.card are here too: names come first.
+        let run = try Command(
+            path: bash, ["-c", script], environment: environment, directory: home.files.path
+        ).run()
+        #expect(
+            run.text.split(whereSeparator: \.isWhitespace).first.map(String.init) == expected,
+            "\(run.text)\(run.stderr)")
+    }
+
+    @Test(
         "complete in fish",
         arguments: [
             ("encrypt --cl", "--classic"), ("sotto-encrypt --cl", "--classic"),
             ("sotto encrypt --cl", "--classic"), ("sotto enc", "encrypt"),
             ("keygen pub", "public"), ("keygen public --ur", "--uri"),
-            ("pad --scheme b", "bucket"),
+            ("pad --scheme b", "bucket"), ("pad --scheme=b", "--scheme=bucket"),
+            ("keygen export mini", "minisign"), ("sotto in", "init"),
         ])
     func fish(_ line: String, _ expected: String) throws {
         guard let fish = Programs.find("fish") else { return }

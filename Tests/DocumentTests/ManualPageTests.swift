@@ -25,7 +25,7 @@ struct ManualPageTests {
         #expect(run.status == 0 && run.stdout.isEmpty, "\(run.text)\(run.stderr)")
     }
 
-    @Test("explain every option, and no other", arguments: Repository.tools)
+    @Test("explain every option, and no other", arguments: Repository.tools + ["sotto"])
     func options(_ tool: String) throws {
         let dump = try HelpDump.of(tool)
         let page = try ManualPage(Repository.page(of: tool))
@@ -57,7 +57,7 @@ struct ManualPageTests {
         }
     }
 
-    @Test("show only options that exist in their synopsis", arguments: Repository.tools)
+    @Test("show only options that exist in their synopsis", arguments: Repository.tools + ["sotto"])
     func synopsis(_ tool: String) throws {
         let known = try HelpDump.of(tool).flags.reduce(into: Set()) { $0.formUnion($1.names) }
         let shown = try ManualPage(Repository.page(of: tool)).synopsis

@@ -26,6 +26,16 @@ import Testing
             let made = try BuiltQR(options + ["-t", "png"], input: Array(input.utf8))
             #expect(try BuiltQR(["scan", "-"], input: made.output).output == Array(expected.utf8))
         }
+        // A named file comes back byte for byte, and so do parts.
+        let folder = try TemporaryDirectory()
+        let file = try folder.write("text", Array("text\n".utf8))
+        let named = try BuiltQR(["-t", "png", file])
+        #expect(try BuiltQR(["scan"], input: named.output).output == Array("text\n".utf8))
+        let piped = try BuiltQR(
+            ["--split", "2", "-o", folder("part.png")], input: Array("text\n".utf8))
+        #expect(piped.status == 0, "\(piped.errors)")
+        let parts = try BuiltQR(["scan", folder("part-1.png"), folder("part-2.png")])
+        #expect(parts.output == Array("text\n".utf8))
         let latin: [UInt8] = [0xE9, 0x0A]
         let made = try BuiltQR(["-t", "png"], input: latin)
         #expect(try BuiltQR(["scan"], input: made.output).output == latin)

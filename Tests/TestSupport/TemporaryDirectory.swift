@@ -28,6 +28,16 @@ package final class TemporaryDirectory: Sendable {
         return path
     }
 
+    /// Writes to the end of a file, or to a pipe once a reader has it open.
+    package func append(_ name: String, _ bytes: [UInt8]) throws {
+        let descriptor = open(self(name), O_WRONLY | O_APPEND | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("open \(name)") }
+        defer { close(descriptor) }
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw SystemError("write \(name)")
+        }
+    }
+
     package func read(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: self(name))))
     }

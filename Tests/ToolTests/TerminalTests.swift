@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import TestSupport
 import Testing
@@ -82,10 +83,13 @@ struct TerminalTests {
         #expect(shown.status == 0 && shown.text == "hello\n")
     }
 
+    /// Prints `echo` or `-echo` on a line: the words of an identity, one of which may be "echo", are together on theirs.
+    static let sayEcho = "stty -a | tr ' ;' '\\n\\n' | grep -x -e echo -e -echo"
+
     @Test func aStoppedQuestionGivesTheEchoBackAndHidesItAgain() throws {
         let keygen = Programs.path("keygen")
         let script =
-            "set -m; \(keygen) --protect -o new.key; stty -a; echo stood; fg; echo ended $?"
+            "set -m; \(keygen) --protect -o new.key; \(Self.sayEcho); echo stood; fg; echo ended $?"
         let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
         try session.expect("New passphrase: ")
         try session.type("\u{1A}")
@@ -96,21 +100,22 @@ struct TerminalTests {
         try session.type("correct horse\n")
         try session.expect("ended 0")
         let run = try session.finish()
-        #expect(run.text.contains(" echo ") && !run.text.contains("-echo "), "\(run.text)")
+        #expect(run.lines.contains("echo") && !run.lines.contains("-echo"), "\(run.text)")
         #expect(!run.text.contains("correct horse"))
         #expect(home.files.exists("new.key"))
     }
 
     @Test func aQuestionThatIsQuitGivesTheEchoBack() throws {
         let keygen = Programs.path("keygen")
-        let script = "set -m; \(keygen) --protect -o new.key; echo ended $?; stty -a; echo stood"
+        let script =
+            "set -m; \(keygen) --protect -o new.key; echo ended $?; \(Self.sayEcho); echo stood"
         let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
         try session.expect("New passphrase: ")
         try session.type("\u{1C}")
         try session.expect("ended 131")
         try session.expect("stood")
         let run = try session.finish()
-        #expect(run.text.contains(" echo ") && !run.text.contains("-echo "), "\(run.text)")
+        #expect(run.lines.contains("echo") && !run.lines.contains("-echo"), "\(run.text)")
     }
 
     @Test func wordsAreNotShownWhenTheyAreTyped() throws {
@@ -159,6 +164,102 @@ struct TerminalTests {
         try wrong.type("wrong\n")
         #expect(try wrong.finish().status == 10)
         #expect(try home.files.read("out") == [])
+    }
+
+    func protect(_ name: String) throws {
+        let run = try home.run(
+            "keygen", ["passwd", "-q", "--passphrase", "@ENV:P", "\(name).key"],
+            environment: ["P": "correct horse"])
+        try #require(run.status == 0, "\(run.stderr)")
+    }
+
+    @Test func twoToolsOfAPipelineAskOneAfterTheOtherAndNothingTypedIsShown() throws {
+        try protect("alice")
+        try protect("bob")
+        let keygen = Programs.path("keygen")
+        let script =
+            "\(keygen) public alice.key > a & \(keygen) public bob.key > b; wait; \(Self.sayEcho)"
+        let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
+        try session.expect("Passphrase for ")
+        // Both answers are typed before the second question.
+        try session.type("correct horse\ncorrect horse\n")
+        try session.expect("Passphrase for ")
+        let run = try session.finish()
+        #expect(!run.text.contains("correct horse"), "\(run.text)")
+        // The second question has no line feed after it: its answer was typed before.
+        let end = run.text.split(whereSeparator: \.isWhitespace).last
+        #expect(end == "echo", "\(run.text)")
+        #expect(try home.files.read("a").count > 1000 && home.files.read("b").count > 1000)
+    }
+
+    @Test func bothAnswersOfANewPassphraseCanBeTypedAtOnce() throws {
+        let session = try TerminalSession(home.command("keygen", ["--protect", "-o", "new.key"]))
+        try session.expect("New passphrase: ")
+        try session.type("correct horse\ncorrect horse\n")
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.text.contains("correct horse"), "\(run.text)")
+    }
+
+    @Test func thePassphraseIsAskedForBeforeTheToolWaitsForInput() throws {
+        let envelope = try home.output(
+            "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: Array("hello".utf8))
+        try protect("bob")
+        #expect(mkfifo(home.files("later"), 0o600) == 0)
+        let script = "cat later | \(Programs.path("decrypt")) -i bob.key --text"
+        let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
+        try session.expect("Passphrase for bob.key: ")
+        try session.type("correct horse\n")
+        // Opening the pipe for writing waits for cat, and the message comes after the question.
+        try home.files.append("later", envelope)
+        let run = try session.finish()
+        #expect(run.status == 0 && run.lines.last == "hello", "\(run.text)")
+        #expect(!run.text.contains("correct horse"))
+    }
+
+    @Test func thePassphraseIsAskedForBeforeAnythingIsMade() throws {
+        let session = try TerminalSession(home.command("keygen", ["--protect", "-o", "new.key"]))
+        try session.expect("New passphrase: ")
+        try session.type("correct horse\n")
+        try session.expect("again: ")
+        try session.type("wrong horse\n")
+        let run = try session.finish()
+        // No words of an identity that is not written.
+        #expect(run.status == 64 && !run.text.contains("Write them down"), "\(run.text)")
+    }
+
+    @Test(arguments: ["encrypt -p plain", "keygen --protect -o new.key"])
+    func anEmptyPassphraseIsRefused(_ line: String) throws {
+        try home.files.write("plain", Array("x".utf8))
+        let words = line.split(separator: " ").map(String.init)
+        let session = try TerminalSession(
+            home.command(words[0], Array(words.dropFirst())), stdout: home.files("out"))
+        try session.expect("assphrase: ")
+        try session.type("\n\n")
+        let run = try session.finish()
+        #expect(run.status == 64 && run.text.contains("the passphrase is empty"), "\(run.text)")
+        #expect(try home.files.read("out") == [] && !home.files.exists("new.key"))
+    }
+
+    @Test(arguments: ["encrypt -p plain", "keygen --protect -o new.key"])
+    func aShortPassphraseIsWarnedOf(_ line: String) throws {
+        try home.files.write("plain", Array("x".utf8))
+        let words = line.split(separator: " ").map(String.init)
+        for (secret, warning) in [
+            ("x", "of 1 character can"), ("nine long", "of 9 characters can"),
+        ] {
+            unlink(home.files("new.key"))
+            let session = try TerminalSession(
+                home.command(words[0], Array(words.dropFirst())), stdout: home.files("out"))
+            try session.expect("assphrase: ")
+            try session.type("\(secret)\n\(secret)\n")
+            let run = try session.finish()
+            #expect(run.status == 0 && run.text.contains(warning), "\(run.text)")
+        }
+        let session = try TerminalSession(
+            home.command("encrypt", ["-p", "plain"]), stdout: home.files("out"))
+        try session.expect("assphrase: ")
+        try session.type("ten letters\nten letters\n")
+        #expect(try !session.finish().text.contains("warning"))
     }
 
     @Test func twoDifferentPassphrasesMakeNothing() throws {

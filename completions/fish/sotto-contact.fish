@@ -1,4 +1,8 @@
 # fish completion of contact. Made by completions/generate.
+# The names of the contacts; without a terminal, so that no passphrase is asked for.
+function __sotto_contacts
+    setsid -w sotto contact list --json -q </dev/null 2>/dev/null | string match -rg '"name":"([^"\\]*)"'
+end
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a add -d 'Add somebody\'s card, or their account in another messenger'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a list -d 'List the contacts: name, trust, id, suite, session, post-quantum keys, and marks'
 complete -c sotto-contact -c contact -n '__fish_is_first_token' -a show -d 'Show all of a contact, with the safety number to compare; or print their card'
@@ -138,3 +142,15 @@ complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -l 
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -s q -l quiet -d 'No notes on stderr'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -l version -d 'Show the version'
 complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from import' -s h -l help -d 'Show help information'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from show' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from rename' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from remove' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from verify' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from unverify' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from block' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from unblock' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from set' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from accept-key' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from keep-key' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from address' -a '(__sotto_contacts)'
+complete -c sotto-contact -c contact -n '__fish_seen_subcommand_from export' -a '(__sotto_contacts)'

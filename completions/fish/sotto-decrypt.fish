@@ -1,7 +1,11 @@
 # fish completion of decrypt. Made by completions/generate.
+# The names of the contacts; without a terminal, so that no passphrase is asked for.
+function __sotto_contacts
+    setsid -w sotto contact list --json -q </dev/null 2>/dev/null | string match -rg '"name":"([^"\\]*)"'
+end
 complete -c sotto-decrypt -c decrypt -s i -l identity -r -F -d 'Identity file; may be repeated for files. Default: $SOTTO_IDENTITY, else the default identity file'
 complete -c sotto-decrypt -c decrypt -l identity-passphrase -x -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
-complete -c sotto-decrypt -c decrypt -l from -r -F -d 'Demand that this card\'s owner, or this contact, signed; may be repeated, then one of them'
+complete -c sotto-decrypt -c decrypt -l from -r -F -a '(__sotto_contacts)' -d 'Demand that this card\'s owner, or this contact, signed; may be repeated, then one of them'
 complete -c sotto-decrypt -c decrypt -l trust -x -a 'any first-use verified' -d 'Whose messages to print: any, first-use (contacts) or verified (compared contacts). Default: first-use once there are contacts. Others wait as requests'
 complete -c sotto-decrypt -c decrypt -l passphrase -x -d 'Passphrase of the file: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-decrypt -c decrypt -s o -l output -r -F -d 'Write to this file, whole or not at all; `-` is stdout'

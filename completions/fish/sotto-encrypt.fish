@@ -1,5 +1,9 @@
 # fish completion of encrypt. Made by completions/generate.
-complete -c sotto-encrypt -c encrypt -s r -l recipient -r -F -d 'Encrypt the input as a file to this card; may be repeated'
+# The names of the contacts; without a terminal, so that no passphrase is asked for.
+function __sotto_contacts
+    setsid -w sotto contact list --json -q </dev/null 2>/dev/null | string match -rg '"name":"([^"\\]*)"'
+end
+complete -c sotto-encrypt -c encrypt -s r -l recipient -r -F -a '(__sotto_contacts)' -d 'Encrypt the input as a file to this card; may be repeated'
 complete -c sotto-encrypt -c encrypt -s R -l recipients-file -r -F -d 'Encrypt to every card in this file, one a line; may be repeated'
 complete -c sotto-encrypt -c encrypt -s p -l ask-passphrase -d 'Encrypt the file with a passphrase, asked for on the terminal'
 complete -c sotto-encrypt -c encrypt -l passphrase -x -d 'Encrypt the file with the passphrase from @ENV:NAME, @FD:N or @FILE:PATH'
@@ -7,7 +11,7 @@ complete -c sotto-encrypt -c encrypt -s s -l sign -d 'Sign the file inside, with
 complete -c sotto-encrypt -c encrypt -l detached -d 'Write a signature in minisign\'s format alone, and encrypt nothing'
 complete -c sotto-encrypt -c encrypt -l trusted-comment -x -d 'Sign this text with the file. Default: the time and the file\'s name'
 complete -c sotto-encrypt -c encrypt -s a -l armor -d 'Write the file as ASCII armor'
-complete -c sotto-encrypt -c encrypt -l to -r -F -d 'Encrypt the input as a message to this card; may be repeated, an envelope each'
+complete -c sotto-encrypt -c encrypt -l to -r -F -a '(__sotto_contacts)' -d 'Encrypt the input as a message to this card; may be repeated, an envelope each'
 complete -c sotto-encrypt -c encrypt -l jsonl -d 'Each line is a message: a JSON record with a body or text, or, if it does not begin with {, plain text'
 complete -c sotto-encrypt -c encrypt -l classic -d 'Use every card\'s classic X25519 key, not the post-quantum one'
 complete -c sotto-encrypt -c encrypt -l suite -x -a 'sealed ratchet phrase shainy whisper2 mercurio' -d 'How to protect a message, see SUITES. Default: the session if there is one, else sealed; phrase with --chat'

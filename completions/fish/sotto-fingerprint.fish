@@ -1,5 +1,9 @@
 # fish completion of fingerprint. Made by completions/generate.
-complete -c sotto-fingerprint -c fingerprint -l with -r -F -d 'The other\'s card or contact; shows the safety number'
+# The names of the contacts; without a terminal, so that no passphrase is asked for.
+function __sotto_contacts
+    setsid -w sotto contact list --json -q </dev/null 2>/dev/null | string match -rg '"name":"([^"\\]*)"'
+end
+complete -c sotto-fingerprint -c fingerprint -l with -r -F -a '(__sotto_contacts)' -d 'The other\'s card or contact; shows the safety number'
 complete -c sotto-fingerprint -c fingerprint -l check -x -d 'Compare with this number or its words, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14'
 complete -c sotto-fingerprint -c fingerprint -l style -x -a 'sotto signal' -d 'sotto, or signal: libsignal\'s digits for the X25519 form of the keys'
 complete -c sotto-fingerprint -c fingerprint -l key -x -d 'A raw key in hexadecimal in place of CARD'

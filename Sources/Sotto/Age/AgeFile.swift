@@ -128,14 +128,7 @@ public final class AgeFileReader: BorrowingSource {
         _ source: any ByteSource, identities: [AgeIdentity],
         passphrase: () throws -> Passphrase?
     ) throws {
-        let buffered = (source as? BufferedSource) ?? BufferedSource(source)
-        let plain: BufferedSource
-        if try AgeFormat.skipSpaceBeforeArmor(buffered) {
-            plain = BufferedSource(try AgeArmorReader(buffered))
-        } else {
-            plain = buffered
-        }
-        let header = try AgeHeader(reading: plain)
+        let (header, plain) = try Self.begin(source)
         if let stanza = try header.passphraseStanza() {
             guard let passphrase = try passphrase() else { throw AgeError.passphraseNeeded }
             let fileKey = try AgeScrypt.unwrap(stanza, passphrase: passphrase)
@@ -158,6 +151,29 @@ public final class AgeFileReader: BorrowingSource {
             }
         }
         throw AgeError.noMatch
+    }
+
+    /// Reads the header of `source`, armored or not, and opens the payload with the file key that
+    /// ``fileKey(of:passphrase:)`` returned. Throws ``AgeError/headerAuthentication`` for the key of another file.
+    public init(_ source: any ByteSource, fileKey: borrowing SecretBytes) throws {
+        let (header, plain) = try Self.begin(source)
+        guard fileKey.count == AgeFile.fileKeySize, header.isAuthentic(fileKey: fileKey) else {
+            throw AgeError.headerAuthentication
+        }
+        openedBy = nil
+        namedRecipients = nil
+        payload = try AgePayload.reader(fileKey: fileKey, from: plain)
+    }
+
+    /// The header of `source`, and the source at the first byte of the payload.
+    fileprivate static func begin(
+        _ source: any ByteSource
+    ) throws -> (header: AgeHeader, payload: BufferedSource) {
+        let buffered = (source as? BufferedSource) ?? BufferedSource(source)
+        let plain =
+            try AgeFormat.skipSpaceBeforeArmor(buffered)
+            ? BufferedSource(try AgeArmorReader(buffered)) : buffered
+        return (try AgeHeader(reading: plain), plain)
     }
 
     private static func unwrap(
@@ -191,15 +207,49 @@ public final class AgeFileReader: BorrowingSource {
     public static func open(
         _ file: [UInt8], identities: [AgeIdentity], passphrase: () throws -> Passphrase? = { nil }
     ) throws -> [UInt8] {
-        let reader = try AgeFileReader(
-            MemorySource(file), identities: identities, passphrase: passphrase)
+        try AgeFileReader(
+            MemorySource(file), identities: identities, passphrase: passphrase
+        ).readAll()
+    }
+
+    /// The whole plaintext of a file in memory, opened with its file key. Throws as ``init(_:fileKey:)``.
+    public static func open(_ file: [UInt8], fileKey: borrowing SecretBytes) throws -> [UInt8] {
+        try AgeFileReader(MemorySource(file), fileKey: fileKey).readAll()
+    }
+
+    private func readAll() throws -> [UInt8] {
         var plaintext: [UInt8] = []
         var block = [UInt8](repeating: 0, count: Chunks.size)
         while true {
-            let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
+            let count = try block.withUnsafeMutableBytes { try read(into: $0) }
             if count == 0 { return plaintext }
             plaintext += block[..<count]
         }
+    }
+}
+
+extension AgeFile {
+    /// The length of a file key in bytes (C2SP age, "File key").
+    public static let fileKeySize = 16
+
+    /// The file key of a passphrase file in memory: it opens this file alone, without the passphrase.
+    ///
+    /// Throws ``AgeError/wrongPassphrase``, ``AgeError/noMatch`` for a file that is encrypted to recipients, and the errors
+    /// of a malformed header.
+    public static func fileKey(
+        of file: [UInt8], passphrase: () throws -> Passphrase
+    ) throws -> SecretBytes {
+        let (header, _) = try AgeFileReader.begin(MemorySource(file))
+        guard let stanza = try header.passphraseStanza() else { throw AgeError.noMatch }
+        let fileKey = try AgeScrypt.unwrap(stanza, passphrase: try passphrase())
+        guard header.isAuthentic(fileKey: fileKey) else { throw AgeError.headerAuthentication }
+        return fileKey
+    }
+
+    /// SHA-256 of a file's header up to its authentication code. It names the file: each header has a new salt and a new
+    /// wrapped file key.
+    public static func headerDigest(of file: [UInt8]) throws -> [UInt8] {
+        sha256(try AgeFileReader.begin(MemorySource(file)).header.authenticated)
     }
 }
 

@@ -9,7 +9,7 @@ import CryptoExtras
 
 /// Why an RSA key is not read, or does not answer.
 public enum RSAKeyError: Error, Sendable, Equatable {
-    /// Not a PKCS #8 key of RSA in PEM.
+    /// Not an RSA private key in PKCS #8 or PKCS #1, in PEM or DER.
     case form
     /// The key is under a password, and none was given.
     case encrypted
@@ -55,43 +55,32 @@ public final class RSALoginKey: Sendable {
         }
     }
 
-    /// Whether PEM text says of itself that it is a key under a password.
-    public static func isEncrypted(pem: [UInt8]) -> Bool {
-        PEM.decode(pem)?.label == encryptedLabel
+    /// Whether a file has the form of a key under a password.
+    public static func isEncrypted(file: [UInt8]) -> Bool { RSAKeyFile.isEncrypted(file) }
+
+    /// Reads a file without a password: PKCS #8 (RFC 5958 §2) or PKCS #1 (RFC 8017 §A.1.2), in PEM or DER.
+    public convenience init(file: [UInt8]) throws(RSAKeyError) {
+        try self.init(pkcs8: RSAKeyFile(file).withoutPassword())
     }
 
-    /// Reads `PRIVATE KEY` (PKCS #8, RFC 5958 §2).
-    public convenience init(pem: [UInt8]) throws(RSAKeyError) {
-        guard var text = PEM.decode(pem) else { throw .form }
-        defer { wipe(&text.bytes) }
-        guard text.label != Self.encryptedLabel else { throw .encrypted }
-        guard text.label == Self.label else { throw .form }
-        try self.init(pkcs8: text.bytes)
-    }
-
-    /// Reads `ENCRYPTED PRIVATE KEY` (RFC 5958 §3) with PBES2 (RFC 8018 §6.2).
+    /// Reads a file under a password: PKCS #8 (RFC 5958 §3) with PBES2 (RFC 8018 §6.2), in PEM or DER.
     public convenience init(
-        encryptedPEM pem: [UInt8], password: borrowing SecretBytes
+        encryptedFile file: [UInt8], password: borrowing SecretBytes
     ) throws(RSAKeyError) {
-        guard let (label, der) = PEM.decode(pem) else { throw .form }
-        guard label != Self.label else { throw .notEncrypted }
-        guard label == Self.encryptedLabel else { throw .form }
-        guard var plaintext = try PBES2(der: der).open(password: password) else {
-            throw .password
-        }
-        defer { wipe(&plaintext) }
+        let der = try RSAKeyFile(file).opened(with: password)
         do throws(RSAKeyError) {
-            try self.init(pkcs8: plaintext)
-        } catch .form {
-            // One wrong password in 256 leaves a padding that looks right.
-            throw .password
+            try self.init(pkcs8: der)
+        } catch {
+            // A wrong password can leave bytes that look like a key.
+            throw error == .form ? .password : error
         }
     }
 
-    private init(pkcs8 der: [UInt8]) throws(RSAKeyError) {
-        guard Self.isPKCS8(der),
-            let key = try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: der)
-        else { throw .form }
+    private init(pkcs8 der: borrowing SecretBytes) throws(RSAKeyError) {
+        let read = der.withBytes {
+            try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: Array($0))
+        }
+        guard let key = read else { throw .form }
         guard Self.sizes.contains(key.keySizeInBits), key.keySizeInBits.isMultiple(of: 8) else {
             throw .size(bits: key.keySizeInBits)
         }
@@ -100,17 +89,6 @@ public final class RSALoginKey: Sendable {
 
     private static let label = "PRIVATE KEY"
     private static let encryptedLabel = "ENCRYPTED PRIVATE KEY"
-    private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1]
-
-    /// Whether the DER is a PKCS #8 key of RSA and nothing more.
-    private static func isPKCS8(_ der: [UInt8]) -> Bool {
-        var outer = DERReader(der[...])
-        guard var info = outer.sequence(), outer.isAtEnd, info.integer() == 0,
-            var algorithm = info.sequence(), algorithm.takes(rsaEncryption),
-            algorithm.takesNull(), algorithm.isAtEnd, info.content(.octetString) != nil
-        else { return false }
-        return info.isAtEnd
-    }
 
     // MARK: Writing
 

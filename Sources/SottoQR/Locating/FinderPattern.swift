@@ -23,7 +23,7 @@ extension Bitmap {
         bits.withUnsafeBufferPointer { bits in
             var search = FinderSearch(bits: bits, width: width, height: height)
             search.run()
-            let seen = search.found.filter { $0.rows > 1 }.sorted { $0.rows > $1.rows }
+            let seen = search.found.all.filter { $0.rows > 1 }.sorted { $0.rows > $1.rows }
             return seen.prefix(limit).compactMap { candidate in
                 guard let corners = search.corners(of: candidate) else { return nil }
                 return FinderPattern(
@@ -34,24 +34,24 @@ extension Bitmap {
     }
 }
 
-/// Where a finder pattern may be.
-private struct Candidate {
-    let x: Double
-    let y: Double
-    /// Pixels from edge to edge across and down.
-    let across: Double
-    let down: Double
-    /// The number of rows in which it was seen.
-    var rows: Int
-    /// The bit of its core.
-    let core: UInt8
+extension Bitmap {
+    /// Whether more places are like the middle of a finder pattern, across and down, than in any picture of codes. zbar
+    /// compares each such place with each other, which would take hours.
+    var isCrowded: Bool {
+        bits.withUnsafeBufferPointer { bits in
+            FinderSearch(bits: bits, width: width, height: height).hasMore(than: Self.crowd)
+        }
+    }
+
+    /// 99 codes have about 3,000 such places, and noise of 64 megapixels 25,000.
+    private static let crowd = 50_000
 }
 
 private struct FinderSearch {
     let bits: UnsafeBufferPointer<UInt8>
     let width: Int
     let height: Int
-    var found: [Candidate] = []
+    var found = FinderCandidates()
 
     init(bits: UnsafeBufferPointer<UInt8>, width: Int, height: Int) {
         (self.bits, self.width, self.height) = (bits, width, height)
@@ -87,24 +87,52 @@ private struct FinderSearch {
         }
     }
 
+    /// Whether more than `limit` runs of rows are the core of a pattern, seen across and down.
+    func hasMore(than limit: Int) -> Bool {
+        var count = 0
+        for y in 0..<height {
+            var lengths = (0, 0, 0, 0)
+            let row = y * width
+            var start = row
+            for place in row + 1..<row + width where bits[place] != bits[place - 1] {
+                let length = place - start
+                let (ring, gap, core, second) = lengths
+                if Self.isPattern(ring, gap, core, second, length, least: 7) {
+                    // The core ends where the second gap begins.
+                    let middle = start - second - (core + 1) / 2
+                    if cross(
+                        middle - row, y, 0, 1, core: bits[middle],
+                        most: 3 * (ring + gap + core + second + length), least: 7) != nil
+                    {
+                        count += 1
+                        if count > limit { return true }
+                    }
+                }
+                lengths = (gap, core, second, length)
+                start = place
+            }
+        }
+        return false
+    }
+
     /// Whether these lengths are nearly 1:1:3:1:1. Blur and exposure make dark ones longer and light ones
     /// shorter, or the other way round.
-    static func isPattern(_ a: Int, _ b: Int, _ c: Int, _ d: Int, _ e: Int) -> Bool {
+    static func isPattern(
+        _ a: Int, _ b: Int, _ c: Int, _ d: Int, _ e: Int, least: Int = 9
+    ) -> Bool {
         let total = a &+ b &+ c &+ d &+ e
-        guard total >= 9, c &* 10 >= total &* 3, c &* 10 <= total &* 6 else { return false }
+        guard total >= least, c &* 10 >= total &* 3, c &* 10 <= total &* 6 else { return false }
         // 0.35 to 1.75 modules.
-        let (least, most) = (total, total &* 5)
-        return a &* 20 >= least && b &* 20 >= least && d &* 20 >= least && e &* 20 >= least
-            && a &* 20 <= most && b &* 20 <= most && d &* 20 <= most && e &* 20 <= most
+        let (shortest, longest) = (total, total &* 5)
+        return a &* 20 >= shortest && b &* 20 >= shortest && d &* 20 >= shortest
+            && e &* 20 >= shortest
+            && a &* 20 <= longest && b &* 20 <= longest && d &* 20 <= longest && e &* 20 <= longest
     }
 
     private mutating func consider(x: Int, y: Int, total: Int) {
         let core = bits[y * width + x]
-        if let place = found.firstIndex(where: {
-            $0.core == core && abs($0.x - Double(x)) < $0.across * 0.2
-                && abs($0.y - Double(y)) < $0.down * 0.3
-        }) {
-            found[place].rows += 1
+        if let place = found.place(x: x, y: y, core: core) {
+            found.sawAgain(place)
             return
         }
         guard let down = cross(x, y, 0, 1, core: core, most: total * 3) else { return }
@@ -118,8 +146,8 @@ private struct FinderSearch {
             cross(column, middle, 1, 1, core: core, most: total * 3) != nil
                 || cross(column, middle, 1, -1, core: core, most: total * 3) != nil
         else { return }
-        found.append(
-            Candidate(
+        found.add(
+            FinderCandidate(
                 x: exact, y: Double(y) + down.offset, across: Double(across.total),
                 down: Double(down.total), rows: 1, core: core))
     }
@@ -127,14 +155,16 @@ private struct FinderSearch {
     /// The pattern along a line through (x, y), which is in its core: its length in steps, and how many steps
     /// its middle is away.
     private func cross(
-        _ x: Int, _ y: Int, _ dx: Int, _ dy: Int, core: UInt8, most: Int
+        _ x: Int, _ y: Int, _ dx: Int, _ dy: Int, core: UInt8, most: Int, least: Int = 9
     ) -> (total: Int, offset: Double)? {
         var after = (0, 0, 0)
         var before = (0, 0, 0)
         guard arm(x, y, dx, dy, core, most, &after), arm(x, y, -dx, -dy, core, most, &before)
         else { return nil }
         let middle = after.0 + before.0 - 1
-        guard Self.isPattern(before.2, before.1, middle, after.1, after.2) else { return nil }
+        guard Self.isPattern(before.2, before.1, middle, after.1, after.2, least: least) else {
+            return nil
+        }
         return (
             before.2 + before.1 + middle + after.1 + after.2,
             // The middle of the core and of the whole, together.
@@ -167,7 +197,7 @@ private struct FinderSearch {
 
     /// The outer corners of a pattern, from the edge of its ring in all directions; `nil` when that is no
     /// quadrilateral.
-    func corners(of candidate: Candidate) -> [Point]? {
+    func corners(of candidate: FinderCandidate) -> [Point]? {
         let centre = Point(x: candidate.x, y: candidate.y)
         let limit = 1.4 * max(candidate.across, candidate.down)
         var edge: [Point] = []

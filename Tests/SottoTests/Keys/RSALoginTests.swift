@@ -35,22 +35,22 @@ struct RSALoginTests {
 
     @Test func aKeyIsWrittenAndRead() throws {
         let pem = Array(Self.key.pem().utf8)
-        #expect(!RSALoginKey.isEncrypted(pem: pem))
-        let read = try RSALoginKey(pem: pem)
+        #expect(!RSALoginKey.isEncrypted(file: pem))
+        let read = try RSALoginKey(file: pem)
         #expect(read.pem() == Self.key.pem() && read.publicPEM() == Self.key.publicPEM())
         #expect(throws: RSAKeyError.notEncrypted) {
-            try RSALoginKey(encryptedPEM: pem, password: Self.password("x"))
+            try RSALoginKey(encryptedFile: pem, password: Self.password("x"))
         }
     }
 
     @Test func aKeyUnderAPasswordIsWrittenAndRead() throws {
         let pem = Array(Self.key.pem(password: Self.password("пароль")).utf8)
-        #expect(RSALoginKey.isEncrypted(pem: pem))
-        #expect(throws: RSAKeyError.encrypted) { try RSALoginKey(pem: pem) }
-        let read = try RSALoginKey(encryptedPEM: pem, password: Self.password("пароль"))
+        #expect(RSALoginKey.isEncrypted(file: pem))
+        #expect(throws: RSAKeyError.encrypted) { try RSALoginKey(file: pem) }
+        let read = try RSALoginKey(encryptedFile: pem, password: Self.password("пароль"))
         #expect(read.pem() == Self.key.pem())
         #expect(throws: RSAKeyError.password) {
-            try RSALoginKey(encryptedPEM: pem, password: Self.password("пароли"))
+            try RSALoginKey(encryptedFile: pem, password: Self.password("пароли"))
         }
     }
 
@@ -64,11 +64,11 @@ struct RSALoginTests {
             let wrong = Self.password("wrong \(number)")
             if sealed.open(password: wrong) != nil { rightPaddings += 1 }
             #expect(throws: RSAKeyError.password) {
-                try RSALoginKey(encryptedPEM: pem, password: wrong)
+                try RSALoginKey(encryptedFile: pem, password: wrong)
             }
         }
         #expect(rightPaddings > 0)
-        let read = try RSALoginKey(encryptedPEM: pem, password: Self.password("right"))
+        let read = try RSALoginKey(encryptedFile: pem, password: Self.password("right"))
         #expect(read.pem() == Self.key.pem())
     }
 
@@ -128,8 +128,8 @@ struct RSALoginTests {
             Self.key.pem().replacing("\n", with: "\u{2028}"), "\u{A0}" + Self.key.pem(),
         ]
         for text in texts {
-            #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: Array(text.utf8)) }
-            #expect(!RSALoginKey.isEncrypted(pem: Array(text.utf8)))
+            #expect(throws: RSAKeyError.form) { try RSALoginKey(file: Array(text.utf8)) }
+            #expect(!RSALoginKey.isEncrypted(file: Array(text.utf8)))
         }
     }
 }
@@ -142,7 +142,7 @@ struct OpenSSLKeyTests {
         let pem = try OpenSSL.run([
             "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(bits)",
         ])
-        let key = try RSALoginKey(pem: pem)
+        let key = try RSALoginKey(file: pem)
         #expect(key.bits == bits)
         #expect(Array(key.pem().utf8) == pem)
         let encrypted = try OpenSSL.run(
@@ -151,10 +151,10 @@ struct OpenSSLKeyTests {
                 "1000", "-passout", "pass:correct horse",
             ], stdin: pem)
         let read = try RSALoginKey(
-            encryptedPEM: encrypted, password: RSALoginTests.password("correct horse"))
+            encryptedFile: encrypted, password: RSALoginTests.password("correct horse"))
         #expect(read.pem() == key.pem())
         #expect(throws: RSAKeyError.password) {
-            try RSALoginKey(encryptedPEM: encrypted, password: RSALoginTests.password("x"))
+            try RSALoginKey(encryptedFile: encrypted, password: RSALoginTests.password("x"))
         }
     }
 
@@ -191,7 +191,7 @@ struct OpenSSLKeyTests {
             ["pkcs8", "-topk8", "-passout", "pass:x"] + scheme,
             stdin: Array(RSALoginTests.key.pem().utf8))
         #expect(throws: RSAKeyError.scheme) {
-            try RSALoginKey(encryptedPEM: encrypted, password: RSALoginTests.password("x"))
+            try RSALoginKey(encryptedFile: encrypted, password: RSALoginTests.password("x"))
         }
     }
 
@@ -210,16 +210,16 @@ struct OpenSSLKeyTests {
             let pem = try OpenSSL.run([
                 "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(bits)",
             ])
-            #expect(throws: RSAKeyError.size(bits: bits)) { try RSALoginKey(pem: pem) }
+            #expect(throws: RSAKeyError.size(bits: bits)) { try RSALoginKey(file: pem) }
         }
         for algorithm in ["ED25519", "X25519"] {
             let pem = try OpenSSL.run(["genpkey", "-algorithm", algorithm])
-            #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: pem) }
+            #expect(throws: RSAKeyError.form) { try RSALoginKey(file: pem) }
         }
         let pss = try OpenSSL.run([
             "genpkey", "-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048",
         ])
-        #expect(throws: RSAKeyError.form) { try RSALoginKey(pem: pss) }
+        #expect(throws: RSAKeyError.form) { try RSALoginKey(file: pss) }
     }
 
     @Test func r12AnswersArePSSWithASaltOf32Bytes() throws {

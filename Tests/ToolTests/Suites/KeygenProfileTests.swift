@@ -92,7 +92,7 @@ struct KeygenProfileTests {
         let quiet = try must("-q", "--rsa", "2048", "-o", "c.key")
         #expect(quiet.stderr.split(separator: " ").count == 24, "\(quiet.stderr)")
         let said = try must("--rsa", "2048", "-o", "d.key")
-        #expect(said.stderr.contains("restore the keys but the RSA key"))
+        #expect(said.stderr.contains("restore your keys but the RSA key"))
     }
 
     @Test func aWrongChecksumIsAWarningAndAWrongFormAnError() throws {
@@ -426,9 +426,9 @@ struct KeygenProfileTests {
         _ = try must(
             "login-key", "--bits", "2048", "--password", "@FILE:password", "-o", "l.pem")
         #expect(try mode("l.pem") == 0o600)
-        #expect(RSALoginKey.isEncrypted(pem: try home.files.read("l.pem")))
+        #expect(RSALoginKey.isEncrypted(file: try home.files.read("l.pem")))
         let key = try RSALoginKey(
-            encryptedPEM: home.files.read("l.pem"),
+            encryptedFile: home.files.read("l.pem"),
             password: SecretBytes(copying: "correct horse".utf8))
         let challenge = randomBytes(32)
         let run = try must(

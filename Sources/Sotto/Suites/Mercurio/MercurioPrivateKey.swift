@@ -39,28 +39,38 @@ public final class MercurioPrivateKey: @unchecked Sendable {
         try self.init(key)
     }
 
-    /// Reads a PEM of PKCS #8 under a password (RFC 5958 §3) with PBES2 (RFC 8018 §6.2).
+    /// Reads a file without a password: PKCS #8 (RFC 5958 §2) or PKCS #1 (RFC 8017 §A.1.2), in PEM or DER.
+    ///
+    /// Throws ``RSAKeyError``: ``RSAKeyError/encrypted`` for a key under a password, and ``RSAKeyError/size(bits:)`` for a length
+    /// that is not among ``MercurioPublicKey/sizes``.
+    public convenience init(file: [UInt8]) throws(RSAKeyError) {
+        try self.init(pkcs8: RSAKeyFile(file).withoutPassword())
+    }
+
+    /// Reads a file under a password: PKCS #8 (RFC 5958 §3) with PBES2 (RFC 8018 §6.2), in PEM or DER.
     ///
     /// Throws ``RSAKeyError``: ``RSAKeyError/password`` for a wrong password and for a damaged key alike, and
     /// ``RSAKeyError/size(bits:)`` for a length that is not among ``MercurioPublicKey/sizes``.
     public convenience init(
-        encryptedPEM pem: [UInt8], password: borrowing SecretBytes
+        encryptedFile file: [UInt8], password: borrowing SecretBytes
     ) throws(RSAKeyError) {
-        guard let (label, der) = PEM.decode(pem) else { throw .form }
-        guard label != "PRIVATE KEY" else { throw .notEncrypted }
-        guard label == Self.encryptedLabel else { throw .form }
-        guard var plaintext = try PBES2(der: der).open(password: password) else {
-            throw .password
+        let der = try RSAKeyFile(file).opened(with: password)
+        do throws(RSAKeyError) {
+            try self.init(pkcs8: der)
+        } catch {
+            // A wrong password can leave bytes that look like a key.
+            throw error == .form ? .password : error
         }
-        defer { wipe(&plaintext) }
+    }
+
+    private convenience init(pkcs8 der: borrowing SecretBytes) throws(RSAKeyError) {
+        let text = der.withBytes { PEM.encode("PRIVATE KEY", Array($0)) }
         do throws(MercurioKeyError) {
-            try self.init(pem: PEM.encode("PRIVATE KEY", plaintext))
+            try self.init(pem: text)
         } catch {
             switch error {
-            // One wrong password in 256 leaves a padding that looks right.
-            case .encoding: throw .password
+            case .encoding, .exponent: throw .form
             case .size(let bits): throw .size(bits: bits)
-            case .exponent: throw .form
             }
         }
     }

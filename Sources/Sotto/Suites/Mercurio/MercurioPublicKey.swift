@@ -71,13 +71,30 @@ public struct MercurioPublicKey: Sendable, Hashable {
         return bytes.first == 0 ? nil : bytes
     }
 
-    /// Reads a PEM of a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7).
+    /// Reads a PEM of a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) or of a PKCS #1 key (RFC 8017 §A.1.1).
     public init(pem: String) throws(MercurioKeyError) {
-        guard pem.utf8.count <= 4096, pem.hasPrefix("-----BEGIN PUBLIC KEY-----"),
+        guard pem.utf8.count <= 4096 else { throw .encoding }
+        if pem.hasPrefix("-----BEGIN RSA PUBLIC KEY-----") {
+            guard let pkcs1 = PEM.decode(Array(pem.utf8)) else { throw .encoding }
+            self = try Self(pkcs1: pkcs1.bytes)
+            return
+        }
+        guard pem.hasPrefix("-----BEGIN PUBLIC KEY-----"),
             let key = try? _RSA.Encryption.PublicKey(pemRepresentation: pem),
             let parts = try? key.getKeyPrimitives()
         else { throw .encoding }
         try self.init(modulus: Array(parts.modulus), exponent: Array(parts.publicExponent))
+    }
+
+    /// Reads the DER of a PKCS #1 key: a sequence of modulus and exponent.
+    private init(pkcs1 der: [UInt8]) throws(MercurioKeyError) {
+        var outer = DERReader(der[...])
+        guard var key = outer.sequence(), outer.isAtEnd,
+            let modulus = key.content(.integer), let exponent = key.content(.integer), key.isAtEnd,
+            // The first bit of the modulus is set, so that a zero comes before it.
+            modulus.first == 0
+        else { throw .encoding }
+        try self.init(modulus: Array(modulus.dropFirst()), exponent: Array(exponent))
     }
 
     /// The key as a PEM of a SubjectPublicKeyInfo.

@@ -10,7 +10,7 @@ struct MercurioPEMTests {
         -> MercurioPrivateKey
     {
         try MercurioPrivateKey(
-            encryptedPEM: Array(pem.utf8), password: SecretBytes(copying: password.utf8))
+            encryptedFile: Array(pem.utf8), password: SecretBytes(copying: password.utf8))
     }
 
     @Test func aKeyComesBackUnderItsPasswordAlone() throws {

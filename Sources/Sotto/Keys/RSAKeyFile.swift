@@ -1,0 +1,105 @@
+/// A file with an RSA private key, in one of the forms that other programs write: PKCS #8 (RFC 5958) or PKCS #1
+/// (RFC 8017 §A.1.2), each in PEM (RFC 7468) or DER.
+package enum RSAKeyFile: ~Copyable {
+    /// The DER of a PKCS #8 key without a password.
+    case plain(SecretBytes)
+    /// A PKCS #8 key under a password.
+    case encrypted(PBES2)
+
+    /// The most bytes that are read: a key of 16384 bits in PEM fits.
+    package static let limit = 64 << 10
+
+    private static let label = "PRIVATE KEY"
+    private static let encryptedLabel = "ENCRYPTED PRIVATE KEY"
+    private static let pkcs1Label = "RSA PRIVATE KEY"
+    private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1]
+
+    /// Reads a file. Throws ``RSAKeyError/form`` for anything but an RSA private key, ``RSAKeyError/scheme`` and
+    /// ``RSAKeyError/rounds(limit:)`` for a key that is encrypted in another way than ``PBES2`` reads.
+    package init(_ file: [UInt8]) throws(RSAKeyError) {
+        guard file.count <= Self.limit else { throw .form }
+        guard file.first != DER.Tag.sequence.rawValue else {
+            self = try Self.read(der: file)
+            return
+        }
+        guard var pem = PEM.decode(file) else { throw .form }
+        defer { wipe(&pem.bytes) }
+        switch pem.label {
+        case Self.label where Self.isPKCS8(pem.bytes):
+            self = .plain(SecretBytes(copying: pem.bytes))
+        case Self.pkcs1Label where Self.isPKCS1(pem.bytes):
+            self = .plain(Self.pkcs8(of: pem.bytes))
+        case Self.encryptedLabel: self = .encrypted(try PBES2(der: pem.bytes))
+        default: throw .form
+        }
+    }
+
+    private static func read(der: [UInt8]) throws(RSAKeyError) -> RSAKeyFile {
+        if isPKCS8(der) { return .plain(SecretBytes(copying: der)) }
+        if isPKCS1(der) { return .plain(pkcs8(of: der)) }
+        return .encrypted(try PBES2(der: der))
+    }
+
+    /// Whether a file says of itself that it is a key under a password.
+    package static func isEncrypted(_ file: [UInt8]) -> Bool {
+        guard file.first != DER.Tag.sequence.rawValue else {
+            return !isPKCS8(file) && !isPKCS1(file) && (try? PBES2(der: file)) != nil
+        }
+        return PEM.decode(file)?.label == encryptedLabel
+    }
+
+    /// The plain DER of PKCS #8. Throws ``RSAKeyError/encrypted`` for a key under a password.
+    consuming func withoutPassword() throws(RSAKeyError) -> SecretBytes {
+        switch consume self {
+        case .plain(let der): return der
+        case .encrypted: throw .encrypted
+        }
+    }
+
+    /// The plain DER of PKCS #8 of a key under a password. Throws ``RSAKeyError/notEncrypted``, and ``RSAKeyError/password``
+    /// for a wrong password and for a damaged key alike.
+    consuming func opened(
+        with password: borrowing SecretBytes
+    ) throws(RSAKeyError) -> SecretBytes {
+        switch consume self {
+        case .plain: throw .notEncrypted
+        case .encrypted(let sealed):
+            guard var der = sealed.open(password: password) else { throw .password }
+            defer { wipe(&der) }
+            // One wrong password in 256 leaves a padding that looks right.
+            guard Self.isPKCS8(der) else { throw .password }
+            return SecretBytes(copying: der)
+        }
+    }
+
+    /// Whether the DER is a PKCS #8 key of RSA and nothing more.
+    private static func isPKCS8(_ der: [UInt8]) -> Bool {
+        var outer = DERReader(der[...])
+        guard var info = outer.sequence(), outer.isAtEnd, info.integer() == 0,
+            var algorithm = info.sequence(), algorithm.takes(rsaEncryption),
+            algorithm.takesNull(), algorithm.isAtEnd, info.content(.octetString) != nil
+        else { return false }
+        return info.isAtEnd
+    }
+
+    /// Whether the DER is a PKCS #1 key of two primes and nothing more: the version and eight integers.
+    private static func isPKCS1(_ der: [UInt8]) -> Bool {
+        var outer = DERReader(der[...])
+        guard var key = outer.sequence(), outer.isAtEnd, key.integer() == 0 else { return false }
+        for _ in 0..<8 where key.content(.integer) == nil { return false }
+        return key.isAtEnd
+    }
+
+    /// The PKCS #8 key (RFC 5958 §2) of a PKCS #1 key.
+    private static func pkcs8(of pkcs1: [UInt8]) -> SecretBytes {
+        var der = DER.sequence([
+            DER.integer(0),
+            DER.sequence([
+                DER.element(.objectIdentifier, rsaEncryption), DER.element(.null, []),
+            ]),
+            DER.element(.octetString, pkcs1),
+        ])
+        defer { wipe(&der) }
+        return SecretBytes(copying: der)
+    }
+}

@@ -1,0 +1,123 @@
+import CKeyutils
+import Glibc
+public import Sotto
+
+/// File keys of unlocked identity files in the kernel's user keyring (user-keyring(7)).
+///
+/// A key is 16 bytes and opens one protected identity file, whose header its description names. A changed passphrase makes
+/// a new header, so the old key finds nothing to open. The kernel deletes each key at its timeout.
+public enum Keyring {
+    /// Why a file key is not kept.
+    public enum KeyringError: Error, Sendable, Equatable {
+        /// The system has no keyring, or forbids its use.
+        case unavailable(code: Int32)
+        /// The user has no room for another key.
+        case full
+    }
+
+    /// What the descriptions of all keys begin with.
+    private static let prefix = "sotto:identity:"
+    private static let type = "user"
+    private static let ring = key_serial_t(KEY_SPEC_USER_KEYRING)
+
+    /// Another process of the same user may find and read a key without a link to it from its own keyrings.
+    private static let permissions = key_perm_t(
+        KEY_POS_ALL | KEY_USR_VIEW | KEY_USR_READ | KEY_USR_SEARCH)
+
+    /// Throws ``KeyringError/unavailable(code:)`` where there is no user keyring.
+    public static func check() throws(KeyringError) {
+        guard keyctl_get_keyring_ID(ring, 1) >= 0 else { throw .unavailable(code: errno) }
+    }
+
+    /// Keeps the file key of the protected `file` for `seconds`, in place of an earlier one.
+    public static func keep(
+        _ fileKey: borrowing SecretBytes, of file: [UInt8], seconds: UInt32
+    ) throws {
+        let description = try description(of: file)
+        // Published when it is complete: a crash in between leaves no key without a timeout.
+        let key = fileKey.withBytes { bytes in
+            add_key(
+                type, description, bytes.baseAddress, bytes.count,
+                key_serial_t(KEY_SPEC_PROCESS_KEYRING))
+        }
+        guard key >= 0, keyctl_setperm(key, permissions) >= 0,
+            keyctl_set_timeout(key, seconds) >= 0, keyctl_link(key, ring) >= 0
+        else { throw errno == EDQUOT ? KeyringError.full : .unavailable(code: errno) }
+    }
+
+    /// The file key of the protected `file`; `nil` where none is kept or the keyring cannot be used.
+    static func fileKey(of file: [UInt8]) -> SecretBytes? {
+        guard let key = find(file) else { return nil }
+        return try? SecretBytes(count: AgeFile.fileKeySize) { memory throws(KeyringError) in
+            let count = keyctl_read(
+                key, memory.baseAddress?.assumingMemoryBound(to: CChar.self), memory.count)
+            guard count == memory.count else { throw .unavailable(code: errno) }
+        }
+    }
+
+    /// Whether the file key of the protected `file` is kept.
+    static func has(_ file: [UInt8]) -> Bool { find(file) != nil }
+
+    /// Deletes the file key of the protected `file`; false where none was kept.
+    @discardableResult
+    public static func delete(_ file: [UInt8]) -> Bool {
+        guard let key = find(file) else { return false }
+        return delete(key)
+    }
+
+    /// Deletes the file keys of all identities, and returns their number.
+    public static func deleteAll() -> Int {
+        var memory: UnsafeMutableRawPointer?
+        let size = keyctl_read_alloc(ring, &memory)
+        guard size >= 0, let memory else { return 0 }
+        defer { free(memory) }
+        var count = 0
+        for key in UnsafeRawBufferPointer(start: memory, count: Int(size)).bindMemory(
+            to: key_serial_t.self)
+        where isFileKey(key) && delete(key) {
+            count += 1
+        }
+        return count
+    }
+
+    private static func isFileKey(_ key: key_serial_t) -> Bool {
+        var text: UnsafeMutablePointer<CChar>?
+        guard keyctl_describe_alloc(key, &text) >= 0, let text else { return false }
+        defer { free(text) }
+        // "type;uid;gid;permissions;description"
+        let fields = String(cString: text).split(separator: ";", maxSplits: 4)
+        return fields.count == 5 && fields[0] == type && fields[4].hasPrefix(prefix)
+    }
+
+    private static func delete(_ key: key_serial_t) -> Bool {
+        // Invalidation is at once and everywhere; the other is for kernels without it.
+        keyctl_invalidate(key) >= 0 || keyctl_unlink(key, ring) >= 0
+    }
+
+    private static func find(_ file: [UInt8]) -> key_serial_t? {
+        guard let description = try? description(of: file) else { return nil }
+        let key = keyctl_search(ring, type, description, 0)
+        return key >= 0 ? key_serial_t(key) : nil
+    }
+
+    private static func description(of file: [UInt8]) throws -> String {
+        prefix + hex(try AgeFile.headerDigest(of: file).prefix(16))
+    }
+}
+
+extension Failure {
+    /// What is said of a keyring that does not keep a key.
+    public init(_ error: Keyring.KeyringError) {
+        switch error {
+        case .unavailable(let code):
+            self.init(
+                .configuration,
+                "the kernel's keyring cannot be used here: \(Failure.text(of: code))",
+                hint: "without it each tool asks, or takes --identity-passphrase @FILE:PATH")
+        case .full:
+            self.init(
+                .ioError, "the kernel's keyring has no room for another key",
+                hint: "keygen lock --all")
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Arguments
+import Sotto
+import SottoTool
+
+/// `keygen unlock`: a protected identity that all tools open without its passphrase, for some hours.
+struct UnlockCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "unlock",
+        abstract: "Open a protected identity to all your processes for some time, and ask no more.",
+        usage: "keygen unlock [--for TIME] [FILE]",
+        discussion: """
+            The kernel keeps the key of this one file in your user keyring and deletes it after the time. The identity itself \
+            is not kept. keygen lock, keygen passwd and a restart of the machine end it sooner.
+
+            EXAMPLES
+              keygen unlock
+              keygen unlock --for 30m alice.key
+            """)
+
+    @Option(
+        "--for", value: "time",
+        help: "Time until the key is deleted: 45s, 30m, 8h or 2d, at most 30d.")
+    var time = UnlockTime(seconds: 8 * 3600)
+
+    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
+    var quiet = false
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument("file", help: "Identity file. Default: as -i.")
+    var file: String?
+
+    func execute() throws {
+        let path = try path(of: identity, file)
+        guard path != "-" else {
+            throw Failure(.usage, "standard input cannot be unlocked", hint: "name a file")
+        }
+        // A missing keyring is found before the passphrase is typed.
+        do throws(Keyring.KeyringError) { try Keyring.check() } catch { throw Failure(error) }
+        let unlocked = try IdentityFile.unlock(path, passphrase: identity.passphrase)
+        do {
+            try Keyring.keep(unlocked.fileKey, of: unlocked.file, seconds: time.seconds)
+        } catch let error as Keyring.KeyringError {
+            throw Failure(error)
+        }
+        guard !quiet else { return }
+        let lock =
+            "keygen lock" + (path == (try? IdentityFile.defaultPath()) ? "" : " \(shellWord(path))")
+        Terminal.say("\(KeygenTool.toolName): \(path) is unlocked for \(time); to end it: \(lock)")
+    }
+}
+
+/// `keygen lock`: the end of `keygen unlock`.
+struct LockCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "lock",
+        abstract: "End keygen unlock: the next tool asks for the passphrase again.",
+        usage: "keygen lock [--all] [FILE]")
+
+    @Flag("--all", help: "Lock every identity that you unlocked.")
+    var all = false
+
+    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
+    var quiet = false
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument("file", help: "Identity file. Default: as -i.")
+    var file: String?
+
+    func validate() throws {
+        guard !all || file == nil && !identity.isGiven else {
+            throw UsageError("--all goes without a file")
+        }
+    }
+
+    func execute() throws {
+        guard !all else {
+            guard Keyring.deleteAll() > 0 else {
+                throw Failure(.no, quiet ? "" : "nothing was unlocked")
+            }
+            return
+        }
+        let path = try path(of: identity, file)
+        guard Keyring.delete(try IdentityFile.stored(path)) else {
+            throw Failure(.no, quiet ? "" : "\(path) was not unlocked")
+        }
+    }
+}
+
+/// The path of the argument, or else of `-i` and its defaults.
+private func path(of options: IdentityOptions, _ file: String?) throws -> String {
+    guard let file else { return try options.identities.first ?? IdentityFile.defaultPath() }
+    guard !options.isGiven else {
+        throw Failure(.usage, "give the identity once: as an argument or with -i")
+    }
+    return file
+}
+
+/// A time in seconds, minutes, hours or days: `8h`.
+struct UnlockTime: ExpressibleByArgument, CustomStringConvertible {
+    let seconds: UInt32
+
+    private static let units: [(letter: Character, seconds: UInt32)] = [
+        ("d", 86_400), ("h", 3600), ("m", 60), ("s", 1),
+    ]
+    private static let limit: UInt32 = 30 * 86_400
+
+    init(seconds: UInt32) { self.seconds = seconds }
+
+    /// Reads digits and a unit, from 1 second to 30 days.
+    init?(argument: String) {
+        guard let unit = Self.units.first(where: { $0.letter == argument.last }),
+            argument.utf8.dropLast().allSatisfy({ 0x30...0x39 ~= $0 }),
+            let count = UInt32(argument.dropLast()), count > 0,
+            count <= Self.limit / unit.seconds
+        else { return nil }
+        seconds = count * unit.seconds
+    }
+
+    var argument: String { description }
+
+    /// The largest unit that gives a whole number.
+    var description: String {
+        for unit in Self.units where seconds % unit.seconds == 0 {
+            return "\(seconds / unit.seconds)\(unit.letter)"
+        }
+        return "\(seconds)s"
+    }
+}

@@ -1,0 +1,152 @@
+import Arguments
+import Glibc
+import Sotto
+import SottoTool
+
+/// `sotto init`: the first identity, by means of the other tools.
+struct InitCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "init",
+        abstract: "Make your identity, show its words once, and publish its card.",
+        usage: "sotto init [--relay URL] [--name NAME] [--passphrase SOURCE | --no-passphrase]",
+        discussion: """
+            Runs keygen, and with a relay keygen public | send and keygen prekeys | send. The identity goes to \
+            $SOTTO_IDENTITY, else to the default place; an existing one is never replaced. The words are shown on \
+            stderr, and the next commands are printed.
+
+            EXAMPLES
+              sotto init --name alice --relay tls://relay.example.org:7667
+            """)
+
+    @Option("--name", value: "name", help: "What you call yourself; part of the card.")
+    var name: String?
+
+    @Option(
+        "--relay", value: "url",
+        help: "The relay where you fetch your mail; part of the card. Default: $SOTTO_RELAY.")
+    var relay: String?
+
+    @Option(
+        "--passphrase", value: "source",
+        help: "Passphrase of the identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
+    var passphrase: SecretSource?
+
+    @Flag("--no-passphrase", help: "Leave the identity without a passphrase.")
+    var noPassphrase = false
+
+    func validate() throws {
+        try passphrase?.validate()
+        guard passphrase == nil || !noPassphrase else {
+            throw UsageError("--passphrase and --no-passphrase exclude each other")
+        }
+    }
+
+    func execute() throws {
+        let path = try IdentityFile.defaultPath()
+        var status = stat()
+        guard lstat(path, &status) != 0 else {
+            throw Failure(
+                .cannotCreate, "\(path) exists, and is not replaced",
+                hint: "your card is printed by: sotto keygen public")
+        }
+        let secret = try choosePassphrase()
+        try makeIdentity(at: path, secret)
+        let relay = relay ?? variable("SOTTO_RELAY")
+        let outcome = try relay.map { try publish(to: $0, path, secret) }
+        try sayWhatIsNext()
+        if let outcome, outcome != 0 { throw Failure.ended(outcome) }
+    }
+
+    private func choosePassphrase() throws -> PassedSecret? {
+        guard !noPassphrase else {
+            Terminal.say(
+                "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd"
+            )
+            return nil
+        }
+        return PassedSecret(
+            try NewSecret("passphrase", tool: SottoDispatcher.toolName).read(
+                passphrase, warns: false))
+    }
+
+    private func makeIdentity(at path: String, _ secret: PassedSecret?) throws {
+        var arguments = ["-q", "-o", path]
+        if let name { arguments += ["--name", name] }
+        if secret != nil { arguments += ["--protect", "--passphrase", Step.secretSource] }
+        var step = Step(.keygen, arguments)
+        step.secret = secret
+        step.collectsMessages = true
+        let result = try step.run()
+        var messages = result.messages
+        defer { wipe(&messages) }
+        // A line is either keygen's own message or the words.
+        var words: [String] = []
+        for line in messages.split(separator: UInt8(ascii: "\n")) {
+            let text = String(decoding: line, as: UTF8.self)
+            if text.hasPrefix("keygen: ") {
+                Terminal.say(text)
+            } else {
+                words += text.split(separator: " ").map(String.init)
+            }
+        }
+        guard result.status == 0 else { throw Failure.ended(result.status) }
+        try Terminal.tell(
+            "Your identity is \(path). These words restore its keys; write them down now:")
+        try Terminal.tell("")
+        for line in WordGrid(words: words).lines(width: Terminal.width(of: 2)) {
+            try Terminal.tell(line)
+        }
+        try Terminal.tell("")
+        Terminal.say("They do not restore contacts and messages; keep a backup of those:")
+        Terminal.say("  sotto contact export --backup -o contacts.age")
+        if secret != nil {
+            Terminal.say("To type the passphrase once in eight hours:")
+            Terminal.say("  sotto keygen unlock")
+        }
+        if name == nil {
+            Terminal.say("sotto: note: the card has no name; your contacts choose one for you")
+        }
+    }
+
+    /// Gives the card and the prekeys to the relay. Returns the status of the last delivery that did not succeed, else 0.
+    private func publish(
+        to relay: String, _ path: String, _ secret: PassedSecret?
+    ) throws -> Int32 {
+        var outcome: Int32 = 0
+        for what in [["public", "--relay", relay], ["prekeys"]] {
+            var made = Step(.keygen, what + ["-i", path])
+            if let secret {
+                made = Step(
+                    .keygen,
+                    what + ["-i", path, "--identity-passphrase", Step.secretSource])
+                made.secret = secret
+            }
+            let result = try Step(
+                .send, ["--relay", relay], input: made.output()
+            ).run()
+            if result.status != 0 { outcome = result.status }
+        }
+        if outcome == ExitStatus.tryAgain.rawValue {
+            Terminal.say("sotto: note: the card waits here; the next send delivers it")
+        } else if outcome == 0 {
+            Terminal.say("sotto: note: your card and prekeys are at \(relay)")
+        }
+        return outcome
+    }
+
+    private func sayWhatIsNext() throws {
+        let output = try Output(path: "-", content: .text)
+        let lines = [
+            ("sotto keygen public --uri | sotto qr", "your code, for the camera of a friend"),
+            ("sotto add FRIEND", "theirs: a picture, a card, a URI or an id"),
+            ("echo hello | sotto encrypt --to FRIEND | sotto send", "a message"),
+        ]
+        for (command, purpose) in lines { try output.writeText("\(command)    # \(purpose)\n") }
+        try output.finish()
+    }
+}
+
+/// A variable of the environment that is set and not empty.
+func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+}

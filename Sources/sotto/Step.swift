@@ -1,0 +1,171 @@
+import Glibc
+import Sotto
+import SottoTool
+
+/// A secret that is given to other tools.
+final class PassedSecret {
+    let bytes: SecretBytes
+    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+}
+
+/// One run of another tool.
+struct Step {
+    let tool: Tool
+    let arguments: [String]
+    /// Its standard input; empty for none.
+    var input: [UInt8] = []
+    /// What it reads as `@FD:3`.
+    var secret: PassedSecret?
+    /// Whether its messages are returned and not shown.
+    var collectsMessages = false
+
+    /// The source of ``secret`` as the tools' options name it.
+    static let secretSource = "@FD:3"
+
+    /// How a tool ended and what it wrote.
+    struct Result {
+        let status: Int32
+        let output: [UInt8]
+        let messages: [UInt8]
+    }
+
+    init(_ tool: Tool, _ arguments: [String], input: [UInt8] = []) {
+        self.tool = tool
+        self.arguments = arguments
+        self.input = input
+    }
+
+    /// Runs the tool to its end. Throws a failure with status 78 where it is not installed.
+    func run() throws(Failure) -> Result {
+        let (stdin, stdout) = (try Scratch(input), try Scratch([]))
+        let messages = try PipeEnds()
+        let secretPipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, stdin.descriptor, 0)
+        posix_spawn_file_actions_adddup2(&actions, stdout.descriptor, 1)
+        if collectsMessages { posix_spawn_file_actions_adddup2(&actions, messages.writing, 2) }
+        if let secretPipe { posix_spawn_file_actions_adddup2(&actions, secretPipe.reading, 3) }
+        let child = try spawn(&actions)
+        messages.closeWriting()
+        let said = collectsMessages ? messages.readAll() : []
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7F
+        return Result(
+            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, output: stdout.content(),
+            messages: said)
+    }
+
+    /// Runs the tool, which has to succeed, and returns its output. It has shown its own message where it did not.
+    func output() throws(Failure) -> [UInt8] {
+        let result = try run()
+        guard result.status == 0 else { throw Failure.ended(result.status) }
+        return result.output
+    }
+
+    private func spawn(_ actions: inout posix_spawn_file_actions_t) throws(Failure) -> pid_t {
+        let words = ([tool.rawValue] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        sigaddset(&defaults, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        var child: pid_t = 0
+        let code =
+            if let path = Sibling.path(of: tool.rawValue) {
+                posix_spawn(&child, path, &actions, &attributes, words, environ)
+            } else {
+                posix_spawnp(
+                    &child, "sotto-\(tool.rawValue)", &actions, &attributes, words, environ)
+            }
+        guard code == 0 else { throw tool.isMissing }
+        return child
+    }
+}
+
+extension Failure {
+    /// The end of a tool that has said itself what is wrong.
+    static func ended(_ status: Int32) -> Failure {
+        Failure(ExitStatus(rawValue: status) ?? .ioError, "")
+    }
+}
+
+/// A temporary file without a name.
+private final class Scratch {
+    private let file: UnsafeMutablePointer<FILE>
+    var descriptor: Int32 { fileno(file) }
+
+    init(_ bytes: [UInt8]) throws(Failure) {
+        guard let file = tmpfile() else { throw Failure(errno: errno, "make", "a temporary file") }
+        self.file = file
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
+            }
+            guard count > 0 else { throw Failure(errno: errno, "write", "a temporary file") }
+            offset += count
+        }
+        lseek(descriptor, 0, SEEK_SET)
+    }
+
+    deinit { fclose(file) }
+
+    func content() -> [UInt8] {
+        lseek(descriptor, 0, SEEK_SET)
+        return readToEnd(descriptor)
+    }
+}
+
+/// A pipe; only the ends that a tool is given stay open in it.
+private final class PipeEnds {
+    let reading: Int32
+    private(set) var writing: Int32
+
+    init() throws(Failure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure(errno: errno, "make", "a pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    /// A pipe with a secret and a line feed in it; a secret is shorter than the pipe's room.
+    convenience init(holding secret: PassedSecret) throws(Failure) {
+        try self.init()
+        secret.bytes.withBytes { _ = write(writing, $0.baseAddress, $0.count) }
+        _ = write(writing, "\n", 1)
+        closeWriting()
+    }
+
+    deinit {
+        close(reading)
+        closeWriting()
+    }
+
+    func closeWriting() {
+        if writing >= 0 { close(writing) }
+        writing = -1
+    }
+
+    func readAll() -> [UInt8] { readToEnd(reading) }
+}
+
+private func readToEnd(_ descriptor: Int32) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 4096)
+    while true {
+        let count = read(descriptor, &block, block.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        bytes += block[..<count]
+    }
+    wipe(&block)
+    return bytes
+}

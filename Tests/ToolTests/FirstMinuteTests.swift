@@ -1,0 +1,224 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// `sotto init` and `sotto add`, with a relay and without.
+struct FirstMinuteTests {
+    let alice: Home
+    let bob: Home
+
+    init() throws {
+        alice = try Home()
+        bob = try Home()
+        for home in [alice, bob] {
+            try home.files.write("p", Array("correct horse\n".utf8))
+        }
+    }
+
+    static let identity = "config/sotto/identity"
+
+    /// The environment of a home, with the programs on the path.
+    func path(_ home: Home) -> [String: String] {
+        let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
+        return ["PATH": "\(programs):/usr/bin:/bin"]
+    }
+
+    func words(in text: String) -> [String] {
+        // "12 word" in columns, on lines that begin with a number.
+        let grid = text.split(whereSeparator: \.isNewline).filter {
+            $0.firstMatch(of: #/^ ?[0-9]+ [a-z]{3,8}( |$)/#) != nil
+        }
+        let cells = grid.joined(separator: "\n").matches(of: #/ ?([0-9]+) ([a-z]{3,8})\b/#)
+        return cells.map { (Int($0.1) ?? 0, String($0.2)) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    @Test func anIdentityIsMadeAtTheDefaultPlaceAndItsWordsAreShown() throws {
+        let run = try alice.run(
+            "sotto", ["init", "--name", "alice", "--passphrase", "@FILE:p"])
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(run.stderr.contains(alice.files(Self.identity)))
+        let file = try alice.files.read(Self.identity)
+        #expect(AgeFormat.isAge(file))
+        let kept = try alice.output(
+            "keygen", ["words", "--identity-passphrase", "@FILE:p"])
+        #expect(
+            words(in: run.stderr).joined(separator: " ") + "\n"
+                == String(decoding: kept, as: UTF8.self))
+        // No line is broken by a terminal of 40 columns.
+        for line in run.stderr.split(separator: "\n")
+        where line.contains("  ") && !line.contains("sotto") {
+            #expect(line.count <= 40, "\(line)")
+        }
+        #expect(
+            run.lines.count == 3 && run.lines.allSatisfy { $0.contains("sotto ") }, "\(run.text)")
+    }
+
+    @Test func anExistingIdentityIsNotReplaced() throws {
+        #expect(try alice.run("sotto", ["init", "--no-passphrase"]).status == 0)
+        let before = try alice.files.read(Self.identity)
+        let run = try alice.run("sotto", ["init", "--no-passphrase"])
+        #expect(
+            run.status == 73 && run.stderr.contains(alice.files(Self.identity)), "\(run.stderr)")
+        #expect(try alice.files.read(Self.identity) == before)
+    }
+
+    @Test func withoutAPassphraseThereIsAWarning() throws {
+        let run = try alice.run("sotto", ["init", "--no-passphrase"])
+        #expect(run.status == 0 && run.stderr.contains("warning: without a passphrase"))
+        #expect(
+            try alice.run("sotto", ["init", "--no-passphrase", "--passphrase", "@FILE:p"]).status
+                == 64)
+        // Nothing can be asked without a terminal.
+        #expect(try bob.run("sotto", ["init"]).status == 78)
+        #expect(!bob.files.exists(Self.identity))
+    }
+
+    @Test(arguments: [UInt16(40), 80, 200])
+    func onATerminalThePassphraseIsAskedForFirst(_ columns: UInt16) throws {
+        let session = try TerminalSession(
+            alice.command("sotto", ["init", "--name", "alice"]), columns: columns)
+        try session.expect("New passphrase: ")
+        try session.type("correct horse\n")
+        try session.expect("again: ")
+        try session.type("correct horse\n")
+        try session.expect(" 1 ")
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.text.contains("correct horse"), "\(run.text)")
+        let shown = words(in: run.text)
+        #expect(shown.count == 24)
+        for line in run.lines where line.contains(" 1 ") || line.contains(" 8 ") {
+            #expect(line.count <= Int(columns), "\(line)")
+        }
+    }
+
+    /// A relay that ends with the test.
+    final class Relay {
+        let address: String
+        private let pipeline: Pipeline
+
+        init(in home: Home) throws {
+            pipeline = try Pipeline([
+                home.other(
+                    "/bin/sh",
+                    [
+                        "-c",
+                        "exec \(Programs.path("relay")) --listen 127.0.0.1:0 --store relay.db --ready-fd 3 3>&1",
+                    ])
+            ])
+            var text = ""
+            try pipeline.collect { bytes in
+                text = String(decoding: bytes, as: UTF8.self)
+                return bytes.contains(0x0A)
+            }
+            address = "tcp://" + (text.split(separator: "\n").first.map(String.init) ?? "")
+        }
+
+        deinit { pipeline.signal(15) }
+    }
+
+    @Test func twoPeopleMeetThroughARelay() throws {
+        let relay = try Relay(in: alice)
+        for (name, home) in [("alice", alice), ("bob", bob)] {
+            let run = try home.run(
+                "sotto",
+                ["init", "--name", name, "--relay", relay.address, "--passphrase", "@FILE:p"])
+            #expect(run.status == 0, "\(run.stderr)")
+        }
+        let unlocked = ["--identity-passphrase", "@FILE:p"]
+        let environment = ["SOTTO_RELAY": relay.address]
+        func card(_ home: Home, _ more: String...) throws -> String {
+            String(
+                decoding: try home.output("keygen", ["public"] + more + unlocked), as: UTF8.self
+            ).trimmingCharacters(in: .newlines)
+        }
+        // A URI becomes the whole card, with the post-quantum key and the name.
+        let added = try alice.run(
+            "sotto", ["add", try card(bob, "--uri")] + unlocked, environment: environment)
+        #expect(
+            added.status == 0 && added.text.contains("sotto contact verify bob"), "\(added.stderr)")
+        let shown = try alice.output("contact", ["show", "--json", "bob"] + unlocked)
+        let record = try JSON.object(parsing: Array(shown.dropLast()))
+        let number = try #require(record["safety_number"]?.string)
+        let typed = added.text.filter(\.isNumber)
+        #expect(typed == number)
+        let whole = try alice.output("contact", ["show", "--card", "bob"] + unlocked)
+        #expect(try Card(record: JSON.object(parsing: Array(whole.dropLast()))).hybrid != nil)
+        // An id, and a picture.
+        let id = try JSON.object(parsing: Array(card(alice).utf8))["id"]?.string
+        let byID = try bob.run(
+            "sotto", ["add", "--name", "al", try #require(id)] + unlocked, environment: environment)
+        #expect(byID.status == 0 && byID.text.filter(\.isNumber) == number, "\(byID.stderr)")
+        try bob.run("contact", ["remove", "al"] + unlocked)
+        try bob.files.write(
+            "code.png",
+            bob.output("qr", ["-t", "png"], stdin: Array(card(alice, "--uri").utf8)))
+        let scanned = try bob.run(
+            "sotto", ["add", "code.png"] + unlocked, environment: environment)
+        #expect(
+            scanned.status == 0 && scanned.text.contains("sotto contact verify alice"),
+            "\(scanned.stderr)")
+        // The number that both see verifies.
+        let verified = try bob.run("contact", ["verify", "alice", number] + unlocked)
+        #expect(verified.status == 0, "\(verified.stderr)")
+        // recv --card takes the name.
+        let fetched = try alice.run(
+            "recv", ["--card", "bob"] + unlocked, environment: environment)
+        #expect(fetched.status == 0 && fetched.stdout == whole, "\(fetched.stderr)")
+    }
+
+    @Test func withoutARelayAShortFormIsKeptAndNoted() throws {
+        for (name, home) in [("alice", alice), ("bob", bob)] {
+            try home.run("sotto", ["init", "--name", name, "--no-passphrase"])
+        }
+        let uri = try bob.output("keygen", ["public", "--uri"])
+        try alice.files.write("bob.uri", uri)
+        let run = try alice.run("sotto", ["add", "bob.uri"])
+        #expect(run.status == 0 && run.stderr.contains("no post-quantum key"), "\(run.stderr)")
+        let card = try bob.output("keygen", ["public"])
+        try alice.files.write("bob.card", card)
+        let whole = try alice.run("sotto", ["add", "bob.card"])
+        #expect(
+            whole.status == 0 && !whole.stderr.contains("no post-quantum key"), "\(whole.stderr)")
+        let id = try JSON.object(parsing: Array(card.dropLast()))["id"]?.string
+        let alone = try alice.run("sotto", ["add", try #require(id)])
+        #expect(alone.status == 64 && alone.stderr.contains("--relay"), "\(alone.stderr)")
+        #expect(try alice.run("sotto", ["add", "missing"]).status == 66)
+        #expect(try alice.run("sotto", ["add"]).status == 64)
+    }
+
+    @Test func anUnreachableRelayLeavesTheIdentityAndTheCardWaits() throws {
+        let run = try alice.run(
+            "sotto",
+            ["init", "--name", "alice", "--relay", "tcp://127.0.0.1:1", "--no-passphrase"])
+        #expect(run.status == 75 && run.lines.count == 3, "\(run.stderr)")
+        #expect(alice.files.exists(Self.identity) && words(in: run.stderr).count == 24)
+    }
+
+    @Test func aNewAndARecoveredIdentitySayWhatTheWordsRestore() throws {
+        let made = try alice.run("keygen", ["--name", "alice", "-o", "alice.key"])
+        #expect(made.stderr.contains("restore your keys") && !made.stderr.contains("everything"))
+        #expect(made.stderr.contains("contact export --backup"))
+        let words = try alice.output("keygen", ["words", "alice.key"])
+        let back = try alice.run("keygen", ["recover", "-o", "back.key"], stdin: .whole(words))
+        #expect(back.status == 0)
+        for text in [
+            "back: the keys", "not back: sessions", "contact import", "keygen prekeys | send",
+        ] {
+            #expect(back.stderr.contains(text), "\(back.stderr)")
+        }
+        let quiet = try alice.run("keygen", ["recover", "-q"], stdin: .whole(words))
+        #expect(quiet.status == 0 && quiet.stderr.isEmpty)
+    }
+
+    @Test func theirHelpNamesThem() throws {
+        for verb in ["init", "add"] {
+            #expect(try alice.run("sotto", [verb, "--help"]).text.contains("sotto \(verb)"))
+            #expect(try alice.run("sotto", ["help", verb]).text.contains("sotto \(verb)"))
+            let wrong = try alice.run("sotto", [verb, "--wrong"])
+            #expect(
+                wrong.status == 64 && wrong.stderr.contains("sotto \(verb) --help"),
+                "\(wrong.stderr)")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// RSA keys that openssl wrote, where the programs take a key file.
+struct RSAFormTests {
+    struct Forms: Decodable {
+        let pkcs1Pem: String
+        let pkcs1Der: Hex
+        let pkcs8Pem: String
+        let pkcs8Der: Hex
+        let encryptedDer: Hex
+        let password: String
+    }
+    static let forms = Vectors.load("rsa_forms", as: Forms.self)
+    let home: Home
+    init() throws {
+        home = try Home(people: "alice")
+        try home.files.write("p1.pem", Self.forms.pkcs1Pem.utf8)
+        try home.files.write("p1.der", Self.forms.pkcs1Der.bytes)
+        try home.files.write("p8.pem", Self.forms.pkcs8Pem.utf8)
+        try home.files.write("p8.der", Self.forms.pkcs8Der.bytes)
+        try home.files.write("sealed.der", Self.forms.encryptedDer.bytes)
+        try home.files.write("password", Array((Self.forms.password + "\n").utf8))
+    }
+
+    @Test func recoverTakesEachForm() throws {
+        let words = try home.output("keygen", ["words", "alice.key"])
+        func recover(_ file: String, _ more: [String] = []) throws -> [UInt8] {
+            try home.output(
+                "keygen", ["recover", "--name", "alice", "-q", "--rsa-key", file] + more,
+                stdin: words)
+        }
+        let first = try recover("p8.pem")
+        for file in ["p1.pem", "p1.der", "p8.der"] {
+            #expect(try recover(file) == first, "\(file)")
+        }
+        #expect(try recover("sealed.der", ["--rsa-password", "@FILE:password"]) == first)
+    }
+
+    @Test func loginKeyTakesEachForm() throws {
+        func publicHalf(_ file: String, _ more: [String] = []) throws -> [UInt8] {
+            try home.output("keygen", ["login-key", "--public", file] + more)
+        }
+        let first = try publicHalf("p8.pem")
+        for file in ["p1.pem", "p1.der", "p8.der"] {
+            #expect(try publicHalf(file) == first, "\(file)")
+        }
+        #expect(try publicHalf("sealed.der", ["--password", "@FILE:password"]) == first)
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// `keygen unlock` and `keygen lock`: a protected identity in the kernel's user keyring.
+///
+/// The keyring is one for all processes of the user; each test has an identity of its own in it.
+struct UnlockTests {
+    let home: Home
+
+    /// Whether this system gives a user keyring. In some containers it does not.
+    static let hasKeyring: Bool = {
+        guard let home = try? Home(people: "probe") else { return false }
+        _ = try? home.files.write("p", Array("correct horse\n".utf8))
+        _ = try? home.run("keygen", ["passwd", "-q", "--passphrase", "@FILE:p", "probe.key"])
+        let run = try? home.run(
+            "keygen", ["unlock", "--for", "30s", "--identity-passphrase", "@FILE:p", "probe.key"])
+        _ = try? home.run("keygen", ["lock", "probe.key"])
+        return run?.status != 78
+    }()
+    static let hint: Comment = "this system gives no user keyring"
+
+    init() throws {
+        home = try Home(people: "alice")
+        try home.files.write("p", Array("correct horse\n".utf8))
+        try home.files.write("q", Array("another horse\n".utf8))
+        let run = try home.run("keygen", ["passwd", "-q", "--passphrase", "@FILE:p", "alice.key"])
+        try #require(run.status == 0, "\(run.stderr)")
+    }
+
+    @discardableResult
+    func unlock(_ more: String...) throws -> Run {
+        try home.run(
+            "keygen", ["unlock", "--identity-passphrase", "@FILE:p"] + more + ["alice.key"])
+    }
+
+    /// A run that has no terminal to ask on: it works only if nothing is asked.
+    func quietRun() throws -> Run { try home.run("keygen", ["public", "alice.key"]) }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func everyToolOpensAnUnlockedIdentityWithoutAQuestion() throws {
+        #expect(try quietRun().status == 78)
+        let run = try unlock("--for", "10m")
+        #expect(run.status == 0 && run.stderr.contains("unlocked for 10m"), "\(run.stderr)")
+        #expect(try quietRun().status == 0)
+        let card = try home.output("keygen", ["public", "alice.key"])
+        try home.files.write("alice.card", card)
+        let file = try home.output(
+            "encrypt", ["-r", "alice.card", "-s", "-i", "alice.key"], stdin: [1, 2, 3])
+        #expect(try home.output("decrypt", ["-q", "-i", "alice.key"], stdin: file) == [1, 2, 3])
+        #expect(try home.run("contact", ["list", "-i", "alice.key"]).status != 78)
+        #expect(try home.run("fingerprint", ["-i", "alice.key"]).status == 0)
+        #expect(try home.run("keygen", ["lock", "alice.key"]).status == 0)
+        #expect(try quietRun().status == 78)
+        #expect(try home.run("keygen", ["lock", "alice.key"]).status == 1)
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func aProcessOfAnotherSessionFindsTheKey() throws {
+        try unlock()
+        defer { _ = try? home.run("keygen", ["lock", "alice.key"]) }
+        // A terminal of its own is a session of its own.
+        let session = try TerminalSession(
+            home.command("keygen", ["public", "alice.key"]), stdout: home.files("card"))
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.text.contains("Passphrase"), "\(run.text)")
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func theKeyringHasTheFileKeyAloneWithATimeout() throws {
+        try unlock("--for", "2h")
+        defer { _ = try? home.run("keygen", ["lock", "alice.key"]) }
+        let digest = try AgeFile.headerDigest(of: home.files.read("alice.key"))
+        let keys = try String(contentsOfFile: "/proc/keys", encoding: .utf8)
+        let line = try #require(
+            keys.split(separator: "\n").first {
+                $0.contains("sotto:identity:\(hex(digest.prefix(16)))")
+            })
+        let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+        #expect(fields[3] == "1h" || fields[3] == "2h", "the timeout: \(line)")
+        #expect(fields[4] == "3f0b0000", "the permissions: \(line)")
+        #expect(line.hasSuffix(": \(AgeFile.fileKeySize)"), "the size: \(line)")
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func theKeyEndsAtItsTime() throws {
+        try unlock("--for", "1s")
+        // The kernel ends it; each turn starts a program, and asks again.
+        var turns = 0
+        while try quietRun().status == 0, turns < 10_000 { turns += 1 }
+        #expect(try quietRun().status == 78)
+        #expect(try home.run("keygen", ["lock", "alice.key"]).status == 1)
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func aChangedPassphraseLocks() throws {
+        try unlock()
+        let old = try home.files.read("alice.key")
+        let changed = try home.run(
+            "keygen",
+            [
+                "passwd", "--identity-passphrase", "@FILE:p", "--passphrase", "@FILE:q",
+                "alice.key",
+            ])
+        #expect(changed.status == 0, "\(changed.stderr)")
+        #expect(try quietRun().status == 78)
+        // A copy of the file before the change is locked too.
+        try home.files.write("alice.key", old)
+        #expect(try quietRun().status == 78)
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func thePassphraseIsNeededToChangeIt() throws {
+        try unlock()
+        defer { _ = try? home.run("keygen", ["lock", "alice.key"]) }
+        let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:q", "alice.key"])
+        #expect(run.status == 78)
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func aGivenPassphraseIsVerifiedNevertheless() throws {
+        try unlock()
+        defer { _ = try? home.run("keygen", ["lock", "alice.key"]) }
+        let run = try home.run(
+            "keygen", ["public", "--identity-passphrase", "@FILE:q", "alice.key"])
+        #expect(run.status == 10)
+    }
+
+    @Test func aWrongPassphraseUnlocksNothing() throws {
+        let run = try home.run(
+            "keygen", ["unlock", "--identity-passphrase", "@FILE:q", "alice.key"])
+        #expect(run.status == (Self.hasKeyring ? 10 : 78), "\(run.stderr)")
+        #expect(try quietRun().status == 78)
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
+    func whatHasNoPassphraseIsNotUnlocked() throws {
+        try home.makePerson("bob")
+        let run = try home.run("keygen", ["unlock", "bob.key"])
+        #expect(run.status == 1 && run.stderr.contains("no passphrase"), "\(run.stderr)")
+    }
+
+    @Test func timesHaveAUnitAndALimit() throws {
+        for time in ["", "8", "0h", "-1h", "8 h", "31d", "721h", "1w", "1.5h", "h", "99999999999s"]
+        {
+            let run = try home.run("keygen", ["unlock", "--for=\(time)", "alice.key"])
+            #expect(run.status == 64, "\(time): \(run.stderr)")
+        }
+    }
+
+    /// All identities of a user: in a user namespace, whose keyring is another one.
+    @Test(.enabled(if: hasKeyring, hint))
+    func allAreLockedAtOnce() throws {
+        try home.makePerson("bob")
+        try home.run("keygen", ["passwd", "-q", "--passphrase", "@FILE:p", "bob.key"])
+        let unshare = try #require(Programs.find("unshare"))
+        let keygen = Programs.path("keygen")
+        let script = """
+            for name in alice bob; do \(keygen) unlock -q --identity-passphrase @FILE:p $name.key; done
+            \(keygen) public bob.key > /dev/null && \(keygen) lock --all && echo locked
+            \(keygen) public alice.key; \(keygen) public bob.key; \(keygen) lock --all; echo $?
+            """
+        let run = try home.other(unshare, ["-Ur", "/bin/sh", "-c", script]).run()
+        guard !run.stderr.contains("unshare") else { return }
+        #expect(run.text == "locked\n1\n", "\(run.text)\(run.stderr)")
+    }
+
+    /// The library that refuses keys, as some containers do; `nil` where there is no C compiler.
+    private static let refusal: String? = {
+        guard let compiler = Programs.find("cc") ?? Programs.find("clang"),
+            let folder = try? folder.get()
+        else { return nil }
+        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Keyring/no_keyring.c").path
+        let library = folder("no_keyring.so")
+        let run = try? Command(
+            path: compiler, ["-shared", "-fPIC", "-o", library, source],
+            environment: ["PATH": environment("PATH") ?? "/usr/bin:/bin"]
+        ).run()
+        return run?.status == 0 ? library : nil
+    }()
+    private static let folder = Result { try TemporaryDirectory() }
+
+    @Test(
+        .enabled(if: refusal != nil),
+        arguments: [(ENOSYS, 78), (EPERM, 78), (EDQUOT, 74)] as [(Int32, Int32)])
+    func aMissingKeyringIsNamedAndToolsAskAsBefore(_ code: Int32, _ status: Int32) throws {
+        let library = try #require(Self.refusal)
+        let environment = ["LD_PRELOAD": library, "KEYRING_ERRNO": "\(code)"]
+        let run = try home.run(
+            "keygen", ["unlock", "--identity-passphrase", "@FILE:p", "alice.key"],
+            environment: environment)
+        #expect(run.status == status && run.stderr.contains("kernel's keyring"), "\(run.stderr)")
+        let session = try TerminalSession(
+            home.command("keygen", ["public", "alice.key"], environment: environment),
+            stdout: home.files("card"))
+        try session.expect("Passphrase for alice.key: ")
+        try session.type("correct horse\n")
+        #expect(try session.finish().status == 0)
+    }
+}
