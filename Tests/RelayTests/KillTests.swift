@@ -51,7 +51,8 @@ import Testing
         // What has a result was taken; the next send delivers what of it is left.
         let taken = (0..<Self.kills).flatMap { world.ids("results\($0)") }
         #expect(world.run("send") == 0)
-        #expect(world.run("recv", output: "first") == 0)
+        // On a loaded machine every run may end before it has taken anything.
+        #expect([0, 1].contains(world.run("recv", output: "first")))
         let first = world.ids("first")
         #expect(Set(taken).isSubset(of: first))
         // Whoever is in doubt sends again: nothing comes twice.
