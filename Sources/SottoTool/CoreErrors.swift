@@ -176,7 +176,7 @@ extension Failure {
             .malformed,
             "the message is too long: an envelope carries \(limit) bytes of JSON, in which a line feed or a quotation mark has two",
             hint:
-                "attach it: encrypt --to NAME --attach FILE --blob FILE.blob; or encrypt it as a file: encrypt -r CARD FILE"
+                "attach it with --attach FILE --blob FILE.blob, or make it a file with -r in place of --to"
         )
     }
 

@@ -58,7 +58,7 @@ struct SetCommand: Program {
         else {
             throw Failure(
                 .malformed, "\(path) is not an identity of sotto, and has no relay",
-                hint: "keygen makes one")
+                hint: "make one with keygen")
         }
         record["relay"] = address.map { .string($0.text) }
         var line = record.serialized() + [UInt8(ascii: "\n")]

@@ -172,7 +172,7 @@ final class EnvelopeLines: Sendable {
             return .failure(
                 Failure(
                     .malformed, "the record names a relay that cannot be used: \(error.message)",
-                    hint: "name the relay: send --relay tcp://HOST:PORT"))
+                    hint: "name the relay with --relay"))
         }
     }
 

@@ -13,7 +13,7 @@ enum InputKind {
         guard let first = text.first, first != UInt8(ascii: "{") else { return }
         throw Failure(
             .malformed, "standard input is \(name(of: text)), and not an envelope",
-            hint: "encrypt makes envelopes: encrypt --to NAME | send")
+            hint: "make an envelope of it first, with encrypt --to")
     }
 
     /// What the bytes are, with its article.

@@ -50,7 +50,7 @@ struct OutboxReport {
         guard let id = missing.last else { return }
         throw Failure(
             missing.count == ids.count ? .no : .partial, "nothing with the id \(id) waits",
-            hint: "send --list shows the ids")
+            hint: "see the ids: send --list")
     }
 }
 

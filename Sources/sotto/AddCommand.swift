@@ -71,7 +71,7 @@ struct AddCommand: Program {
             guard let short else {
                 throw Failure(
                     .usage, "an id is no card, and no relay is given to ask for it",
-                    hint: "sotto add --relay tcp://HOST:PORT \(who)")
+                    hint: "name the relay of its owner with --relay")
             }
             noteShortForm("no relay is given to ask for the whole card")
             return short
@@ -105,7 +105,7 @@ struct AddCommand: Program {
     private func say(_ contact: JSONObject) throws {
         guard let name = contact["name"]?.string,
             let number = contact["safety_number"]?.string
-        else { throw Failure(.bug, "contact show has no safety number") }
+        else { throw Failure(.bug, "no safety number came from contact show") }
         let output = try Output(path: "-", content: .text)
         try output.writeText("The number of you and \(name), the same on both sides:\n\n")
         let groups = stride(from: 0, to: number.count, by: 5).map { start in

@@ -82,12 +82,35 @@ extension HintTests {
             }),
     ]
 
+    /// Puts a message into the outbox, for a relay that is not there.
+    @Sendable private static func queued(_ world: HintWorld) throws {
+        let line = try world.must("encrypt", ["--to", "bob.card"], text: "x")
+        let run = try world.run("send", ["--relay", "tcp://127.0.0.1:9"], text: line)
+        #expect(run.status == 75)
+    }
+
     /// Hints of other programs.
     static let otherHints: [HintCase] = [
         HintCase(
             "see the options: … --help",
             situation: { world in try world.run("contact", ["add", "--nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("--name")) }),
+        HintCase(
+            "see the ids: send --list",
+            situation: { world in
+                try queued(world)
+                return try world.run("send", ["--drop", Envelope.newID()])
+            },
+            result: { (_, run) throws in #expect(!run.text.isEmpty) }),
+        HintCase(
+            "send: note: … more … in the outbox for other relays: send --list",
+            situation: { world in
+                try queued(world)
+                try world.startRelay()
+                let line = try world.must("encrypt", ["--to", "bob.card"], text: "y")
+                return try world.run("send", [], text: line)
+            },
+            result: { (_, run) throws in #expect(run.text.contains("127.0.0.1:9")) }),
         HintCase(
             "see them: sotto help",
             situation: { world in try world.run("sotto", ["nothing"]) },

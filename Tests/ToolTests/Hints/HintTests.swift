@@ -49,6 +49,13 @@ struct HintTests {
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
+        "keygen lock": "a note of keygen unlock, whose own tests run it",
+        "keygen lock --all": "needs a full keyring",
+        "relay check --store … --accept-clock": "needs another clock; the relay's tests run it",
+        "sotto keygen public --uri | sotto qr": "what sotto init prints, for a terminal",
+        "sotto add FRIEND": "what sotto init prints, with a name to put in",
+        "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
+            "asks for a passphrase on the terminal",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
         "decrypt a file, or messages; print only what is authentic": "a line of the list of tools",
         "send envelopes through a relay, or keep them until it can be reached":

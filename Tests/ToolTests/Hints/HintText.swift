@@ -97,7 +97,8 @@ enum HintText {
                     continue
                 }
                 if isInside || line.contains("usage:") || line.contains("abstract:") { continue }
-                for literal in literals(in: line) where !commands(in: literal).isEmpty {
+                for literal in literals(in: line)
+                where !commands(in: literal).isEmpty && !literal.contains("[--") {
                     found[literal] = path
                 }
             }

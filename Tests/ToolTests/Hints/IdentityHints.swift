@@ -4,10 +4,19 @@ import TestSupport
 import Testing
 
 extension HintTests {
+    /// Alice's identity, made again from its words on a machine without her state; a backup of contacts is there.
+    @Sendable private static func recovered(_ world: HintWorld) throws -> Run {
+        try world.addBob()
+        try world.must("contact", ["export", "--backup", "-o", "contacts.age"])
+        let words = try world.must("keygen", ["words", "alice.key"])
+        _ = try world.paste("rm -r state-alice alice.key")
+        return try world.run("keygen", ["recover", "-o", "alice.key"], text: words)
+    }
+
     /// Hints about identities, key files and the state directory.
     static let identityHints: [HintCase] = [
         HintCase(
-            "once you have contacts, keep them too: contact export --backup -o contacts.age",
+            "The words do not restore contacts and messages; keep a backup too: contact export --backup -o contacts.age",
             situation: { world in
                 try world.addBob()
                 return try world.run("keygen", ["-o", "new.key"])
@@ -16,6 +25,28 @@ extension HintTests {
                 try world.must("contact", ["remove", "bob"])
                 try world.must("contact", ["import", "contacts.age"])
                 #expect(try world.contact("bob")["trust"] == .string("trusted"))
+            }),
+        HintCase(
+            "not back: sessions, opened messages and contacts; a backup of contacts comes back with: contact import contacts.age",
+            situation: { try recovered($0) },
+            result: { (world, _) throws in
+                #expect(try world.contact("bob")["id"]?.string == world.id("bob"))
+            }),
+        HintCase(
+            "others begin new sessions after: keygen prekeys | send",
+            situation: { world in
+                try world.startRelay()
+                return try recovered(world)
+            },
+            result: { (world, _) throws in
+                try world.must("bob", "recv", ["--bundle", "alice.card"])
+            }),
+        HintCase(
+            "your card is printed by: sotto keygen public",
+            situation: { world in try world.run("sotto", ["init", "--no-passphrase"]) },
+            result: { (world, run) throws in
+                let card = try Card(record: JSON.object(parsing: run.stdout))
+                #expect(try card.id == world.identity("alice").id)
             }),
         HintCase(
             "make one: keygen -o …",
