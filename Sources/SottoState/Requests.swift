@@ -121,23 +121,22 @@ extension StateTransaction {
         if try most.step(), most.integer(0) > count + 1 { return most.integer(1) }
         // A sender who has messages in the list does not displace those who have as few.
         guard count == 0 else { return nil }
-        return try anyOfTheCrowdedHour(aside: 0)
+        return try anyOfTheCrowdedHour()
     }
 
-    /// A random message of the hour in which the most came.
-    private func anyOfTheCrowdedHour(aside: Int64) throws(StateError) -> Int64? {
+    /// A random listed message of the hour in which the most came.
+    private func anyOfTheCrowdedHour() throws(StateError) -> Int64? {
         let any = try connection.statement(
             """
             SELECT number FROM request
-            WHERE aside = ?1 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+            WHERE aside = 0 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
             AND seen / 3600 = (
                 SELECT seen / 3600 AS hour FROM request
-                WHERE aside = ?1 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+                WHERE aside = 0 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
                 GROUP BY hour ORDER BY count(*) DESC, hour DESC LIMIT 1)
             ORDER BY random() LIMIT 1
             """)
         defer { any.reset() }
-        any.bind(1, aside)
         return try any.step() ? any.integer(0) : nil
     }
 
@@ -153,18 +152,44 @@ extension StateTransaction {
             bytes = try connection.integer(
                 "SELECT coalesce(sum(length(envelope)), 0) FROM request WHERE aside = 1")
         }
-        if bytes > bytesAsideLimit {
-            // Some more than needed, so that not every further message looks for one to delete.
-            while bytes > bytesAsideLimit / 16 * 15,
-                let victim = try anyOfTheCrowdedHour(aside: 1)
-            {
-                bytes -= try length(of: victim)
-                let delete = try connection.statement("DELETE FROM request WHERE number = ?")
-                delete.bind(1, victim)
-                try delete.run()
-            }
+        bytesAside = try bytes > bytesAsideLimit ? trimAside(bytes) : bytes
+    }
+
+    /// Deletes random messages of the busiest hours among those that are set aside, some more than needed, so that not
+    /// every further message has to. Returns the bytes that are left of `bytes`.
+    private func trimAside(_ bytes: Int64) throws(StateError) -> Int64 {
+        var bytes = bytes
+        let target = bytesAsideLimit / 16 * 15
+        while bytes > target {
+            guard let hour = try crowdedHour() else { break }
+            let share = ((bytes - target) * hour.count + hour.bytes - 1) / max(1, hour.bytes)
+            let delete = try connection.statement(
+                """
+                DELETE FROM request WHERE number IN (
+                    SELECT number FROM request WHERE aside = 1 AND seen / 3600 = ?1
+                    AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+                    ORDER BY random() LIMIT ?2)
+                """)
+            delete.bind(1, hour.number)
+            delete.bind(2, max(1, min(hour.count, share)))
+            try delete.run()
+            bytes = try connection.integer(
+                "SELECT coalesce(sum(length(envelope)), 0) FROM request WHERE aside = 1")
         }
-        bytesAside = bytes
+        return bytes
+    }
+
+    /// The hour in which the most messages came that are set aside.
+    private func crowdedHour() throws(StateError) -> (number: Int64, count: Int64, bytes: Int64)? {
+        let select = try connection.statement(
+            """
+            SELECT seen / 3600 AS hour, count(*) AS messages, sum(length(envelope)) FROM request
+            WHERE aside = 1 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
+            GROUP BY hour ORDER BY messages DESC, hour DESC LIMIT 1
+            """)
+        defer { select.reset() }
+        guard try select.step() else { return nil }
+        return (select.integer(0), select.integer(1), select.integer(2))
     }
 
     private func length(of number: Int64) throws(StateError) -> Int64 {
