@@ -153,8 +153,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private func process() {
         while canWork {
             if empties > 0 {
-                guard mayAsk(cost: 1) else { return }
-                empties -= 1
+                guard mayAsk(cost: Double(empties) * emptyCost) else { return }
+                empties = 0
                 continue
             }
             if let frame = held {
@@ -197,6 +197,12 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
         return isWithin
     }
+
+    /// The cost of a read without a line, in requests: an honest client sends a few in a minute.
+    private var emptyCost: Double { max(1, Double(services.connectionRate) / 100) }
+
+    /// The cost of a frame that is refused before it is parsed, in requests.
+    private var refusedCost: Double { max(1, Double(services.connectionRate) / 4) }
 
     /// Ends a pause.
     private func goOn() {
@@ -270,6 +276,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private func take(_ frame: IncomingFrame) {
         if let reason = frame.refusal(hasMailbox: mailboxes.find(nil) != nil) {
             badLines += 1
+            _ = requests?.take(refusedCost, at: Monotonic.seconds())
             settle(frame.outline.requestID) { () throws(Reason) in throw reason }
             if badLines >= Self.badLineLimit { close() }
             return

@@ -71,9 +71,7 @@ public struct FrameOutline: Sendable, Equatable {
         _ text: UnsafeBufferPointer<UInt8>, isName: Bool, _ member: inout Member
     ) {
         if isName {
-            member =
-                text.elementsEqual("type".utf8)
-                ? .type : text.elementsEqual("request_id".utf8) ? .requestID : .other
+            member = text.equals("type") ? .type : text.equals("request_id") ? .requestID : .other
             return
         }
         guard text.count <= 64, !text.contains(UInt8(ascii: "\\")) else { return }
@@ -89,10 +87,16 @@ public struct FrameOutline: Sendable, Equatable {
     private mutating func endOfString(
         _ bytes: UnsafeBufferPointer<UInt8>, from start: Int
     ) -> Int? {
-        guard var quote = bytes.first(UInt8(ascii: "\""), from: start, to: bytes.count) else {
+        var index = start
+        // Most strings are short, and have no escape.
+        let near = min(bytes.count, start + 24)
+        while index < near, bytes[index] != UInt8(ascii: "\\") {
+            if bytes[index] == UInt8(ascii: "\"") { return index }
+            index += 1
+        }
+        guard var quote = bytes.first(UInt8(ascii: "\""), from: index, to: bytes.count) else {
             return nil
         }
-        var index = start
         while let escape = bytes.first(UInt8(ascii: "\\"), from: index, to: quote) {
             if escape + 1 < bytes.count, bytes[escape + 1] == UInt8(ascii: "u") { values += 1 }
             guard values <= limit else { return nil }
@@ -108,6 +112,12 @@ public struct FrameOutline: Sendable, Equatable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
+    /// Whether these are the bytes of a text.
+    fileprivate func equals(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount, let baseAddress else { return false }
+        return memcmp(baseAddress, text.utf8Start, count) == 0
+    }
+
     /// The first place of a byte between two places.
     fileprivate func first(_ byte: UInt8, from start: Int, to end: Int) -> Int? {
         guard start < end, let base = baseAddress else { return nil }
