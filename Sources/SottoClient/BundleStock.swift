@@ -1,8 +1,7 @@
-import NIOCore
 import NIOPosix
-public import Sotto
+import Sotto
 public import SottoState
-public import SottoWire
+import SottoWire
 
 /// Claims bundles of contacts' prekeys ahead, each at the relay that the contact's signed card names, and keeps them in
 /// the state.
@@ -20,6 +19,8 @@ public final class BundleStock {
     private let authorities: String?
     private var pending: [(relay: String, owners: [SessionID])] = []
     private var lookAt = 0.0
+    /// The event loop of all claims; it lives as long as the process.
+    private lazy var group = RelayLink.makeGroup()
 
     /// A stock for the contacts in `store`. `authorities` is as in ``RelayAddress/find(_:authorities:fallback:)``.
     public init(_ store: IdentityStore, authorities: String?) {
@@ -62,7 +63,8 @@ public final class BundleStock {
             return claims
         }
         guard let relay = try? RelayAddress.read(address, authorities: authorities),
-            let bundles = try? PreKeyClaim.run(claims, at: relay, timeout: Self.relaySeconds),
+            let bundles = try? PreKeyClaim.run(
+                claims, at: relay, on: group, timeout: Self.relaySeconds),
             !bundles.isEmpty
         else { return }
         try store.transaction { state in
@@ -75,10 +77,9 @@ extension PreKeyClaim {
     /// Claims several owners' bundles on one connection, without a login, within `timeout` seconds. Owners of whom the
     /// relay has none, or whose bundle is not signed by them, are left out.
     static func run(
-        _ claims: [PreKeyClaim], at relay: RelayURL, timeout: Double
+        _ claims: [PreKeyClaim], at relay: RelayURL, on group: MultiThreadedEventLoopGroup,
+        timeout: Double
     ) throws(ClientError) -> [PreKeyBundle] {
-        let group = RelayLink.makeGroup()
-        defer { group.shutdownGracefully { _ in } }
         let deadline = Monotonic.seconds() + timeout
         let events = EventQueue<RelayLink.Event>()
         let link = try RelayLink.open(to: relay, group: group, events: events, timeout: timeout)

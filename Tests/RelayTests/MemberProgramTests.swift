@@ -57,7 +57,7 @@ import Testing
         let world = try Correspondence()
         let id = world.bob.id.description
         #expect(world.shell("alice", "recv --card \(id)").status == 1)
-        try world.expect("bob", "keygen public --relay tcp://r.example:7667 > new.card")
+        try world.expect("bob", "keygen public --relay tcp://\(world.relay.address) > new.card")
         #expect(
             try world.expect("bob", "send < new.card")[0].contains("\"status\":\"stored\""))
         #expect(try world.expect("alice", "recv --card \(id)") == world.scratch.lines("new.card"))
