@@ -27,7 +27,8 @@ struct AddCommand: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay to ask for the whole card. Default: $SOTTO_RELAY, else the one on the card.")
+            "The relay to ask for the whole card. Default: $SOTTO_RELAY, else the one on the card, else yours."
+    )
     var relay: String?
 
     @OptionGroup var identity: IdentityOptions
@@ -39,13 +40,13 @@ struct AddCommand: Program {
     func execute() throws {
         let path = try identity.identities.first ?? IdentityFile.defaultPath()
         let introduction = try Introduction(who)
-        let card = try wholeCard(of: introduction)
         let secret: PassedSecret? =
             if let passphrase = try identity.passphraseForTools(path) {
                 PassedSecret(passphrase)
             } else {
                 nil
             }
+        let card = try wholeCard(of: introduction, path, secret)
         func contact(_ words: [String], input: [UInt8] = []) throws(Failure) -> [UInt8] {
             var arguments = words + ["-i", path]
             if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
@@ -64,23 +65,27 @@ struct AddCommand: Program {
     }
 
     /// The signed card: what was given, else the relay's, else the short form that was given.
-    private func wholeCard(of introduction: Introduction) throws -> Card {
+    private func wholeCard(
+        of introduction: Introduction, _ path: String, _ secret: PassedSecret?
+    ) throws -> Card {
         if case .card(let card) = introduction, card.record != nil { return card }
         let short: Card? = if case .card(let card) = introduction { card } else { nil }
-        guard let relay = relay ?? variable("SOTTO_RELAY") ?? short?.relay else {
-            guard let short else {
-                throw Failure(
-                    .usage, "an id is no card, and no relay is given to ask for it",
-                    hint: "sotto add --relay tcp://HOST:PORT \(who)")
-            }
-            noteShortForm("no relay is given to ask for the whole card")
-            return short
-        }
         let id = introduction.id
-        let result = try Step(.recv, ["--card", id.description, "--relay", relay]).run()
+        var arguments = ["--card", id.description, "-i", path]
+        if let relay = relay ?? variable("SOTTO_RELAY") ?? short?.relay {
+            arguments += ["--relay", relay]
+        }
+        if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
+        var lookup = Step(.recv, arguments)
+        lookup.secret = secret
+        // A short form serves without the relay, and then its failure is no error.
+        lookup.collectsMessages = short != nil
+        let result = try lookup.run()
         guard result.status == 0 else {
             guard let short else { throw Failure.ended(result.status) }
-            noteShortForm("the relay did not give the whole card")
+            Terminal.say(
+                "sotto: note: no relay gave the whole card, so the contact has no post-quantum key; later: sotto add --relay URL \(id)"
+            )
             return short
         }
         let card = try Card(record: JSON.object(parsing: Self.trimmed(result.output)))
@@ -94,12 +99,6 @@ struct AddCommand: Program {
                 hint: "ask for the card itself, as a file")
         }
         return card
-    }
-
-    private func noteShortForm(_ reason: String) {
-        Terminal.say(
-            "sotto: note: \(reason): the contact has no post-quantum key before the same command is run with a relay"
-        )
     }
 
     private func say(_ contact: JSONObject) throws {
