@@ -27,7 +27,8 @@ struct AddCommand: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay to ask for the whole card. Default: $SOTTO_RELAY, else the one on the card.")
+            "The relay to ask for the whole card. Default: $SOTTO_RELAY, else the one on the card, else yours."
+    )
     var relay: String?
 
     @OptionGroup var identity: IdentityOptions
@@ -39,13 +40,13 @@ struct AddCommand: Program {
     func execute() throws {
         let path = try identity.identities.first ?? IdentityFile.defaultPath()
         let introduction = try Introduction(who)
-        let card = try wholeCard(of: introduction)
         let secret: PassedSecret? =
             if let passphrase = try identity.passphraseForTools(path) {
                 PassedSecret(passphrase)
             } else {
                 nil
             }
+        let card = try wholeCard(of: introduction, path, secret)
         func contact(_ words: [String], input: [UInt8] = []) throws(Failure) -> [UInt8] {
             var arguments = words + ["-i", path]
             if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
@@ -64,23 +65,27 @@ struct AddCommand: Program {
     }
 
     /// The signed card: what was given, else the relay's, else the short form that was given.
-    private func wholeCard(of introduction: Introduction) throws -> Card {
+    private func wholeCard(
+        of introduction: Introduction, _ path: String, _ secret: PassedSecret?
+    ) throws -> Card {
         if case .card(let card) = introduction, card.record != nil { return card }
         let short: Card? = if case .card(let card) = introduction { card } else { nil }
-        guard let relay = relay ?? variable("SOTTO_RELAY") ?? short?.relay else {
-            guard let short else {
-                throw Failure(
-                    .usage, "an id is no card, and no relay is given to ask for it",
-                    hint: "name the relay of its owner with --relay")
-            }
-            noteShortForm("no relay is given to ask for the whole card")
-            return short
-        }
         let id = introduction.id
-        let result = try Step(.recv, ["--card", id.description, "--relay", relay]).run()
+        var arguments = ["--card", id.description, "-i", path]
+        if let relay = relay ?? variable("SOTTO_RELAY") ?? short?.relay {
+            arguments += ["--relay", relay]
+        }
+        if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
+        var lookup = Step(.recv, arguments)
+        lookup.secret = secret
+        // A short form serves without the relay, and then its failure is no error.
+        lookup.collectsMessages = short != nil
+        let result = try lookup.run()
         guard result.status == 0 else {
             guard let short else { throw Failure.ended(result.status) }
-            noteShortForm("the relay did not give the whole card")
+            Terminal.say(
+                "sotto: note: no relay gave the whole card, so the contact has no post-quantum key; later: sotto add --relay URL \(id)"
+            )
             return short
         }
         let card = try Card(record: JSON.object(parsing: Self.trimmed(result.output)))
@@ -96,16 +101,10 @@ struct AddCommand: Program {
         return card
     }
 
-    private func noteShortForm(_ reason: String) {
-        Terminal.say(
-            "sotto: note: \(reason): the contact has no post-quantum key before the same command is run with a relay"
-        )
-    }
-
     private func say(_ contact: JSONObject) throws {
         guard let name = contact["name"]?.string,
             let number = contact["safety_number"]?.string
-        else { throw Failure(.bug, "no safety number came from contact show") }
+        else { throw Failure(.bug, "contact show has no safety number") }
         let output = try Output(path: "-", content: .text)
         try output.writeText("The number of you and \(name), the same on both sides:\n\n")
         let groups = stride(from: 0, to: number.count, by: 5).map { start in

@@ -23,7 +23,9 @@ struct InitCommand: Program {
 
     @Option(
         "--relay", value: "url",
-        help: "The relay where you fetch your mail; part of the card. Default: $SOTTO_RELAY.")
+        help:
+            "The relay where you fetch your mail; part of identity and card. Default: $SOTTO_RELAY."
+    )
     var relay: String?
 
     @Option(
@@ -50,8 +52,8 @@ struct InitCommand: Program {
                 hint: "your card is printed by: sotto keygen public")
         }
         let secret = try choosePassphrase()
-        try makeIdentity(at: path, secret)
         let relay = relay ?? variable("SOTTO_RELAY")
+        try makeIdentity(at: path, relay, secret)
         let outcome = try relay.map { try publish(to: $0, path, secret) }
         try sayWhatIsNext()
         if let outcome, outcome != 0 { throw Failure.ended(outcome) }
@@ -69,9 +71,12 @@ struct InitCommand: Program {
                 passphrase, warns: false))
     }
 
-    private func makeIdentity(at path: String, _ secret: PassedSecret?) throws {
+    private func makeIdentity(
+        at path: String, _ relay: String?, _ secret: PassedSecret?
+    ) throws {
         var arguments = ["-q", "-o", path]
         if let name { arguments += ["--name", name] }
+        if let relay { arguments += ["--relay", relay] }
         if secret != nil { arguments += ["--protect", "--passphrase", Step.secretSource] }
         var step = Step(.keygen, arguments)
         step.secret = secret
@@ -113,14 +118,11 @@ struct InitCommand: Program {
         to relay: String, _ path: String, _ secret: PassedSecret?
     ) throws -> Int32 {
         var outcome: Int32 = 0
-        for what in [["public", "--relay", relay], ["prekeys"]] {
-            var made = Step(.keygen, what + ["-i", path])
-            if let secret {
-                made = Step(
-                    .keygen,
-                    what + ["-i", path, "--identity-passphrase", Step.secretSource])
-                made.secret = secret
-            }
+        for what in ["public", "prekeys"] {
+            var arguments = [what, "-i", path]
+            if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
+            var made = Step(.keygen, arguments)
+            made.secret = secret
             let result = try Step(
                 .send, ["--relay", relay], input: made.output()
             ).run()
