@@ -47,6 +47,8 @@ public struct Reception {
         public var received = 0
         /// How many could not be handled.
         public var failed = 0
+        /// How many were deleted from the inbox because the messages before them did not come.
+        public var expired = 0
         /// Why it ended early.
         public var error: ClientError?
         /// Whether the relay let the owner in.
@@ -227,7 +229,7 @@ extension Reception {
             // Whatever is wrong with prekeys, it must not keep mail from coming.
             let publication = try? store.transaction { transaction in
                 try transaction.replenishment(
-                    relayHas: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
+                    for: plan.relay.name, has: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
                     oneTimeMark: has?.oneTimeMark ?? 0)
             }
             guard let publication else { return }
@@ -245,7 +247,7 @@ extension Reception {
         /// Hands on what an earlier run committed and did not get to hand on.
         private mutating func handOnLeftovers() throws {
             guard let store = plan.store else { return }
-            try store.forgetOld()
+            ending.expired += try store.forgetOld()
             var number: Int64 = 0
             while !isFull {
                 let rows = try store.kept(.waiting, after: number, limit: min(left, 256))

@@ -75,7 +75,8 @@ final class Correspondence: Sendable {
     ) throws -> T {
         let id = who == "alice" ? alice.id : bob.id
         let database = try DurableDatabase(
-            path: scratch.file("state-\(who)/\(id).db"), migrations: ["", ""], lockTimeout: 20)
+            path: scratch.file("state-\(who)/\(id).db"),
+            migrations: Array(repeating: "", count: IdentityStore.schemaVersions), lockTimeout: 20)
         let value = try database.use(body)
         try database.close()
         return value

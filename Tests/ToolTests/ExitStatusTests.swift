@@ -88,7 +88,8 @@ struct ExitStatusTests {
         #expect(try decrypt(line).status == 0)
         let id = try #require(JSON.object(parsing: home.files.read("bob.card"))["id"]?.string)
         let database = try DurableDatabase(
-            path: home.files("state/\(id).db"), migrations: ["", ""], lockTimeout: 1)
+            path: home.files("state/\(id).db"),
+            migrations: Array(repeating: "", count: IdentityStore.schemaVersions), lockTimeout: 1)
         let run = try database.transaction { _ throws(StateError) in
             Result { try decrypt(envelope("y"), "--lock-timeout", "0.2") }
         }.get()
