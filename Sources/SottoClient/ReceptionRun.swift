@@ -185,7 +185,7 @@ extension Reception {
             // Whatever is wrong with prekeys, it must not keep mail from coming.
             let publication = try? store.transaction { transaction in
                 try transaction.replenishment(
-                    relayHas: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
+                    for: plan.relay.name, has: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
                     oneTimeMark: has?.oneTimeMark ?? 0)
             }
             guard let publication else { return }
@@ -212,7 +212,7 @@ extension Reception {
         /// Hands on what an earlier run committed and did not get to hand on.
         private mutating func handOnLeftovers() throws {
             guard let store = plan.store else { return }
-            try store.forgetOld()
+            ending.expired += try store.forgetOld()
             var number: Int64 = 0
             while !isFull {
                 let rows = try store.kept(.waiting, after: number, limit: min(left, 256))

@@ -97,31 +97,18 @@ public final class IdentityStore {
             WHERE number = NEW.number;
         END;
         """,
+        """
+        ALTER TABLE opened ADD COLUMN time INTEGER;
+        ALTER TABLE inbox ADD COLUMN chain BLOB;
+        ALTER TABLE inbox ADD COLUMN place INTEGER;
+        CREATE INDEX inbox_early ON inbox(chain, place) WHERE chain IS NOT NULL;
+        ALTER TABLE prekey ADD COLUMN relay BLOB;
+        CREATE TABLE awaited (
+            id TEXT PRIMARY KEY, signed INTEGER NOT NULL, post_quantum INTEGER, one_time INTEGER
+        ) WITHOUT ROWID;
+        """,
     ]
 
     /// The version of the schema.
     package static var schemaVersion: Int { migrations.count }
-
-    // MARK: What was opened
-
-    /// What is known about an envelope id.
-    public enum Opened: Sendable, Equatable {
-        /// Nothing: it was not opened here.
-        case new
-        /// It was opened; `record` is what was printed.
-        case same(record: [UInt8])
-        /// An envelope of that id was opened, and it was another one.
-        case different
-    }
-
-    func opened(_ connection: Connection, _ id: String, _ digest: [UInt8])
-        throws(StateError) -> Opened
-    {
-        let select = try connection.statement("SELECT digest, record FROM opened WHERE mark = ?")
-        defer { select.reset() }
-        select.bind(1, mark(envelope: id))
-        guard try select.step() else { return .new }
-        guard select.bytes(0) == digest else { return .different }
-        return .same(record: try unseal(select.bytes(1), .opened(digest: digest)))
-    }
 }

@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 
 /// The inbox: envelopes that a relay gave up because they are here.
 ///
@@ -170,9 +170,9 @@ extension IdentityStore {
             "UPDATE inbox SET state = 1 WHERE id = ? AND envelope IS NOT NULL AND state = 5")
     }
 
-    /// Notes that envelopes were handled, and lets go of them.
+    /// Notes that envelopes were handled, and deletes them.
     public func markHandled(_ ids: [String]) throws(StateError) {
-        try mark(ids, "UPDATE inbox SET envelope = NULL, state = 3 WHERE id = ?")
+        try mark(ids, "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ?")
     }
 
     private func mark(_ ids: [String], _ sql: String) throws(StateError) {
@@ -186,21 +186,30 @@ extension IdentityStore {
         }
     }
 
-    /// Lets go of envelopes that were printed by recv and opened, after what they say has been printed. They
+    /// Deletes envelopes that were printed by recv and opened, after what they say has been printed. They
     /// need not be many; with none, nothing is written.
     public func finish(_ ids: [String]) throws(StateError) {
         guard !ids.isEmpty, try count(.unfinished) > 0 else { return }
-        try mark(ids, "UPDATE inbox SET envelope = NULL, state = 3 WHERE id = ? AND state = 2")
+        try mark(
+            ids,
+            "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ? AND state = 2")
     }
 
-    /// Forgets ids that no relay will repeat any more, and lets go of envelopes that nobody came for.
-    public func forgetOld() throws(StateError) {
+    /// Forgets ids that no relay will repeat any more, and deletes envelopes that were not opened: those that are
+    /// early beyond the limits of ``StateTransaction/markEarly(id:envelope:from:position:)``, and the oldest where
+    /// there are too many. Returns how many early ones were deleted.
+    @discardableResult
+    public func forgetOld(at time: Timestamp = .now()) throws(StateError) -> Int {
         try database.transaction { connection throws(StateError) in
+            let early = try StateTransaction(store: self, connection: connection)
+                .forgetEarly(at: time)
             let drop = try connection.statement(
                 """
-                UPDATE inbox SET envelope = NULL, state = 3
-                WHERE envelope IS NOT NULL AND state NOT IN (0, 5) AND number <= (
-                    SELECT number FROM inbox WHERE envelope IS NOT NULL AND state NOT IN (0, 5)
+                UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
+                WHERE envelope IS NOT NULL AND chain IS NULL AND state NOT IN (0, 5)
+                AND number <= (
+                    SELECT number FROM inbox
+                    WHERE envelope IS NOT NULL AND chain IS NULL AND state NOT IN (0, 5)
                     ORDER BY number DESC LIMIT 1 OFFSET ?)
                 """)
             drop.bind(1, Self.keptCount)
@@ -209,6 +218,7 @@ extension IdentityStore {
                 "DELETE FROM inbox WHERE envelope IS NULL AND day < ?")
             forget.bind(1, Self.today - Self.knownDays)
             try forget.run()
+            return early
         }
     }
 

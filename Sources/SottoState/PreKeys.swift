@@ -2,42 +2,47 @@ public import Sotto
 
 /// Our prekeys: their secrets, and when each is renewed.
 extension StateTransaction {
-    /// Days after which a signed prekey is replaced.
+    /// Days after which a signed prekey is replaced. Nothing that a relay says makes it happen earlier.
     public static let rotationDays: Int64 = 7
-    /// Days for which the secret of a replaced one is kept: as long as a relay keeps mail.
-    public static let graceDays: Int64 = 30
-    /// How many one-time prekeys are made at once.
+    /// Days for which the secret of a replaced prekey is kept at least: 30 for which a relay keeps mail, 14 for which
+    /// `encrypt` takes a bundle without a warning, and one more.
+    public static let graceDays: Int64 = 45
+    /// The number of one-time prekeys that are made at once.
     public static let batch = 50
-    /// Below how many at the relay new ones are made.
+    /// The number of one-time prekeys at the relay below which new ones are made.
     public static let replenishBelow = 20
-    /// How many secrets of one-time prekeys are kept; the oldest beyond go.
-    private static let oneTimeKept: Int64 = 1_000
+    /// The most one-time prekeys that are made for one relay in a day, whatever it says.
+    public static let dailyLimit = 300
+    /// The number of one-time prekeys that relays may hand out; the oldest beyond are replaced.
+    private static let offered: Int64 = 1_000
+    /// The number of replaced signed prekeys of a kind that are kept without an envelope that waits for them. The
+    /// schedule makes seven; a clock that is moved to and fro makes more.
+    private static let replacedLimit: Int64 = 60
 
-    private static let day: Int64 = 86_400
+    static let day: Int64 = 86_400
     /// The highest number that a relay may have seen: a billion are left above it.
     private static let highestMark: UInt32 = 3 << 30
 
-    /// What to publish now: the signed prekeys, renewed if it is time, and a batch of fresh one-time prekeys.
+    /// The publication for now: the signed prekeys, renewed if it is time, and a batch of fresh one-time prekeys, for
+    /// `relay` if it is for one alone.
     ///
-    /// With `replacing`, a relay lets go of all earlier one-time prekeys.
+    /// With `replacing`, the relay forgets all earlier one-time prekeys.
     public func publication(
-        at time: Timestamp = .now(), oneTime count: Int = batch, replacing: Bool = false
+        at time: Timestamp = .now(), oneTime count: Int = batch, replacing: Bool = false,
+        relay: String? = nil
     ) throws(StateError) -> PreKeyPublication {
         let signed = try current(.signed, at: time)
         let postQuantum = try current(.postQuantum, at: time)
-        try forgetReplaced(at: time)
         var fresh: [PreKeyBundle.PreKey] = []
         for id in try numbers(.oneTime, count, at: time) {
             let key = SecretPreKey(.oneTime, id: id)
-            try insert(key, at: time)
+            try insert(key, at: time, relay: relay)
             fresh.append(key.publicHalf)
         }
-        try connection.run(
-            """
-            DELETE FROM prekey WHERE kind = 2 AND id <= (
-                SELECT id FROM prekey WHERE kind = 2 ORDER BY id DESC LIMIT 1 OFFSET \(Self.oneTimeKept))
-            """)
-        var from = try connection.integer("SELECT min(id) FROM prekey WHERE kind = 2")
+        try replaceSurplus(at: time)
+        try forgetReplaced(at: time)
+        var from = try connection.integer(
+            "SELECT min(id) FROM prekey WHERE kind = 2 AND replaced IS NULL")
         if replacing, let first = fresh.first { from = Int64(first.id) }
         return PreKeyPublication(
             by: owner, signedPreKey: signed.key.signed(by: owner, at: signed.made),
@@ -45,28 +50,39 @@ extension StateTransaction {
             oneTimePreKeys: fresh, oneTimeFrom: UInt32(clamping: from))
     }
 
-    /// What to publish after a relay said what it has: `nil` when that is enough, or when nothing was ever published.
+    /// The publication for `relay` after it said what it has: `nil` when that is enough, or when nothing was ever
+    /// published.
     ///
-    /// `signedID` and `oneTimeMark` are the highest numbers that the relay took; it takes only higher ones.
+    /// `signedID` and `oneTimeMark` are the highest numbers that the relay took; it takes only higher ones. Nothing
+    /// proves what a relay says. So it has neither a signed prekey renewed before its time nor a secret deleted, and
+    /// gets at most ``dailyLimit`` one-time prekeys a day.
     public func replenishment(
-        relayHas oneTime: Int, signedID: UInt32, oneTimeMark: UInt32, at time: Timestamp = .now()
+        for relay: String, has oneTime: Int, signedID: UInt32, oneTimeMark: UInt32,
+        at time: Timestamp = .now()
     ) throws(StateError) -> PreKeyPublication? {
         guard let signed = try newest(.signed) else { return nil }
-        let isOld = time.seconds - signed.made.seconds >= Self.rotationDays * Self.day
-        let isShort = oneTime < Self.replenishBelow
-        // A state that is ahead of ours was lost, and with it what the relay has above our last number.
+        // The relay has seen more than this state knows: a later state was lost, and with it what the relay has above
+        // our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
-        guard isOld || isShort || isBehind || signedID != signed.key.id else { return nil }
-        try raise(.oneTime, to: oneTimeMark)
-        if signedID > signed.key.id {
-            // What the relay hands out is of no use to anybody.
-            for kind in [SecretPreKey.Kind.signed, .postQuantum] {
-                try raise(kind, to: signedID)
-                try renew(kind, at: time)
-            }
+        var count = 0
+        if oneTime < Self.replenishBelow || isBehind {
+            count = min(Self.batch, Self.dailyLimit - (try madeToday(for: relay, at: time)))
+        }
+        let isDue = Self.isDue(signed.made, at: time)
+        guard isDue || count > 0 || signedID < signed.key.id else { return nil }
+        if count > 0 { try raise(.oneTime, to: oneTimeMark) }
+        if isDue {
+            // A lost state may have published higher numbers, and the relay takes nothing below them.
+            for kind in [SecretPreKey.Kind.signed, .postQuantum] { try raise(kind, to: signedID) }
         }
         return try publication(
-            at: time, oneTime: isShort || isBehind ? Self.batch : 0, replacing: isBehind)
+            at: time, oneTime: max(0, count), replacing: isBehind && count > 0, relay: relay)
+    }
+
+    /// Returns whether it is time to replace a signed prekey of this date: it is seven days old, or its date is more than a day in
+    /// the future, made by a clock that was ahead.
+    private static func isDue(_ made: Timestamp, at time: Timestamp) -> Bool {
+        time.seconds - made.seconds >= rotationDays * day || made.seconds - time.seconds > day
     }
 
     func secretPreKey(_ kind: SecretPreKey.Kind, _ id: UInt32) throws(StateError) -> SecretPreKey? {
@@ -114,9 +130,7 @@ extension StateTransaction {
         key: SecretPreKey, made: Timestamp
     ) {
         let known = try newest(kind)
-        if let known, time.seconds - known.made.seconds < Self.rotationDays * Self.day {
-            return known
-        }
+        if let known, !Self.isDue(known.made, at: time) { return known }
         return (try renew(kind, at: time), time)
     }
 
@@ -134,33 +148,83 @@ extension StateTransaction {
         return key
     }
 
-    /// Lets go of signed prekeys after their grace, and of all but one predecessor; and of what was remembered for
-    /// their sake.
+    /// Has relays hand out the newest one-time prekeys alone. The secrets of the others are kept for as long as those
+    /// of replaced signed prekeys: a message may be on its way.
+    private func replaceSurplus(at time: Timestamp) throws(StateError) {
+        let replace = try connection.statement(
+            """
+            UPDATE prekey SET replaced = ?1 WHERE kind = 2 AND replaced IS NULL AND id <= (
+                SELECT id FROM prekey WHERE kind = 2 AND replaced IS NULL
+                ORDER BY id DESC LIMIT 1 OFFSET ?2)
+            """)
+        replace.bind(1, time.seconds)
+        replace.bind(2, Self.offered)
+        try replace.run()
+    }
+
+    /// Deletes replaced prekeys after their grace, unless an envelope that waits names them; and what was remembered
+    /// for their sake.
     private func forgetReplaced(at time: Timestamp) throws(StateError) {
-        for kind in [SecretPreKey.Kind.signed, .postQuantum] {
-            let delete = try connection.statement(
+        // A date in the future is that of a clock that was ahead.
+        let correct = try connection.statement(
+            "UPDATE prekey SET replaced = ?1 WHERE replaced > ?1 + ?2")
+        correct.bind(1, time.seconds)
+        correct.bind(2, Self.day)
+        try correct.run()
+        try forgetAwaited()
+        let delete = try connection.statement(
+            """
+            DELETE FROM prekey WHERE replaced < ?1
+            AND NOT (kind = 0 AND id IN (SELECT signed FROM awaited))
+            AND NOT (kind = 1 AND id IN (
+                SELECT post_quantum FROM awaited WHERE post_quantum IS NOT NULL))
+            AND NOT (kind = 2 AND id IN (
+                SELECT one_time FROM awaited WHERE one_time IS NOT NULL))
+            """)
+        delete.bind(1, try settledTime(at: time).seconds - Self.graceDays * Self.day)
+        try delete.run()
+        for (kind, column) in [
+            (SecretPreKey.Kind.signed, "signed"), (.postQuantum, "post_quantum"),
+        ] {
+            let surplus = try connection.statement(
                 """
-                DELETE FROM prekey WHERE kind = ?1 AND replaced IS NOT NULL AND (replaced < ?2 OR id < (
-                    SELECT max(id) FROM prekey WHERE kind = ?1 AND replaced IS NOT NULL))
+                DELETE FROM prekey WHERE kind = ?1 AND replaced IS NOT NULL AND id <= (
+                    SELECT id FROM prekey WHERE kind = ?1 AND replaced IS NOT NULL
+                    ORDER BY id DESC LIMIT 1 OFFSET ?2)
+                AND id NOT IN (SELECT \(column) FROM awaited WHERE \(column) IS NOT NULL)
                 """)
-            delete.bind(1, kind.rawValue)
-            delete.bind(2, time.seconds - Self.graceDays * Self.day)
-            try delete.run()
+            surplus.bind(1, kind.rawValue)
+            surplus.bind(2, Self.replacedLimit)
+            try surplus.run()
         }
         try connection.run(
             "DELETE FROM begun WHERE prekey NOT IN (SELECT id FROM prekey WHERE kind = 0)")
     }
 
-    private func insert(_ key: SecretPreKey, at time: Timestamp) throws(StateError) {
+    /// The number of one-time prekeys that were made for a relay within a day and have not begun a session.
+    private func madeToday(for relay: String, at time: Timestamp) throws(StateError) -> Int {
+        let count = try connection.statement(
+            "SELECT count(*) FROM prekey WHERE kind = 2 AND relay = ? AND made > ? AND made <= ?")
+        defer { count.reset() }
+        count.bind(1, store.mark(relay: relay))
+        count.bind(2, time.seconds - Self.day)
+        count.bind(3, time.seconds)
+        return try count.step() ? Int(count.integer(0)) : 0
+    }
+
+    private func insert(
+        _ key: SecretPreKey, at time: Timestamp, relay: String? = nil
+    ) throws(StateError) {
         var secret = key.copySecret()
         defer { wipe(&secret) }
         let insert = try connection.statement(
-            "INSERT INTO prekey (kind, id, made, sealed) VALUES (?, ?, ?, ?)")
+            "INSERT INTO prekey (kind, id, made, sealed, relay) VALUES (?, ?, ?, ?, ?)")
         insert.bind(1, key.kind.rawValue)
         insert.bind(2, Int64(key.id))
         insert.bind(3, time.seconds)
         insert.bind(
             4, store.seal(secret, .preKey(kind: key.kind.rawValue, id: Int64(key.id))))
+        if let relay { insert.bind(5, store.mark(relay: relay)) } else { insert.bindNull(5) }
         try insert.run()
     }
 

@@ -46,6 +46,16 @@ extension IdentityStore {
     /// What stands for an id in the file: 16 bytes.
     func mark(_ id: SessionID) -> [UInt8] { keyedHash(id.publicKey, key: lookupKey) }
 
+    /// The mark of a chain of messages in the file, 16 bytes.
+    func mark(chain: [UInt8]) -> [UInt8] {
+        keyedHash(Array("chain ".utf8) + chain, key: lookupKey)
+    }
+
+    /// The mark of a relay in the file, 16 bytes.
+    func mark(relay: String) -> [UInt8] {
+        keyedHash(Array("relay ".utf8) + Array(relay.utf8), key: lookupKey)
+    }
+
     /// What stands for an envelope's id in the file: 64 bits, because there are many, and in no order.
     func mark(envelope id: String) -> Int64 {
         Int64(bitPattern: UInt64(bigEndianBytes: keyedHash(Array(id.utf8), key: lookupKey)[..<8])!)

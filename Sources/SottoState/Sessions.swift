@@ -86,7 +86,8 @@ extension StateTransaction {
         /// The message; what is known of its sender, the contacts tell.
         public let message: Message
         fileprivate var slot: SessionSlot?
-        fileprivate var begun: Opening?
+        /// What begins a session that was not known before.
+        var begun: Opening?
     }
 
     /// Opens an envelope and changes nothing; ``keep(_:)`` does. `keys` serve the suites without a session.

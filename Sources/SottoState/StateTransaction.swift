@@ -42,22 +42,3 @@ extension IdentityStore {
         }
     }
 }
-
-// MARK: What was opened
-
-extension StateTransaction {
-    /// What was printed before for an envelope id. `digest` is ``Envelope/digest``.
-    public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
-        try store.opened(connection, id, digest)
-    }
-
-    /// Records that an envelope was opened and what is printed for it. Nothing is recorded yet for its id.
-    public func recordOpened(id: String, digest: [UInt8], record: [UInt8]) throws(StateError) {
-        let insert = try connection.statement(
-            "INSERT INTO opened (mark, digest, record) VALUES (?, ?, ?)")
-        insert.bind(1, store.mark(envelope: id))
-        insert.bind(2, digest)
-        insert.bind(3, store.seal(record, .opened(digest: digest)))
-        try insert.run()
-    }
-}

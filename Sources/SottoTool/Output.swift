@@ -150,6 +150,14 @@ public final class Output {
         try write(Array((isTerminal ? Terminal.escapingControls(text) : text).utf8))
     }
 
+    /// Writes a text from elsewhere and a line feed. On a terminal its lines after the first are indented and marked, see
+    /// ``TerminalParagraph``; anywhere else it stays as it is.
+    public func writeParagraph(_ text: String) throws(Failure) {
+        guard isTerminal else { return try write(Array((text + "\n").utf8)) }
+        let shown = TerminalParagraph.show(text, width: terminalWidth)
+        try write(Array((shown + "\n").utf8))
+    }
+
     /// Hands buffered bytes to the system.
     public func flush() throws(Failure) {
         guard !buffer.isEmpty else { return }

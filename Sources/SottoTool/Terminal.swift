@@ -5,7 +5,8 @@ public import Sotto
 ///
 /// - stdout carries data, stderr carries words for people.
 /// - Binary data does not go to a terminal unless `-o -` says so; a decrypted file that is text does.
-/// - Text that came from elsewhere has its control characters escaped on a terminal, and never in a pipe.
+/// - Text that came from elsewhere has its control characters and invisible ones escaped on a terminal, and never in a
+///   pipe; its further lines are indented and marked there.
 /// - Questions go to `/dev/tty`, so that stdin and stdout stay free for data.
 public enum Terminal {
     /// Whether a descriptor is a terminal.
@@ -40,45 +41,17 @@ public enum Terminal {
             ? Failure(errno: EPIPE, "write", "standard error") : failure
     }
 
-    /// `text` with control characters written as `\u{1b}`, except line feed and tab.
-    ///
-    /// Bidirectional overrides are escaped too: they make a line read as another one. The character `besides`
-    /// is left as it is.
+    /// `text` with the characters escaped that a terminal obeys or a reader cannot see, as `\u{1b}`; line feed and tab
+    /// stay, and so does the character `besides`. See ``TerminalEscapes``.
     public static func escapingControls(
         _ text: String, besides allowed: Unicode.Scalar? = nil
     ) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var out = ""
-        for scalar in text.unicodeScalars {
-            if isControl(scalar), scalar != allowed {
-                out += "\\u{" + String(scalar.value, radix: 16) + "}"
-            } else {
-                out.unicodeScalars.append(scalar)
-            }
-        }
-        return out
+        TerminalEscapes.escaping(text, as: .text, besides: allowed)
     }
 
     /// A line of JSON with the same characters as JSON's escapes: what is shown still means the same.
     static func escapingControls(inJSON line: [UInt8]) -> [UInt8] {
-        var out = ""
-        for scalar in String(decoding: line, as: UTF8.self).unicodeScalars {
-            if isControl(scalar) {
-                let digits = String(scalar.value, radix: 16)
-                out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            } else {
-                out.unicodeScalars.append(scalar)
-            }
-        }
-        return Array(out.utf8)
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x09, 0x0A: false
-        case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
-        default: false
-        }
+        Array(TerminalEscapes.escaping(String(decoding: line, as: UTF8.self), as: .json).utf8)
     }
 
     /// Asks a question on the controlling terminal and reads one line, without echo when it is secret.

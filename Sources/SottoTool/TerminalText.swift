@@ -2,12 +2,13 @@ public import Sotto
 
 /// A sink before a terminal: text passes, and anything else is refused.
 ///
-/// What a terminal obeys never reaches it: of control characters only tab, line feed and carriage return
-/// pass; what remains of them above ASCII, with the bidirectional overrides, is escaped.
+/// No control character reaches the terminal but tab, line feed and carriage return. Those above ASCII, and characters
+/// that cannot be seen, are escaped.
 public final class TerminalText: ByteSink {
     private let sink: any ByteSink
     /// The beginning of a character whose end was not written yet: at most 3 bytes.
     private var partial: [UInt8] = []
+    private var escapes = TerminalEscapes(.text, besides: "\r")
 
     /// Guards `sink`, which shows on a terminal.
     public init(_ sink: any ByteSink) { self.sink = sink }
@@ -21,12 +22,15 @@ public final class TerminalText: ByteSink {
             !text.utf8.contains(where: Self.isBinary)
         else { throw Failure.binaryOnTerminal }
         partial = Array(block[whole...])
-        try sink.write(Array(Terminal.escapingControls(text, besides: "\r").utf8))
+        try sink.write(Array(escapes.escape(text).utf8))
     }
 
     /// Throws when the text breaks off within a character; else finishes the sink.
     public func finish() throws {
         guard partial.isEmpty else { throw Failure.binaryOnTerminal }
+        var out = ""
+        escapes.finish(&out)
+        if !out.isEmpty { try sink.write(Array(out.utf8)) }
         try sink.finish()
     }
 

@@ -1,4 +1,6 @@
 import Sotto
+import SottoContacts
+import SottoState
 import SottoTool
 
 /// An attachment to its file, with the key that a message record holds.
@@ -9,29 +11,35 @@ struct AttachmentDecryption {
 
     private static let recordLimit = 1 << 20
 
-    init(tool: DecryptTool, record path: String) throws {
+    /// `source` is a file with a message record, `-`, or the number of a message that was opened.
+    init(tool: DecryptTool, record source: String) throws {
         self.tool = tool
         guard !tool.text, !tool.preview else {
             throw Failure(.usage, "--text and --preview are for messages, and this is a file")
         }
-        let record = try JSON.object(
-            parsing: try Input(path: path).readAll(limit: Self.recordLimit))
+        let record = try JSON.object(parsing: try Self.record(source, tool))
         guard record["type"]?.string == "message" else {
             throw Failure(
                 .malformed, "not a message record", hint: "give one line that decrypt printed")
         }
-        let file: JSONObject?
-        if let body = record["body"]?.object, body["type"]?.string == "file" {
-            suite = .ratchet
-            file = body
-        } else {
-            suite = .whisper2
-            file = record["details"]?.object?["untrusted"]?.object?["attachment"]?.object
+        guard let file = AttachedFile(record: record), let key = file.key else {
+            throw Failure(.noKey, "the message has no attachment whose key we have")
         }
-        guard let key = file?["key"]?.string.flatMap({ Base64.standard.decode($0) }),
-            key.count == 32
-        else { throw Failure(.noKey, "the message has no attachment whose key we have") }
-        self.key = key
+        (suite, self.key) = (file.suite, key)
+    }
+
+    private static func record(_ source: String, _ tool: DecryptTool) throws -> [UInt8] {
+        guard case .number(let number) = IdentityStore.Since(argument: source) else {
+            return try Input(path: source).readAll(limit: recordLimit)
+        }
+        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+        _ = try book.identity()
+        guard let message = try book.store()?.openedMessage(number) else {
+            throw Failure(
+                .noInput, "there is no message number \(number) in the state",
+                hint: "decrypt --again prints the messages with their numbers")
+        }
+        return message.record
     }
 
     func run() throws {

@@ -10,6 +10,7 @@ struct DecryptTool: Program {
         usage: """
             decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
             decrypt [-i FILE] [--chat FILE ...] [--suite SUITE] [--text] [-o FILE] [FILE]
+            decrypt --again [--since WHEN] [--text] [-o FILE]
             decrypt --attachment RECORD [-o FILE] BLOB
             decrypt --verify SIGNATURE --from CARD [FILE]
             decrypt --inspect [--json] [-o FILE] [FILE]
@@ -25,6 +26,7 @@ struct DecryptTool: Program {
               decrypt --passphrase @FILE:secret.txt -o notes.txt notes.txt.age
               recv -i bob.key | decrypt -i bob.key --text
               recv --follow | decrypt | jq -r '.from + ": " + .body.text'
+              decrypt --again --since 2026-11-22T09:00:00Z --text --time
               decrypt --chat family.chat < texts
               decrypt --verify photos.tar.minisig --from alice.card photos.tar
               decrypt --inspect photos.age
@@ -79,6 +81,8 @@ struct DecryptTool: Program {
     @Flag("--json", help: "Say it as a JSON record.")
     var json = false
 
+    @OptionGroup var form: TextForm
+
     @OptionGroup var other: SuiteArguments
 
     @OptionGroup var lock: LockOptions
@@ -93,6 +97,14 @@ struct DecryptTool: Program {
         guard !stateless || trust == nil || trust == .any else {
             throw UsageError("--stateless knows no contacts, and so no --trust but any")
         }
+        guard text || !form.isMarked else {
+            throw UsageError("--time and --null go with --text")
+        }
+        guard
+            !form.again
+                || other.isUnused && file == nil && verify == nil && passphrase == nil
+                    && !(preview || stateless || hold || inspect)
+        else { throw UsageError("--again reads the state alone, and no input") }
         guard inspect || !json else { throw UsageError("--json goes with --inspect") }
         guard !inspect || other.isUnused && trust == nil && verify == nil else {
             throw UsageError("--inspect goes with --json, -o, -q and a file alone")
@@ -107,6 +119,7 @@ struct DecryptTool: Program {
                 isNoneOf: identity.files + from + other.files
                     + [passphrase?.path].compactMap(\.self))
         }
+        if form.again { return try OpenedAgain(tool: self).run() }
         if let record = other.attachment {
             try AttachmentDecryption(tool: self, record: record).run()
             return

@@ -38,7 +38,10 @@ struct DetachedVerification {
             say(signer, signature)
             return
         }
-        guard signers.contains(where: { signature.names($0.id.publicKey) }) else {
+        let isTheirs = signers.contains {
+            signature.names($0.id.publicKey) || signature.isMade(by: $0.id.publicKey)
+        }
+        guard isTheirs else {
             throw Failure(
                 .untrusted,
                 "the signature is from key \(signature.keyName), which is not the demanded signer's",

@@ -14,6 +14,8 @@ struct MessageDecryption {
     private let isPreview: Bool
     private let output: Output
     private let printer: MessagePrinter
+    /// The tool's name if failures are reported at once, because texts alone do not show them.
+    private let announcer: String?
     private let source: any ByteSource
     /// The suite of records that name none.
     private let suite: Suite?
@@ -38,7 +40,8 @@ struct MessageDecryption {
             identity: identity, chats: chats, options: tool.other.options, judge: judge,
             isPreview: tool.preview)
         output = try Output(path: tool.output, content: .text, inputs: [input])
-        printer = MessagePrinter(output: output, printsText: tool.text, quiet: tool.quiet)
+        printer = MessagePrinter(output: output, tool: tool)
+        announcer = tool.text ? DecryptTool.toolName : nil
         self.source = source
         isPreview = tool.preview
         suite = tool.other.suite
@@ -69,7 +72,7 @@ struct MessageDecryption {
 
     func run() throws {
         var lines = LineReader(source, limit: Self.lineLimit)
-        var outcome = LineOutcome()
+        var outcome = LineOutcome(announcer: announcer)
         var batch: [ReadLine] = []
         var printed: [String] = []
         var bytes = 0
@@ -110,24 +113,31 @@ struct MessageDecryption {
         }
     }
 
-    /// Opens a batch, prints it, and lets the inbox go of what was printed.
+    /// Opens a batch and the early envelopes that waited for it, prints them, and has the inbox delete what was printed.
     private func process(
         _ batch: [ReadLine], _ outcome: inout LineOutcome, _ printed: inout [String]
     ) throws {
         guard !batch.isEmpty else { return }
         try opening.prepare(batch, store)
         let results: [OpenedLine]
+        var late: [OpenedLine] = []
         if let store {
             var done: [String] = []
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
-                try batch.map { try opening.open($0, transaction, &done) }
+                let results = try batch.map { try opening.open($0, transaction, &done) }
+                if !isPreview { late = try opening.openReachable(transaction, &done) }
+                return results
             }
             results = try isPreview ? store.preview(work) : store.transaction(work)
             printed += done
         } else {
             results = try batch.map { try opening.open($0) }
         }
-        for (line, result) in zip(batch, results) { try print(result, of: line, &outcome) }
+        for (line, result) in zip(batch, results) {
+            try print(result, ofLine: line.number, &outcome)
+        }
+        for result in late { try print(result, ofLine: 0, &outcome) }
+        outcome.endBatch()
         try acknowledge(batch, results)
         if !output.isFile {
             try output.flush()
@@ -137,16 +147,17 @@ struct MessageDecryption {
     }
 
     private func print(
-        _ result: OpenedLine, of line: ReadLine, _ outcome: inout LineOutcome
+        _ result: OpenedLine, ofLine line: Int, _ outcome: inout LineOutcome
     ) throws {
         switch result {
-        case .message(let message, let seen):
+        case .message(let message, let number, let seen):
+            try printer.print(message, number: number, seen: seen)
             if message.isUnproven, !takesUnproven {
-                outcome.doubted(.unproven, line: line.number)
+                if announcer != nil { try output.flush() }
+                outcome.doubted(.unproven, line: line)
             } else {
                 outcome.succeeded()
             }
-            try printer.print(message, seen: seen)
         case .request(let envelope, let sender):
             outcome.succeeded()
             try printer.print(requestOf: envelope, from: sender)
@@ -155,7 +166,9 @@ struct MessageDecryption {
             outcome.succeeded()
             try printer.print(record)
         case .failed(let failure, let id, _):
-            try printer.print(error: outcome.failed(failure, line: line.number, id: id))
+            // The report of a line follows the texts before it.
+            if announcer != nil { try output.flush() }
+            try printer.print(error: outcome.failed(failure, line: line, id: id))
         }
     }
 

@@ -35,7 +35,8 @@ struct ReadLine {
 
 /// What became of a line.
 enum OpenedLine {
-    case message(Message, seen: Bool)
+    /// A message, and its number in the state, where it is kept.
+    case message(Message, number: Int64?, seen: Bool)
     case request(Envelope, from: SessionID)
     /// From somebody who is blocked.
     case dropped
@@ -56,6 +57,8 @@ final class MessageOpening {
     private let isPreview: Bool
     /// The address book, where a batch needs to find somebody by another messenger's name.
     private var contacts: [Contact] = []
+    /// The hashes of the early envelopes that were opened without being read from the input. They may follow there.
+    private var openedLate: Set<[UInt8]> = []
     /// The addresses of ours, where a batch has an envelope to another mailbox than the identity's.
     private var addresses: Set<SessionID> = []
 
@@ -74,7 +77,8 @@ final class MessageOpening {
     /// Reads what a batch needs of the address book, which is not read within a transaction.
     func prepare(_ batch: [ReadLine], _ store: IdentityStore?) throws {
         guard let store else { return }
-        let isElsewhere = batch.contains { $0.isTo(another: owner) }
+        // An early envelope that opens after this batch may be to an address too.
+        let isElsewhere = try batch.contains { $0.isTo(another: owner) } || store.hasEarly()
         guard isElsewhere || batch.contains(where: \.needsAccounts) else { return }
         contacts = try store.contacts()
         guard isElsewhere, let identity else { return }
@@ -129,7 +133,7 @@ final class MessageOpening {
             }
             var message = try suite.open(envelope, with: keys)
             _ = try judge.judge(&message, contact: nil, hasContacts: false)
-            return .message(message, seen: false)
+            return .message(message, number: nil, seen: false)
         }
     }
 
@@ -137,17 +141,65 @@ final class MessageOpening {
     func open(
         _ line: ReadLine, _ transaction: StateTransaction, _ printed: inout [String]
     ) throws -> OpenedLine {
+        // An early envelope that was printed already, when the one before it was.
+        if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
         var id: String?
         let result = try caught(line) { content in
             guard let envelope = try envelope(content) else { return try record(content) }
             id = envelope.id
-            return try open(envelope, line.bytes, transaction)
+            do {
+                return try open(envelope, content, transaction)
+            } catch RatchetError.tooManySkipped {
+                return try early(envelope, line, transaction)
+            }
         }
         guard !isPreview, let id, result.isFinal,
             try transaction.markOpened(id: id, envelope: line.bytes)
         else { return result }
         printed.append(id)
         return result
+    }
+
+    /// Opens the envelopes of the inbox that came early and that can be opened now: what they waited for was opened in
+    /// this transaction. Forged ones end here, without a word: they were reported when they came.
+    func openReachable(
+        _ transaction: StateTransaction, _ printed: inout [String]
+    ) throws -> [OpenedLine] {
+        var tried: Set<String> = []
+        var opened: [OpenedLine] = []
+        while true {
+            let rows = try transaction.reachable(limit: 256, except: tried)
+            if rows.isEmpty { return opened }
+            for (id, envelope) in rows {
+                tried.insert(id)
+                guard let read = try MessageLine.read(envelope, suite: nil) else { continue }
+                let line = ReadLine(number: 0, bytes: envelope, content: read.content, id: id)
+                let result = try open(line, transaction, &printed)
+                if case .failed = result { continue }
+                openedLate.insert(sha256(envelope))
+                opened.append(result)
+            }
+        }
+    }
+
+    /// An envelope that came before more messages than a session skips: it keeps its place in the inbox, if it is there.
+    private func early(
+        _ envelope: Envelope, _ line: ReadLine, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard let failure = Failure(core: RatchetError.tooManySkipped) else {
+            throw RatchetError.tooManySkipped
+        }
+        guard !isPreview, let sender = envelope.from,
+            let message = try? RatchetMessage(payload: envelope.payload),
+            try transaction.markEarly(
+                id: envelope.id, envelope: line.bytes, from: sender, position: message.position)
+        else { return .failed(failure, id: line.id, isFinal: false) }
+        let waiting = Failure(
+            failure.status, failure.message,
+            hint:
+                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, the sender begins anew: encrypt --new-session"
+        )
+        return .failed(waiting, id: line.id, isFinal: false)
     }
 
     /// A line's own failure is its result; one of the state ends the whole work.
@@ -241,32 +293,38 @@ final class MessageOpening {
     // MARK: Messages
 
     private func open(
-        _ envelope: Envelope, _ bytes: [UInt8], _ transaction: StateTransaction
+        _ envelope: Envelope, _ line: MessageLine, _ transaction: StateTransaction
     ) throws -> OpenedLine {
         let digest = envelope.digest
         var repeatID = envelope.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: digest)
-        if case .same(let record) = earlier { return try seen(record, transaction) }
+        if case .same(let number, let record) = earlier {
+            return try seen(number, record, transaction)
+        }
         let step = try transaction.open(envelope, with: keys)
         var message = step.message
         if message.isUnproven, case .new = earlier {
             // Who took the proof away must not keep the proven message out.
             repeatID = "unproven/" + repeatID
             earlier = try transaction.opened(id: repeatID, digest: digest)
-            if case .same(let record) = earlier { return try seen(record, transaction) }
+            if case .same(let number, let record) = earlier {
+                return try seen(number, record, transaction)
+            }
         }
-        let verdict = try judge.judge(
-            &message, contact: try transaction.contact(of: message),
-            hasContacts: try transaction.hasContacts())
+        let verdict = try judged(&message, step, envelope, transaction)
         if case .different = earlier {
             throw Failure(.replay, "a message of this id was opened before, with other content")
         }
-        if isPreview { return verdict == .blocked ? .dropped : .message(message, seen: false) }
+        if isPreview {
+            return verdict == .blocked ? .dropped : .message(message, number: nil, seen: false)
+        }
         switch (verdict, message.from) {
         case (.blocked, _): return .dropped
         case (.stranger, let sender?):
+            try transaction.awaitPreKeys(of: step, id: envelope.id)
             guard
-                try transaction.request(envelope.record.serialized(), id: envelope.id, from: sender)
+                try transaction.request(
+                    line.waiting(as: envelope).serialized(), id: envelope.id, from: sender)
             else {
                 throw Failure(
                     .untrusted, "from somebody who is no contact, and too many such wait already",
@@ -277,10 +335,26 @@ final class MessageOpening {
             return .request(envelope, from: sender)
         case (.welcome, _), (.stranger, nil):
             try transaction.keep(step)
-            try transaction.recordOpened(
+            let number = try transaction.recordOpened(
                 id: repeatID, digest: digest, record: message.record.serialized())
             try transaction.forgetRequest(id: envelope.id)
-            return .message(message, seen: false)
+            return .message(message, number: number, seen: false)
+        }
+    }
+
+    /// The judgement of a message. Where it is refused, it may be read later, under another policy: the prekeys that it
+    /// names are kept until then.
+    private func judged(
+        _ message: inout Message, _ step: StateTransaction.Step, _ envelope: Envelope,
+        _ transaction: StateTransaction
+    ) throws -> SenderJudgement.Verdict {
+        let contact = try transaction.contact(of: message)
+        let hasContacts = try transaction.hasContacts()
+        do throws(Failure) {
+            return try judge.judge(&message, contact: contact, hasContacts: hasContacts)
+        } catch {
+            if !isPreview { try transaction.awaitPreKeys(of: step, id: envelope.id) }
+            throw error
         }
     }
 }
@@ -288,19 +362,29 @@ final class MessageOpening {
 extension MessageOpening {
     /// A record that was printed before, with what is known of its sender now.
     private func seen(
-        _ record: [UInt8], _ transaction: StateTransaction
+        _ number: Int64, _ record: [UInt8], _ transaction: StateTransaction
     ) throws -> OpenedLine {
+        let (message, verdict) = try judge.recall(record, transaction)
+        return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
+    }
+}
+
+extension SenderJudgement {
+    /// The message of a record in the state, with what is known of its sender now.
+    func recall(
+        _ record: [UInt8], _ transaction: StateTransaction
+    ) throws -> (message: Message, verdict: Verdict) {
         guard let stored = Message(record: try JSON.object(parsing: record)) else {
             throw Failure(.ioError, "a record in the state is damaged")
         }
         var message = try attributed(stored, transaction)
-        let verdict = try judge.judge(
+        let verdict = try judge(
             &message, contact: try transaction.contact(of: message), hasContacts: false)
-        return verdict == .blocked ? .dropped : .message(message, seen: true)
+        return (message, verdict)
     }
 }
 
-extension MessageOpening {
+extension SenderJudgement {
     /// A stored message, without its sender where that is a contact whom only an introduction ties to the account that
     /// signed: version 0.1.0 stored such messages as the contact's.
     private func attributed(
@@ -336,5 +420,16 @@ extension StateTransaction {
     fileprivate func contact(of message: Message) throws(StateError) -> Contact? {
         guard let sender = message.from else { return nil }
         return try contact(id: sender)
+    }
+}
+
+extension MessageLine {
+    /// The record that waits as a request: a messenger's own record as it came, since its envelope does not open later.
+    fileprivate func waiting(as envelope: Envelope) -> JSONObject {
+        switch self {
+        case .flow(let message, _): message.record()
+        case .flowFile(let content): content.file
+        case .envelope, .app, .ack, .chatName, .ownCopy: envelope.record
+        }
     }
 }

@@ -1,47 +1,94 @@
 import Sotto
+import SottoContacts
 import SottoTool
 
 /// Prints what became of envelopes: records, or with `--text` only what messages say.
 final class MessagePrinter {
     private let output: Output
     private let printsText: Bool
+    private let form: TextForm
     private let quiet: Bool
+    /// The command that calls `decrypt` with the same identity.
+    private let command: String
     private var lastSender: String?
     private var strangers: Set<SessionID> = []
 
-    init(output: Output, printsText: Bool, quiet: Bool) {
+    init(output: Output, tool: DecryptTool) {
         self.output = output
-        self.printsText = printsText
-        self.quiet = quiet
+        printsText = tool.text
+        form = tool.form
+        quiet = tool.quiet
+        command = (["decrypt"] + tool.identity.identities.flatMap { ["-i", shellWord($0)] })
+            .joined(separator: " ")
     }
 
-    func print(_ message: Message, seen: Bool) throws {
+    /// Prints a message. `number` is its number in the state; `nil` if it is not kept.
+    func print(_ message: Message, number: Int64?, seen: Bool) throws {
         guard printsText else {
             var record = message.record
+            record["number"] = number.map { .integer($0) }
             if seen { record["seen"] = .bool(true) }
             try output.writeRecord(record)
             return
         }
-        sayWhoWrote(message)
-        try print(text: message.body)
+        try sayWhoWrote(message)
+        let prefix = form.time ? Self.prefix(message) : ""
+        try print(text: message.body, prefix)
+        if let file = AttachedFile(message) {
+            try write(text: prefix + file.line(number: number, command: command))
+        }
     }
 
-    private func print(text body: JSONObject) throws {
+    /// Prints the text of a body, or its data.
+    private func print(text body: JSONObject, _ prefix: String) throws {
         if let text = body["text"]?.string {
-            try output.writeText(text + "\n")
+            try write(text: prefix + text)
         } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {
-            if output.isTerminal {
-                try output.writeText("[\(data.count) bytes that are not text]\n")
+            if output.isTerminal || form.isMarked {
+                try write(text: prefix + "[\(data.count) bytes that are not text]")
             } else {
                 try output.write(data)
             }
         }
     }
 
+    /// Writes one text, so that its end can be told from a line feed in it where that was asked for.
+    private func write(text: String) throws {
+        if form.null {
+            // U+0000 ends a text; in one it is U+FFFD.
+            let scalars = text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }
+            try output.write(Array(String(String.UnicodeScalarView(scalars)).utf8) + [0])
+        } else if form.time, !output.isTerminal {
+            try output.write(Array((Self.lines(text).joined(separator: "\n\t\t") + "\n").utf8))
+        } else {
+            try output.writeParagraph(text)
+        }
+    }
+
+    /// The time and the name of a message, each with a tab after it.
+    private static func prefix(_ message: Message) -> String {
+        let time = message.time?.description ?? "-"
+        let chat = message.details?["chat"]?.object
+        let name =
+            message.name ?? message.from?.description
+            ?? (chat?["name"] ?? chat?["id"])?.string.map { "[\($0)]" } ?? "-"
+        let plain = name.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
+        return "\(time)\t\(String(String.UnicodeScalarView(plain)))\t"
+    }
+
+    /// The lines of a text. A carriage return before a line feed stays with its line.
+    private static func lines(_ text: String) -> [String] {
+        text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
+    }
+
     /// A record that is no message; among texts it is what its body says, if it has one.
     func print(_ record: JSONObject) throws {
         guard printsText else { return try output.writeRecord(record) }
-        if let body = record["body"]?.object { try print(text: body) }
+        if let body = record["body"]?.object {
+            try print(text: body, form.time ? "-\t-\t" : "")
+        }
     }
 
     /// A stranger's message, which waits.
@@ -65,8 +112,10 @@ final class MessagePrinter {
         if !printsText { try output.writeRecord(record) }
     }
 
-    /// Text alone does not say whose it is; stderr does, for the first of each row of messages.
-    private func sayWhoWrote(_ message: Message) {
+    /// Says on standard error who wrote the text that follows: for the first of each row of messages, on a terminal for
+    /// each message, so that a text which looks like this line is found below another one.
+    private func sayWhoWrote(_ message: Message) throws {
+        guard !quiet else { return }
         let sender: String
         if let from = message.from {
             // An account of another messenger that is no contact's is known by its name there.
@@ -80,8 +129,10 @@ final class MessagePrinter {
                 (name.map { "in the chat \($0), " } ?? "")
                 + "from somebody: nothing proves who wrote"
         }
-        guard !quiet, lastSender != sender else { return }
+        guard lastSender != sender || output.isTerminal && !form.time else { return }
         lastSender = sender
+        // Texts before this line are those of the sender before.
+        try output.flush()
         Terminal.say("decrypt: \(sender)")
     }
 }

@@ -40,7 +40,7 @@ struct SuiteArguments: ArgumentGroup {
     @Option(
         "--attachment", value: "record",
         help:
-            "Decrypt the input, an attachment, with the key in this message record, as decrypt printed it."
+            "Decrypt the input, an attachment, with the key in this message record, as decrypt printed it, or in the message of this number."
     )
     var attachment: String?
 

@@ -11,6 +11,8 @@ struct RoutePlan {
 
     /// Days after which a signed prekey is old: its owner renews it every seven.
     private static let oldDays: Int64 = 14
+    /// Seconds by which its date may be in the future: a difference between clocks.
+    private static let futureSeconds: Int64 = 86_400
 
     private func given(_ peer: SessionID) -> PreKeyBundle? { bundles.first { $0.owner == peer } }
 
@@ -108,7 +110,13 @@ struct RoutePlan {
             Terminal.say("encrypt: note: the bundle does not say how old its signed prekey is")
             return
         }
-        let days = (Timestamp.now().seconds - made.seconds) / 86_400
+        let seconds = Timestamp.now().seconds - made.seconds
+        if seconds < -Self.futureSeconds {
+            Terminal.say(
+                "encrypt: warning: the bundle's signed prekey is dated \(made), in the future: its owner's clock was wrong, or yours is"
+            )
+        }
+        let days = seconds / 86_400
         guard days > Self.oldDays else { return }
         Terminal.say(
             "encrypt: warning: the bundle's signed prekey is \(days) days old: its owner was away, or somebody serves an old one"

@@ -10,8 +10,8 @@ struct PreKeysCommand: Program {
         abstract: "Print fresh prekeys to publish: keygen prekeys | send.",
         discussion: """
             The secrets are kept in the state; what is printed is public and signed. The signed prekeys are \
-            renewed when they are 7 days old, and their secrets deleted after that; one-time prekeys come in \
-            batches of 50, and each is used once. recv publishes more by itself.
+            renewed when they are 7 days old, and their secrets deleted 45 days after that; one-time prekeys come \
+            in batches of 50, and each is used once. recv publishes more by itself.
 
             EXAMPLES
               keygen prekeys -i bob.key | send

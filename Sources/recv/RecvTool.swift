@@ -214,6 +214,11 @@ struct RecvTool: Program {
         if !quiet { reception.notice = Self.say }
         let ending = try dead ? reception.runDead(handling) : reception.run(handling)
         try after(ending)
+        if ending.expired > 0, !quiet {
+            Terminal.say(
+                "recv: note: \(ending.expired) deleted unread: the messages before them did not come for \(StateTransaction.earlyDays) days"
+            )
+        }
         if reception.invitation != nil, ending.wasIn {
             if !quiet { Terminal.say("recv: note: \(reception.relay) has let you in") }
             if ending.error == nil, ending.received + ending.failed == 0 { return }

@@ -19,7 +19,8 @@ import Testing
         try store.transaction { transaction in
             #expect(try transaction.opened(id: id, digest: digest) == .new)
             try transaction.recordOpened(id: id, digest: digest, record: record)
-            #expect(try transaction.opened(id: id, digest: digest) == .same(record: record))
+            #expect(
+                try transaction.opened(id: id, digest: digest) == .same(number: 1, record: record))
         }
         let (same, other) = try self.store().transaction { transaction in
             (
@@ -27,7 +28,7 @@ import Testing
                 try transaction.opened(id: id, digest: sha256([2]))
             )
         }
-        #expect(same == .same(record: record) && other == .different)
+        #expect(same == .same(number: 1, record: record) && other == .different)
     }
 
     @Test func aPreviewAndAFailureLeaveNothing() throws {
@@ -140,7 +141,7 @@ import Testing
         _ = try store.transaction { try $0.publication() }
         for mark: UInt32 in [.max, .max - 50, 4_000_000_000, 3 << 30, 2_000_000_000] {
             let next = try store.transaction {
-                try $0.replenishment(relayHas: 0, signedID: mark, oneTimeMark: mark)
+                try $0.replenishment(for: "relay:1", has: 0, signedID: mark, oneTimeMark: mark)
             }
             #expect(next?.oneTimePreKeys.count == StateTransaction.batch)
         }

@@ -107,6 +107,11 @@ package final class Pipeline {
         try pump(nil) { isEnough(self.collected) }
     }
 
+    /// Collects output until `isEnough` says so of all that the first program said on stderr, or everything ends.
+    package func collectErrors(until isEnough: (String) -> Bool) throws {
+        try pump(nil) { isEnough(String(decoding: self.said[0], as: UTF8.self)) }
+    }
+
     /// Ends stdin, collects the rest and waits; one result for each program, stdout in the last.
     package func finish() throws -> [Run] {
         endInput()

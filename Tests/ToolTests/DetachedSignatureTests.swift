@@ -93,6 +93,21 @@ struct DetachedSignatureTests {
         #expect(try verify().status == 11)
     }
 
+    /// minisign draws key ids, and nothing protects them: the second signature tells whose it is.
+    @Test func aChangedFileOfTheDemandedSignerIsNotAnotherSigners() throws {
+        try sign()
+        let text = String(decoding: try home.files.read("file.minisig"), as: UTF8.self)
+        let line = String(text.split(separator: "\n")[1])
+        var body = Base64.standard.decode(line) ?? []
+        for index in 2..<10 { body[index] ^= 0xFF }
+        try changeSignature(line, Base64.standard.encode(body))
+        #expect(try verify().status == 0)
+        try home.files.write("other", plain + [0])
+        let changed = try verify("other")
+        #expect(changed.status == 11 && !changed.stderr.contains("demanded"), "\(changed.stderr)")
+        #expect(try verify("other", from: "bob.card").status == 12)
+    }
+
     @Test func anotherSignerThanTheDemandedIsUntrusted() throws {
         try sign()
         let run = try verify(from: "bob.card")

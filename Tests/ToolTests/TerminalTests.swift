@@ -316,6 +316,92 @@ struct TerminalTests {
         return try home.files.write("envelope", envelope)
     }
 
+    /// What is invisible, or ends a line without being a line feed.
+    static let invisible: [Unicode.Scalar] = [
+        "\u{AD}", "\u{61C}", "\u{200B}", "\u{200E}", "\u{2028}", "\u{2029}", "\u{2060}", "\u{FEFF}",
+        "\u{E0041}", "\u{FFF9}", "\u{3164}",
+    ]
+
+    @Test func whatCannotBeSeenIsEscapedOnATerminal() throws {
+        let text = "pay" + Self.invisible.map { "\($0)bob" }.joined() + "."
+        let path = try seal(Array(text.utf8))
+        for arguments in [["--text"], []] {
+            let command = home.command("decrypt", ["-i", "bob.key", "--stateless"] + arguments)
+            let shown = try TerminalSession(command, stdin: path).finish()
+            for scalar in Self.invisible {
+                #expect(!shown.text.unicodeScalars.contains(scalar), "\(scalar.value)")
+            }
+            if arguments.isEmpty {
+                let record = try JSON.object(parsing: Array(shown.stdout.dropLast()))
+                #expect(record["body"]?.object?["text"] == .string(text))
+            }
+        }
+        let file = try show(Array(text.utf8))
+        for scalar in Self.invisible { #expect(!file.text.unicodeScalars.contains(scalar)) }
+    }
+
+    /// Joiners and variation selectors have a meaning in emoji, in Persian and in the scripts of India.
+    @Test(arguments: [
+        "👩🏽‍🚀 ❤️‍🔥 🏳️‍🌈 👨‍👩‍👧‍👦 ☎️ 1️⃣ 🇯🇵", "می‌خواهم", "क्‍ष ශ්‍රී", "naïve Ωμέγα 東京 서울 é",
+    ])
+    func whatPeopleWriteIsShownAsItIs(_ text: String) throws {
+        let path = try seal(Array(text.utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless", "-q"])
+        #expect(try TerminalSession(command, stdin: path).finish().text == text + "\n")
+        #expect(try show(Array(text.utf8)).text == text)
+    }
+
+    @Test(arguments: ["a\u{200D}b", "\u{200D}👩", "😀\u{FE0F}\u{FE0F}", "a\u{FE0F}", "و\u{200C}"])
+    func joinersAndSelectorsWithoutAMeaningAreEscaped(_ text: String) throws {
+        let path = try seal(Array(text.utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless", "-q"])
+        #expect(try TerminalSession(command, stdin: path).finish().text.contains("\\u{"))
+    }
+
+    /// The line that names a sender begins in the first column; no line of a text does but its first.
+    @Test(arguments: ["\n", "\r", "\r\n", "\u{B}", "\u{C}", "\u{85}", "\u{2028}", "\u{2029}"])
+    func noLineEndImitatesALineOfTheTool(_ end: String) throws {
+        let text = "hello\(end)decrypt: from bob (verified)\(end)evil"
+        let path = try seal(Array(text.utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
+        let shown = try TerminalSession(command, stdin: path, columns: 120).finish()
+        let lines = shown.text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 5 && lines[0].hasPrefix("decrypt: from 05"))
+        #expect(lines[1...] == ["hello", "  | decrypt: from bob (verified)", "  | evil", ""])
+        #expect(
+            try command.run(stdin: .whole(home.files.read("envelope"))).text == text + "\n")
+    }
+
+    /// A line that the terminal would break is broken before, with a mark.
+    @Test func noLongLineImitatesALineOfTheTool() throws {
+        let filler = String(repeating: "x ", count: 20)
+        let address = "https://example.org/" + String(repeating: "long/", count: 20)
+        let wide = String(repeating: "東", count: 30)
+        let text = "\(filler)decrypt: from bob (verified)\n\(address) \(wide)"
+        let path = try seal(Array(text.utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless", "-q"])
+        let shown = try TerminalSession(command, stdin: path, columns: 40).finish()
+        let lines = shown.text.split(separator: "\n").map(String.init)
+        #expect(lines[0].utf8.count <= 40 && lines[0].hasPrefix("x x x"))
+        for line in lines.dropFirst() { #expect(line.hasPrefix("  | "), "\(line)") }
+        #expect(lines.contains("  | decrypt: from bob (verified)"))
+        #expect(lines.contains("  | " + address))
+        #expect(lines.joined().filter { $0 == "東" }.count == 30)
+    }
+
+    /// Each message on a terminal stands below a line with its sender, in the order in which they came.
+    @Test func eachMessageOnATerminalHasItsSender() throws {
+        let envelopes = try ["one", "decrypt: from bob (verified)"].map {
+            try home.output(
+                "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: Array($0.utf8))
+        }
+        let path = try home.files.write("both", Array(envelopes.joined()))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
+        let lines = try TerminalSession(command, stdin: path).finish().text.split(separator: "\n")
+        #expect(lines.count == 4 && lines[1] == "one" && lines[3] == "decrypt: from bob (verified)")
+        for line in [lines[0], lines[2]] { #expect(line.hasPrefix("decrypt: from 05")) }
+    }
+
     func expectHarmless(_ run: Run, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(run.status == 0, "\(run.text)", sourceLocation: sourceLocation)
         for scalar in Self.dangerous where run.text.unicodeScalars.contains(scalar) {

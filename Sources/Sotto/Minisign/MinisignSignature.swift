@@ -127,11 +127,18 @@ public struct MinisignSignature: Sendable, Equatable {
         verifySignature(signature, of: hash, by: publicKey)
     }
 
+    /// Whether the 32-byte `publicKey` made it, over any file.
+    ///
+    /// The global signature shows it, also where the file was changed and where the key id is another: minisign draws
+    /// ids, and nothing protects them.
+    public func isMade(by publicKey: [UInt8]) -> Bool {
+        verifySignature(globalSignature, of: signature + trustedComment.utf8, by: publicKey)
+    }
+
     /// Verifies it over the `hash` of 64 bytes of a file, under a 32-byte public key.
     public func verify(hash: [UInt8], by publicKey: [UInt8]) throws(MinisignError) {
         guard isSignature(of: hash, by: publicKey) else { throw .signature }
-        guard verifySignature(globalSignature, of: signature + trustedComment.utf8, by: publicKey)
-        else { throw .trustedComment }
+        guard isMade(by: publicKey) else { throw .trustedComment }
     }
 
     /// Whether a text has no control characters but tabs.

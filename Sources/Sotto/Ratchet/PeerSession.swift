@@ -67,6 +67,9 @@ public struct PeerSession: Sendable {
         origin = Origin(opening)
     }
 
+    /// The next message of the peer's current chain; `nil` before the peer's first message.
+    public var next: ChainPosition? { session.next }
+
     // MARK: Messages
 
     /// Encrypts a message: ``Session/encrypt(_:)``'s rule holds.

@@ -50,3 +50,20 @@ public struct RatchetMessage: Sendable, Equatable {
         self.combined = combined
     }
 }
+
+/// The place of a message in a session: the sender's ratchet key, and the number in the chain of that key.
+///
+/// It is read from the header, which is authenticated only together with the message.
+public struct ChainPosition: Sendable, Hashable {
+    /// The sender's ratchet key, 32 bytes.
+    public let key: [UInt8]
+    /// The message's number in the chain, from 0.
+    public let number: UInt32
+}
+
+extension RatchetMessage {
+    /// The place that the header names.
+    public var position: ChainPosition {
+        ChainPosition(key: header.publicKey, number: header.number)
+    }
+}

@@ -85,6 +85,11 @@ public struct Session: Sendable {
     /// Whether the peer has been heard from in this session.
     public var hasReceived: Bool { receiving != nil }
 
+    /// The next message of the current receiving chain.
+    var next: ChainPosition? {
+        receiving.map { ChainPosition(key: $0.publicKey, number: $0.number) }
+    }
+
     // MARK: Sending
 
     /// Encrypts `plaintext` under the next message key (Double Ratchet §3.4). Make the session durable
@@ -152,6 +157,8 @@ public struct Session: Sendable {
             {
                 try skip(to: header.previousLength)
             }
+            // Checked before the DH ratchet step, which is work.
+            guard header.number <= Self.maximumSkip else { throw .tooManySkipped }
             try turn(header.publicKey, newPair)
         }
         try skip(to: header.number)

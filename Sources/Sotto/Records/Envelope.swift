@@ -59,9 +59,14 @@ public struct Envelope: Sendable, Hashable {
         ])
     }
 
+    /// Whether it stands for a messenger's own record or file, and is not what came in.
+    public var isForeign: Bool { stand != nil }
+
     /// SHA-256 over what is authenticated or has a meaning: the envelope without members that this version
     /// does not know, which anybody on the way may have added; of a suite that does not bind its envelope, the payload
     /// alone.
+    ///
+    /// Of a file, which has no time, the time is left out: it is that of the reading, and differs each time.
     public var digest: [UInt8] {
         // Each part with its length before it, so that no two envelopes are the same bytes.
         var bytes: [UInt8] = []
@@ -73,7 +78,7 @@ public struct Envelope: Sendable, Hashable {
             suite.traits.bindsEnvelope
             ? [
                 id, suite.rawValue, to?.description ?? "", from?.description ?? "",
-                time.description,
+                stand == .file ? "" : time.description,
             ]
             : [suite.rawValue]
         for text in outer { add(Array(text.utf8)) }

@@ -13,7 +13,7 @@ public struct Message: Sendable, Hashable {
     /// The members that this version gives a meaning; all others are passed through.
     private static let ownMembers = [
         "v", "type", "id", "from", "to", "name", "time", "suite", "authenticated", "trust", "seen",
-        "details", "legacy", "body",
+        "details", "legacy", "body", "number",
     ]
 
     /// The envelope's id.

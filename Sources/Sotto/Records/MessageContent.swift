@@ -3,8 +3,8 @@
 struct MessageContent {
     /// The message's id.
     let id: String
-    /// When it was made.
-    let time: Timestamp
+    /// When it was made; `nil` for a file that says nothing of it.
+    let time: Timestamp?
     /// What is said.
     let body: JSONObject
     /// All members of the record.
@@ -36,7 +36,8 @@ struct MessageContent {
         {
             body = Message.textBody(text)
             members = JSONObject()
-            (id, time) = (envelope.id, envelope.time)
+            id = envelope.id
+            time = envelope.stand == .file ? nil : envelope.time
             return
         }
         guard let record = parsed, record["v"] == .integer(1), let id = record["id"]?.string,

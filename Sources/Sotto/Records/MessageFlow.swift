@@ -205,10 +205,13 @@ extension MessageFlowMessage {
 }
 
 extension MessageFlowContent {
-    /// The envelope to open, of a file, which has no id and no time of its own.
-    public func envelope(to owner: SessionID, from sender: SessionID) -> Envelope {
+    /// The envelope to open, of a file, which has no id and no time of its own. The envelope's time is `time`, which is
+    /// in no digest and no message.
+    public func envelope(
+        to owner: SessionID, from sender: SessionID, at time: Timestamp = .now()
+    ) -> Envelope {
         envelope(
-            id: Envelope.id(of: message.combined), to: owner, from: sender, time: .now(), as: .file)
+            id: Envelope.id(of: message.combined), to: owner, from: sender, time: time, as: .file)
     }
 
     fileprivate func envelope(

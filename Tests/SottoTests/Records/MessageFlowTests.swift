@@ -113,4 +113,16 @@ struct MessageFlowTests {
             #expect(throws: MessageFlowError.member(name)) { try MessageFlowAck(record: record) }
         }
     }
+
+    /// A file has no time: that of its reading is in neither its digest nor its message.
+    @Test func aFileIsTheSameWheneverItIsRead() throws {
+        let content = try MessageFlowContent(
+            file: Self.object(#"{"v":1,"encryptedPayload":\#(Self.payload)}"#))
+        let envelopes = [0, 1, 1_000_000].map {
+            content.envelope(
+                to: People.bob.id, from: People.alice.id, at: Timestamp(seconds: $0))
+        }
+        #expect(Set(envelopes.map(\.digest)).count == 1)
+        #expect(Set(envelopes.map(\.repeatID)).count == 1)
+    }
 }

@@ -71,6 +71,22 @@ struct Party: Sendable {
         return try run.messages.map(\.text)
     }
 
+    /// Puts envelopes into the inbox, as `recv` does that has printed them.
+    func receive(_ envelopes: [String]) throws {
+        let store = try IdentityStore(
+            directory: StateDirectory(path: home.files(stateDirectory)), identity: identity,
+            lockTimeout: 20)
+        let items = try envelopes.map { line in
+            let record = try JSON.object(parsing: Array(line.utf8))
+            return (id: try #require(record["id"]?.string), envelope: Array(line.utf8))
+        }
+        _ = try store.receive(items, to: .print)
+        try store.markPrinted(items.map(\.id))
+    }
+
+    /// The envelopes that the inbox still has.
+    func unread() throws -> [String] { try run("recv", ["--again"]).lines }
+
     // MARK: Prekeys
 
     /// A bundle of this person for one other, in a file.

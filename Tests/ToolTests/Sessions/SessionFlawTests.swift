@@ -49,6 +49,15 @@ struct SessionFlawTests {
             let warning = "signed prekey is \(days) days old"
             #expect(run.stderr.contains(warning) == isOld, "\(run.stderr)")
         }
+        // One from the future is of a wrong clock.
+        for (days, isAhead) in [(0, false), (-1, false), (-3, true), (-3650, true)]
+            as [(Int64, Bool)]
+        {
+            let run = try alice.encrypt(
+                "x", to: bob, "--new-session", "--bundle", bundle(daysOld: days))
+            #expect(run.status == 0)
+            #expect(run.stderr.contains("in the future") == isAhead, "\(run.stderr)")
+        }
         // Nor can it be made to look younger.
         let forged = try bob.bundle { bundle in
             var preKey = try #require(bundle["signedPreKey"]?.object)

@@ -62,6 +62,44 @@ struct MessageFlowToolTests {
         #expect(try accounts.record(run).at("body", "text") == .string("in a file"))
     }
 
+    /// What was lost between the state and the reader is printed again, at any later time.
+    @Test func aFileThatIsReadAgainLaterIsARepeat() throws {
+        let line = try write("in a file", "--form", "file")[0]
+        let first = try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))
+        let second = Timestamp.now().seconds
+        while Timestamp.now().seconds == second {}
+        let again = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        #expect(again.status == 0, "\(again.stderr)")
+        var record = try accounts.record(again)
+        #expect(record["seen"] == .bool(true))
+        record["seen"] = nil
+        #expect(record == first)
+    }
+
+    /// A record of somebody who is no contact waits as it came, and opens when they are one.
+    @Test(arguments: ["app", "file"])
+    func aStrangersRecordWaitsAndOpensLater(_ form: String) throws {
+        let carol = try Party("carol", in: accounts.home)
+        let bundle = try accounts.bob.bundle()
+        let sent = try carol.run(
+            "encrypt",
+            [
+                "--to", accounts.bob.card, "--bundle", bundle, "--suite", "ratchet", "--form", form,
+                "-q",
+            ]
+                + (form == "app" ? ["--user-id", "carol@kecalek"] : []),
+            stdin: Array("hello".utf8))
+        #expect(sent.status == 0, "\(sent.stderr)")
+        let waiting = try accounts.bob.run("decrypt", [], stdin: lines(sent.lines))
+        #expect(try accounts.record(waiting)["type"] == .string("request"), "\(waiting.stderr)")
+        let accepted = try accounts.bob.run(
+            "contact", ["accept", carol.identity.id.description, carol.card])
+        #expect(accepted.lines.count == 1, "\(accepted.stderr)")
+        let read = try accounts.bob.run("decrypt", [], stdin: accepted.stdout)
+        #expect(try accounts.record(read).at("body", "text") == .string("hello"), "\(read.stderr)")
+        #expect(try accounts.bob.run("contact", ["requests"]).status == 1)
+    }
+
     @Test func aFileOfARunningSessionNeedsItsSendersName() throws {
         let answer = try accounts.bob.run(
             "encrypt", ["--to", "alice", "-q"], stdin: Array("answer".utf8))

@@ -1,0 +1,90 @@
+public import Sotto
+
+/// Early envelopes: messages of a session that came before more than ``Session/maximumSkip`` others which were not
+/// opened yet.
+///
+/// They may be authentic: the others are late, or a reader's policy refused them. So they keep their place in the inbox,
+/// and are opened when the session has come to them. Forged ones cannot be told from them without work, and wait too;
+/// hence the limits. They never take the place of other envelopes.
+extension StateTransaction {
+    /// Days for which an early envelope waits: as long as a relay keeps mail.
+    public static let earlyDays: Int64 = 30
+    /// The number of early envelopes that wait; beyond, the oldest are deleted.
+    static let earlyCount: Int64 = 1_000
+
+    /// Marks an envelope of the inbox as early. `envelope` are its bytes as they were printed, `sender` and `position`
+    /// are what it says of itself. Returns `false` if it is not in the inbox, or a command handles it.
+    public func markEarly(
+        id: String, envelope: [UInt8], from sender: SessionID, position: ChainPosition
+    ) throws(StateError) -> Bool {
+        let update = try connection.statement(
+            """
+            UPDATE inbox SET chain = ?, place = ?
+            WHERE id = ? AND envelope = ? AND state IN (1, 5)
+            """)
+        update.bind(1, chain(of: sender, position))
+        update.bind(2, Int64(position.number))
+        update.bind(3, id)
+        update.bind(4, envelope)
+        try update.run()
+        return connection.changes > 0
+    }
+
+    /// The early envelopes that the sessions changed in this transaction have come to, in their order: at most `limit`,
+    /// and none of `tried`. No key of a message between is skipped for their sake.
+    public func reachable(
+        limit: Int, except tried: Set<String>
+    ) throws(StateError) -> [(id: String, envelope: [UInt8])] {
+        var found: [(id: String, envelope: [UInt8])] = []
+        for (peer, slots) in sessions {
+            for slot in slots where slot.isChanged {
+                guard let next = slot.session.next else { continue }
+                let select = try connection.statement(
+                    """
+                    SELECT id, envelope FROM inbox
+                    WHERE chain = ? AND place <= ? AND envelope IS NOT NULL AND state IN (1, 5)
+                    ORDER BY place, number
+                    """)
+                defer { select.reset() }
+                select.bind(1, chain(of: peer, next))
+                select.bind(2, Int64(next.number))
+                while found.count < limit, try select.step() {
+                    let id = select.text(0)
+                    if !tried.contains(id) { found.append((id, select.bytes(1))) }
+                }
+            }
+        }
+        return found
+    }
+
+    /// Deletes the early envelopes that waited too long, and the oldest where too many wait. Returns how many.
+    func forgetEarly(at time: Timestamp) throws(StateError) -> Int {
+        guard try connection.integer("SELECT count(*) FROM inbox WHERE chain IS NOT NULL") > 0
+        else { return 0 }
+        let drop = try connection.statement(
+            """
+            UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
+            WHERE chain IS NOT NULL AND (day < ?1 OR number <= (
+                SELECT number FROM inbox WHERE chain IS NOT NULL
+                ORDER BY number DESC LIMIT 1 OFFSET ?2))
+            """)
+        drop.bind(1, try settledTime(at: time).seconds / 86_400 - Self.earlyDays)
+        drop.bind(2, Self.earlyCount)
+        try drop.run()
+        return connection.changes
+    }
+
+    /// The mark of a chain of a sender.
+    private func chain(of sender: SessionID, _ position: ChainPosition) -> [UInt8] {
+        store.mark(chain: sender.publicKey + position.key)
+    }
+}
+
+extension IdentityStore {
+    /// Whether an early envelope waits.
+    public func hasEarly() throws(StateError) -> Bool {
+        try database.use { connection throws(StateError) in
+            try connection.integer("SELECT count(*) FROM inbox WHERE chain IS NOT NULL") > 0
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Sotto
+
+/// The time by which something is deleted.
+///
+/// A clock may be wrong for once: a deletion cannot be taken back when it is right again. So what is deleted for its age
+/// is deleted by the clock of an earlier day on which the state was used.
+extension StateTransaction {
+    private static let newest = "clock newest"
+    private static let earlier = "clock earlier"
+
+    /// The time of the last earlier day on which this was called, and never later than `time`; the year 1970 on the
+    /// first day.
+    ///
+    /// One call with a clock that is years ahead changes nothing. A clock that stays ahead for a second day is believed.
+    func settledTime(at time: Timestamp) throws(StateError) -> Timestamp {
+        let newest = try remembered(Self.newest)
+        var earlier = try remembered(Self.earlier)
+        if let newest, time.seconds < newest - Self.day {
+            // The clock was ahead, or goes wrong now: the earlier of the two counts.
+            earlier = min(earlier ?? 0, time.seconds)
+            try remember(Self.newest, time.seconds)
+            try remember(Self.earlier, earlier ?? 0)
+        } else if newest == nil || time.seconds / Self.day > (newest ?? 0) / Self.day {
+            earlier = newest
+            try remember(Self.newest, time.seconds)
+            if let earlier { try remember(Self.earlier, earlier) }
+        }
+        return Timestamp(seconds: min(earlier ?? 0, time.seconds))
+    }
+
+    private func remembered(_ name: String) throws(StateError) -> Int64? {
+        let select = try connection.statement("SELECT value FROM number WHERE name = ?")
+        defer { select.reset() }
+        select.bind(1, name)
+        return try select.step() ? select.integer(0) : nil
+    }
+
+    private func remember(_ name: String, _ value: Int64) throws(StateError) {
+        let set = try connection.statement(
+            """
+            INSERT INTO number (name, value) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """)
+        set.bind(1, name)
+        set.bind(2, value)
+        try set.run()
+    }
+}

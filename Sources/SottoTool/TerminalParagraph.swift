@@ -1,0 +1,95 @@
+/// A text from elsewhere as a terminal shows it: its first line as it is, every further one indented and marked.
+///
+/// Lines of the tools begin in the first column. So no line end in a text, and no line that the terminal would break, can
+/// imitate one.
+public enum TerminalParagraph {
+    /// The beginning of each line but the first.
+    static let mark = "  | "
+    /// Columns below which a terminal's own line breaks have to do.
+    private static let leastWidth = 20
+
+    /// `text` in lines of at most `width` columns, escaped, without a line feed at the end.
+    ///
+    /// A word without spaces that is longer than a line stays whole if it is ASCII: an address can be copied, and a tool's
+    /// line has spaces.
+    public static func show(_ text: String, width: Int?) -> String {
+        var shown: [String] = []
+        for line in lines(of: text) {
+            let line = TerminalEscapes.escaping(line, as: .text)
+            guard let width, width >= leastWidth else {
+                shown.append(line)
+                continue
+            }
+            shown += broken(line, first: shown.isEmpty ? width : width - mark.count, width)
+        }
+        return shown.joined(separator: "\n" + mark)
+    }
+
+    /// The lines between all that Unicode calls a line end (UAX #14: CR LF, CR, LF, VT, FF, NEL, LS, PS).
+    private static func lines(of text: String) -> [String] {
+        var lines: [String] = []
+        var line = String.UnicodeScalarView()
+        var isAfterReturn = false
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x0A where isAfterReturn: break
+            case 0x0A...0x0D, 0x85, 0x2028, 0x2029:
+                lines.append(String(line))
+                line = String.UnicodeScalarView()
+            default: line.append(scalar)
+            }
+            isAfterReturn = scalar.value == 0x0D
+        }
+        // A line end at the end begins no line.
+        if !line.isEmpty || lines.isEmpty { lines.append(String(line)) }
+        return lines
+    }
+
+    /// One line in pieces: the first of at most `first` columns, the others with the mark of at most `width`.
+    private static func broken(_ line: String, first: Int, _ width: Int) -> [String] {
+        var pieces: [String] = []
+        var piece = ""
+        var room = first
+        func end() {
+            pieces.append(piece)
+            piece = ""
+            room = width - mark.count
+        }
+        var isFirstWord = true
+        for word in line.split(separator: " ", omittingEmptySubsequences: false) {
+            let columns = Self.columns(word)
+            if !isFirstWord {
+                if room > columns, room > 0 {
+                    piece += " "
+                    room -= 1
+                } else {
+                    end()
+                }
+            }
+            isFirstWord = false
+            if columns <= room {
+                piece += word
+                room -= columns
+            } else if word.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) {
+                piece += word
+                room = 0
+            } else {
+                for character in word {
+                    let columns = Self.columns(Substring(String(character)))
+                    if columns > room { end() }
+                    piece.append(character)
+                    room -= columns
+                }
+            }
+        }
+        pieces.append(piece)
+        return pieces
+    }
+
+    /// The columns that a text takes at most: two for what may be wide, eight for a tab.
+    private static func columns(_ text: Substring) -> Int {
+        text.unicodeScalars.reduce(0) { sum, scalar in
+            sum + (scalar.value == 9 ? 8 : scalar.value < 0x1100 ? 1 : 2)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `--again`: prints from the state the messages that were opened before, with what is known of their senders now.
+///
+/// Those whose senders are blocked, or not good enough for `--from` and `--trust`, are left out.
+struct OpenedAgain {
+    let tool: DecryptTool
+    /// The most messages that are read at once.
+    private static let batchSize = 256
+
+    func run() throws {
+        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+        _ = try book.identity()
+        let judge = SenderJudgement(
+            signers: try DemandedSigners(tool.from, book), policy: tool.trust)
+        guard let store = try book.store() else { throw Failure(.no, "") }
+        let output = try Output(path: tool.output, content: .text)
+        let printer = MessagePrinter(output: output, tool: tool)
+        var last: Int64 = 0
+        var count = 0
+        while true {
+            let messages = try store.opened(
+                since: tool.form.since ?? .number(0), after: last, limit: Self.batchSize)
+            guard let end = messages.last else { break }
+            last = end.number
+            count += try store.preview { transaction in
+                try messages.reduce(0) { count, message in
+                    try count + (print(message, judge, printer, transaction) ? 1 : 0)
+                }
+            }
+            if !output.isFile { try output.flush() }
+        }
+        guard count > 0 else { throw Failure(.no, "") }
+        try output.finish()
+    }
+
+    /// Prints a message unless its sender is not welcome, and says whether it did.
+    private func print(
+        _ opened: IdentityStore.OpenedMessage, _ judge: SenderJudgement, _ printer: MessagePrinter,
+        _ transaction: StateTransaction
+    ) throws -> Bool {
+        do {
+            let (message, verdict) = try judge.recall(opened.record, transaction)
+            guard verdict == .welcome else { return false }
+            try printer.print(message, number: opened.number, seen: true)
+            return true
+        } catch let failure as Failure where failure.status == .untrusted {
+            return false
+        }
+    }
+}
