@@ -57,7 +57,10 @@ import Testing
         #expect(world.ids("log") == [ids[0], ids[2], ids[1]])
         #expect(world.run("recv", options, output: "rest") == 1)
     }
+}
 
+/// The times at which a command is run again.
+@Suite struct CommandRetryTests {
     @Test func delaysGrowToAMinute() {
         for _ in 0..<20 {
             var delay = RetryDelay()
