@@ -9,8 +9,6 @@ extension StateTransaction {
     /// Seconds between two attempts to claim a bundle of one contact.
     public static let bundlePause: Int64 = 86_400
 
-    private static let day: Int64 = 86_400
-
     /// A contact of whom a bundle is to be claimed.
     public struct BundleWish: Sendable, Equatable {
         /// The contact.

@@ -13,9 +13,8 @@ struct OpenedAgain {
 
     func run() throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
-        _ = try book.identity()
         let judge = SenderJudgement(
-            signers: try DemandedSigners(tool.from, book), policy: tool.trust)
+            owner: try book.identity().id, signers: try DemandedSigners(tool.from, book), policy: tool.trust)
         guard let store = try book.store() else { throw Failure(.no, "") }
         let output = try Output(path: tool.output, content: .text)
         let printer = MessagePrinter(output: output, tool: tool)
