@@ -54,7 +54,7 @@ public final class BundleStock {
     }
 
     private func claim(_ owners: [SessionID], at address: String) throws {
-        // Noted first: whatever happens now, the next attempt is tomorrow.
+        // Notes the attempt first, so that the next one is tomorrow even if this one fails.
         let claims = try store.transaction { state in
             var claims: [PreKeyClaim] = []
             for owner in owners {
@@ -74,8 +74,8 @@ public final class BundleStock {
 }
 
 extension PreKeyClaim {
-    /// Claims several owners' bundles on one connection, without a login, within `timeout` seconds. Owners of whom the
-    /// relay has none, or whose bundle is not signed by them, are left out.
+    /// Claims several owners' bundles on one connection, without a login, within `timeout` seconds. Leaves out
+    /// owners without a bundle on the relay, and bundles without a signature of their owner.
     static func run(
         _ claims: [PreKeyClaim], at relay: RelayURL, on group: MultiThreadedEventLoopGroup,
         timeout: Double
@@ -95,7 +95,7 @@ extension PreKeyClaim {
                     .claim(owner: claim.owner, id: claim.id), requestID: "claim-\(number)",
                     of: relay, events: events, others: &others, timeout: left)
             } catch {
-                // What came before is good.
+                // The bundles that came before are good.
                 break
             }
             guard let bundle = claim.bundle(in: response) else { continue }

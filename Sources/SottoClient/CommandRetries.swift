@@ -37,7 +37,7 @@ struct CommandRetries {
 
     private var retries: [String: Retry] = [:]
 
-    /// How many envelopes are tried again.
+    /// The number of envelopes that are tried again.
     var count: Int { retries.count }
 
     /// The time of the next attempt; `nil` when there is nothing to try.
@@ -45,7 +45,7 @@ struct CommandRetries {
 
     func contains(_ id: String) -> Bool { retries[id] != nil }
 
-    /// How many failures of an envelope counted.
+    /// The number of failures of an envelope that counted.
     func countedFailures(of id: String) -> Int { retries[id]?.countedFailures ?? 0 }
 
     /// Notes a failure at `now`, and sets the time of the next attempt, unless there are too many envelopes. `successes` is

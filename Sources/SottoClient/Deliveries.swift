@@ -4,8 +4,8 @@ public import SottoState
 public import SottoWire
 import Synchronization
 
-/// The sending of an outbox to several relays at once. Each relay's queue has a ``Delivery`` of its own: a relay that
-/// cannot be reached delays no other.
+/// The sending of an outbox to several relays at once. Each relay's queue has its own ``Delivery``, so that a
+/// relay that cannot be reached delays no other.
 ///
 /// One thread calls ``run(_:)``; another gives it items with ``submit(_:to:)`` and calls ``finish(withRest:)`` after the
 /// last.
@@ -13,11 +13,11 @@ public final class Deliveries: Sendable {
     /// The most relays in one run.
     public static let relayLimit = 128
 
-    /// How the delivery to one relay ended.
+    /// The end of the delivery to one relay.
     public struct Ending: Sendable {
         /// The relay.
         public let relay: RelayURL
-        /// How it ended.
+        /// The way in which it ended.
         public let ending: Delivery.Ending
     }
 
@@ -54,13 +54,13 @@ public final class Deliveries: Sendable {
         return true
     }
 
-    /// Has ``run(_:)`` call its closure, and returns when that is done: there is something to report that is no result.
+    /// Has ``run(_:)`` call its closure, and returns when that is done, to report something other than a result.
     public func wake() { report([]) }
 
-    /// Says that there is no more. With `withRest`, if no items were given at all, what waits in the outbox is sent, to
-    /// every relay whose address is known.
+    /// Marks the end of the items. With `withRest`, if no items were given, the items in the outbox are sent to every
+    /// relay whose address is known.
     public func finish(withRest: Bool) throws(StateError) {
-        // Whatever fails here, the run must come to its end.
+        // The run must end even if something fails here.
         defer {
             let deliveries = state.withLock { state in
                 state.isFinished = true
@@ -77,8 +77,8 @@ public final class Deliveries: Sendable {
 
     /// Sends until everything given is on its relay, or cannot be delivered now.
     ///
-    /// `body` is called with what came of envelopes, as ``Delivery/run(_:)`` does, and with nothing on ``wake()``.
-    /// What it throws ends the run at once.
+    /// `body` is called with the results of envelopes, as ``Delivery/run(_:)`` does, and with no results on ``wake()``.
+    /// An error of `body` ends the run at once.
     public func run(_ body: ([DeliveryResult]) throws -> Void) throws -> [Ending] {
         var endings: [Ending] = []
         while true {

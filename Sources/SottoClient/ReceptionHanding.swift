@@ -2,7 +2,7 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// What is done with envelopes.
+/// The handling of envelopes.
 extension Reception.Run {
     /// The envelope that the relay delivered; `nil` if it is for another mailbox.
     mutating func ours(_ delivered: Delivered) -> AddressedEnvelope? {
@@ -22,7 +22,7 @@ extension Reception.Run {
         return envelope
     }
 
-    /// Takes pushed envelopes, as many as are still wanted.
+    /// Takes pushed envelopes, up to the number that is still wanted.
     mutating func take(_ pushed: [(id: String, envelope: [UInt8])]) throws {
         // After a reconnection the relay pushes again what is not acknowledged.
         let batch = pushed.filter { !retries.contains($0.id) }
@@ -99,8 +99,8 @@ extension Reception.Run {
 
     /// Has a command that failed tried again after a delay.
     ///
-    /// The failure counts toward those after which an envelope is put aside only if the command has handled another
-    /// one since the last attempt: then the envelope is at fault, and not the command.
+    /// The failure counts toward the limit of failures only if the command has handled another envelope since the last
+    /// attempt: then the envelope causes the failure, and not the command.
     private mutating func retryLater(_ id: String, _ envelope: [UInt8]) throws {
         let origin = origins[id]
         let counts = retries.noteFailure(

@@ -19,7 +19,7 @@ extension Reception {
         var origins: [String: SessionID] = [:]
         /// Envelopes whose command failed, in a reception that follows.
         var retries = CommandRetries()
-        /// How many envelopes the command has handled.
+        /// The number of envelopes that the command has handled.
         var successes = 0
         /// Whether the relay could not be reached at the last attempt, and that was told.
         private var isAway = false
@@ -132,7 +132,7 @@ extension Reception {
                     guard let last = rows.last else { break }
                     number = last.number
                     for row in rows { noteOrigin(of: row.envelope) }
-                    // They wait now: `decrypt` leaves alone what a command handles, and what is dead.
+                    // They wait now: `decrypt` does not touch dead envelopes, nor those that a command handles.
                     try store.hand(on: rows.map(\.id), handing)
                     try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: true)
                     // In printing, the relay is told before the envelope is printed; here it is kept anyway.

@@ -88,11 +88,11 @@ public final class AddressBook {
         return store
     }
 
-    /// Whom `argument` names: a `sotto:` URI, a `whisper2:` URL, a card file, a contact, an id, or `me`, the owner of
-    /// the identity.
+    /// Returns the correspondent that `argument` names: a `sotto:` URI, a `whisper2:` URL, a card file, a contact, an id,
+    /// or `me`, the owner of the identity.
     ///
-    /// A file that is there is taken, unless a contact has that very name too. An id need not be a contact's; then there
-    /// is no card. Throws a failure for a bare age recipient, for a beginning that fits several contacts, and where
+    /// An existing file is taken, unless a contact has exactly that name too. An id without a contact is accepted; it
+    /// has no card. Throws a failure for a bare age recipient, for a beginning that fits several contacts, and if
     /// nothing fits.
     public func find(_ argument: String) throws -> Correspondent {
         if ContactName.meansOwner(argument) { return try own(argument) }
@@ -230,7 +230,7 @@ public final class AddressBook {
     /// with the post-quantum key serves, and of two signed ones the later: an address that was revoked is not used again.
     private func known(_ card: Card) throws -> Correspondent {
         if loaded.isReady, try identity().id == card.id {
-            // Nothing but the owner's signature says which encryption key is the owner's.
+            // Only the owner's signature proves an encryption key to be the owner's.
             let own = card.record == nil ? try identity().card() : card
             return Correspondent(id: card.id, card: own, contact: nil, isOwn: true)
         }

@@ -32,7 +32,7 @@ extension AddressBook {
                     "contact accept-key \(contact.argument), or contact keep-key \(contact.argument)"
             )
         }
-        // The id is the same, and the encryption key is not: a signed card, or a scan, has to say which is right.
+        // The id is the same, but the encryption key differs: a signed card or a scan must decide which one is right.
         if let card = person.card, !contact.agrees(with: card) {
             throw Failure(
                 .untrusted, "this card has another encryption key than the one of \(name)",
@@ -117,13 +117,13 @@ extension AddressBook {
 }
 
 extension Correspondent {
-    /// How a Whisper2 account is tied to the contact: by the card that was given, or by what the contact keeps.
+    /// The tie between a Whisper2 account and the contact, by the given card or by the contact's kept data.
     func standing(of account: Whisper2Contact) -> AccountStanding {
         if let card, card.record != nil, card.profiles.whisper2 == account { return .proven }
         return contact?.standing(of: account) ?? .firstUse
     }
 
-    /// How a Mercurio account is tied to the contact.
+    /// The tie between a Mercurio account and the contact.
     func standing(of bundle: MercurioKeyBundle) -> AccountStanding {
         if let card, card.record != nil, let signed = card.profiles.mercurio,
             signed.id == bundle.id, signed.key == bundle.key
@@ -146,7 +146,7 @@ extension Correspondent {
         bundle.id == id || standing(of: bundle) == .proven
     }
 
-    /// What to type for them, as a word of the shell.
+    /// The argument that names the correspondent, as a word of the shell.
     var argument: String {
         guard let contact, !contact.name.isEmpty else { return id.description }
         return contact.argument

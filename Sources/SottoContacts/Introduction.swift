@@ -6,11 +6,11 @@ public import SottoTool
 public enum Introduction: Sendable {
     /// A new contact.
     case added(Contact)
-    /// Somebody who is known, and whose card says more than the one that was kept.
+    /// A known contact. The card has more than the kept one.
     case completed(Contact)
-    /// Somebody who is known; nothing has changed.
+    /// A known contact. Nothing has changed.
     case known(Contact)
-    /// Somebody who is known, and whose kept card was signed later than this one; nothing has changed.
+    /// A known contact. The kept card was signed later than this one, and nothing has changed.
     case outdated(Contact)
     /// Another key than the contact's. It is kept beside the old one until somebody decides, in place of `replaced`
     /// if that was offered before.
@@ -126,7 +126,7 @@ extension Failure {
 }
 
 extension Contact {
-    /// The name as a word of the shell, or the beginning of the id where there is no name.
+    /// The name as a word of the shell, or the beginning of the id if the name is empty.
     public var argument: String { name.isEmpty ? id.short : shellWord(name) }
 
     /// What to type to take the key that is offered, and no other.

@@ -3,13 +3,13 @@ public import Sotto
 /// Bundles that `recv` claims ahead, one for each contact without a session, so that the next message to the contact begins
 /// one.
 extension StateTransaction {
-    /// Days for which a bundle begins a session by itself. The owner keeps the secret of its signed prekey for at least
+    /// Days for which a bundle can begin a session. The owner keeps the secret of its signed prekey for at least
     /// this long after the claim, and the message has to arrive within that time too.
     public static let bundleDays: Int64 = 7
     /// Seconds between two attempts to claim a bundle of one contact.
     public static let bundlePause: Int64 = 86_400
 
-    /// A contact of whom a bundle is to be claimed.
+    /// A contact that needs a bundle.
     public struct BundleWish: Sendable, Equatable {
         /// The contact.
         public let owner: SessionID
@@ -32,9 +32,8 @@ extension StateTransaction {
         return (0...Self.bundleDays * Self.day).contains(time.seconds - kept)
     }
 
-    /// The contacts of whom a bundle is to be claimed now: they have a signed card that names a relay, no session, no fresh
-    /// bundle, and none was asked for since ``bundlePause``. Blocked contacts, and those with a key in doubt, are left
-    /// out.
+    /// The contacts that need a bundle now: they have a signed card that names a relay, no session, no fresh bundle,
+    /// and no attempt within the last ``bundlePause``. Blocked contacts, and those with a key in doubt, are left out.
     public func bundleWishes(at time: Timestamp = .now()) throws(StateError) -> [BundleWish] {
         let peers = try rows("SELECT DISTINCT peer FROM session") { $0.bytes(0) }
         let hasSession = Set(peers)

@@ -1,6 +1,6 @@
 public import Sotto
 
-/// How an account in another messenger is tied to the contact that has it, the weakest tie first.
+/// The tie between an account in another messenger and its contact, the weakest first.
 public enum AccountStanding: Int, Sendable, Comparable {
     /// A file or URL names the account, and no key of the contact does.
     case introduced
@@ -17,7 +17,7 @@ public enum AccountStanding: Int, Sendable, Comparable {
     }
 }
 
-/// The keys that a comparison covered, beside the id, as a contact remembers them.
+/// The keys other than the id that a comparison covered, as a contact remembers them.
 ///
 /// Each is a text that names one key exactly, so that another key in its place is not covered.
 public struct ComparedKeys: Sendable, Equatable {
@@ -99,7 +99,7 @@ extension Contact {
         return own.record != nil && own.age == card.age
     }
 
-    /// How a Whisper2 account is tied to the contact, whether it is kept or not.
+    /// The tie between a Whisper2 account and the contact. The account need not be kept.
     public func standing(of account: Whisper2Contact) -> AccountStanding {
         if let card, card.record != nil, let signed = card.profiles.whisper2,
             signed.id == account.id, signed.encryptionKey == account.encryptionKey,
@@ -112,7 +112,7 @@ extension Contact {
         return card == nil ? .firstUse : .introduced
     }
 
-    /// How a Mercurio account is tied to the contact, whether it is kept or not.
+    /// The tie between a Mercurio account and the contact. The account need not be kept.
     public func standing(of bundle: MercurioKeyBundle) -> AccountStanding {
         if let card, card.record != nil, let signed = card.profiles.mercurio,
             signed.id == bundle.id, signed.key == bundle.key
@@ -167,8 +167,8 @@ extension Contact {
         if card.profiles.mercurio != nil { learned.mercurio = nil }
     }
 
-    /// What a verified contact's comparison covers: `id`, `card` and the accounts whose keys it vouches for. Empty for
-    /// one who is not verified.
+    /// The names of the keys that a verified contact's comparison covers: `id`, `card` and the accounts whose keys it
+    /// vouches for. Empty for a contact that is not verified.
     public var verifiedKeys: [String] {
         guard trust == .verified else { return [] }
         var names = ["id"]

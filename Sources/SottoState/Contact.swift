@@ -14,10 +14,10 @@ public struct Contact: Sendable, Equatable {
     public var isBlocked = false
     /// The suite that was asked for; `nil` leaves it to what there is.
     public var suite: Suite?
-    /// Accounts in other messengers that were learned from their own codes, and not from a card: introductions, until
-    /// ``standing(of:)-(Whisper2Contact)`` says more.
+    /// Accounts in other messengers that were learned from their own codes, and not from a card. They are introductions
+    /// unless ``standing(of:)-(Whisper2Contact)`` is higher.
     public var learned = Profiles()
-    /// The keys that were compared with their owner, beside the id.
+    /// The keys other than the id that were compared with their owner.
     public var compared = ComparedKeys()
     /// The address of ours that they alone were given.
     public var address: SendAddress?
@@ -68,8 +68,8 @@ public struct Contact: Sendable, Equatable {
     }
 
     /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","compared",
-    /// "address","formerAddresses","card","changed"}`. A card that came as a URI is a string in it; an address is the salt of ours,
-    /// which needs the identity.
+    /// "address","formerAddresses","card","changed"}`. A card that came as a URI is a string in it; an address is its
+    /// salt, which serves only with the identity.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),

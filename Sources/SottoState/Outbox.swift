@@ -190,7 +190,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// How many items wait for a relay.
+    /// The number of items that wait for a relay.
     public func count(relay: String) throws(StateError) -> Int {
         try database.use { connection throws(StateError) in
             let count = try connection.statement(

@@ -1,6 +1,6 @@
 public import Sotto
 
-/// What waits in the outbox, for all relays.
+/// The items that wait in the outbox, for all relays.
 extension Outbox {
     /// A relay for which items wait.
     public struct Queue: Sendable, Equatable {
@@ -8,17 +8,17 @@ extension Outbox {
         public let relay: String
         /// Its whole address; `nil` for items of an earlier version.
         public let url: String?
-        /// How many items wait.
+        /// The number of items that wait.
         public let count: Int
     }
 
     /// An item that waits.
     public struct Waiting: Sendable {
-        /// What it is.
+        /// The kind of the item.
         public let kind: Item.Kind
-        /// The envelope's id; of what an owner publishes, the owner's.
+        /// The envelope's id; for a publication, its owner's id.
         public let id: String
-        /// The envelope's recipient; of what an owner publishes, the owner.
+        /// The envelope's recipient; for a publication, its owner.
         public let to: String
         /// The relay's name.
         public let relay: String

@@ -1,6 +1,6 @@
 public import Sotto
 
-/// What is noted of a peer in the table of numbers, under a keyed hash of the peer's id.
+/// The notes on a peer in the table of numbers, under a keyed hash of the peer's id.
 extension StateTransaction {
     /// The kinds of notes.
     enum PeerNote: String {

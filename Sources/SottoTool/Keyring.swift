@@ -7,7 +7,7 @@ public import Sotto
 /// A key is 16 bytes and opens one protected identity file, whose header its description names. A changed passphrase makes
 /// a new header, so the old key finds nothing to open. The kernel deletes each key at its timeout.
 public enum Keyring {
-    /// Why a file key is not kept.
+    /// The reason for which a file key is not kept.
     public enum KeyringError: Error, Sendable, Equatable {
         /// The system has no keyring, or forbids its use.
         case unavailable(code: Int32)
@@ -15,7 +15,7 @@ public enum Keyring {
         case full
     }
 
-    /// What the descriptions of all keys begin with.
+    /// The beginning of the descriptions of all keys.
     private static let prefix = "sotto:identity:"
     private static let type = "user"
     private static let ring = key_serial_t(KEY_SPEC_USER_KEYRING)
@@ -24,7 +24,7 @@ public enum Keyring {
     private static let permissions = key_perm_t(
         KEY_POS_ALL | KEY_USR_VIEW | KEY_USR_READ | KEY_USR_SEARCH)
 
-    /// Throws ``KeyringError/unavailable(code:)`` where there is no user keyring.
+    /// Throws ``KeyringError/unavailable(code:)`` if the system gives no user keyring.
     public static func check() throws(KeyringError) {
         guard keyctl_get_keyring_ID(ring, 1) >= 0 else { throw .unavailable(code: errno) }
     }
@@ -106,7 +106,7 @@ public enum Keyring {
 }
 
 extension Failure {
-    /// What is said of a keyring that does not keep a key.
+    /// The failure of a keyring that does not keep a key.
     public init(_ error: Keyring.KeyringError) {
         switch error {
         case .unavailable(let code):

@@ -13,7 +13,8 @@ struct AcceptCommand: Program {
             The messages leave the list when decrypt has opened them. Of a contact, what waits is printed again.
             """)
 
-    @Option("--name", value: "name", help: "What to call them. Default: the name on the card.")
+    @Option(
+        "--name", value: "name", help: "The name of the contact. Default: the name on the card.")
     var name: String?
 
     @OptionGroup var options: ContactOptions

@@ -13,7 +13,8 @@ struct AddCommand: Program {
             argument, in a file, or as qr scan prints them.
             """)
 
-    @Option("--name", value: "name", help: "What to call them. Default: the name on the card.")
+    @Option(
+        "--name", value: "name", help: "The name of the contact. Default: the name on the card.")
     var name: String?
 
     @OptionGroup var options: ContactOptions
@@ -125,7 +126,7 @@ struct AddCommand: Program {
 }
 
 extension Contact {
-    /// What to call the accounts that only an introduction ties to the contact.
+    /// The names of the accounts that only an introduction ties to the contact.
     var introducedAccounts: [String] {
         var names: [String] = []
         if let account = profiles.whisper2, standing(of: account) == .introduced {
@@ -137,7 +138,7 @@ extension Contact {
         return names
     }
 
-    /// What to call the accounts that neither a comparison nor a signature of the contact covers.
+    /// The names of the accounts that neither a comparison nor a signature of the contact covers.
     var uncomparedAccounts: [String] {
         var names: [String] = []
         if let id = profiles.kecalek, vouchedProfiles.kecalek == nil {
@@ -152,7 +153,7 @@ extension Contact {
         return names
     }
 
-    /// How to come to a verified key: by number, or first by the signed card.
+    /// The next step to a verified key: the comparison, or first the signed card.
     private var comparison: String {
         if let card, card.record == nil {
             return "; to get the signed card: \(cardLookupCommand(id, relay: card.relay))"

@@ -23,7 +23,8 @@ struct AddressCommand: Program {
               contact address --revoke bob
             """)
 
-    @Option("--relay", value: "url", help: "Where you fetch your mail; put into the card.")
+    @Option(
+        "--relay", value: "url", help: "The relay where you fetch your mail; put into the card.")
     var relay: String?
 
     @Flag("--new", help: "Make another address; the one that they have is no longer looked into.")

@@ -1,13 +1,13 @@
 import Sotto
 import SottoState
 
-/// How messages to a contact are protected now.
+/// The current protection of messages to a contact.
 struct Protection {
     /// The suite that `encrypt` uses without `--suite`.
     let suite: Suite
     /// The session, whether messages go through it or not; `nil` without one.
     let session: SessionSummary?
-    /// Whether the suite's keys are post-quantum: of a session its beginning, else the card.
+    /// Whether the suite's keys are post-quantum: those of the session's beginning, or of the card without a session.
     let isPostQuantum: Bool
 
     init(of contact: Contact, _ store: IdentityStore) throws {

@@ -61,7 +61,7 @@ final class Attachment {
         guard source.count <= FileEncryption.limit else {
             throw Failure(
                 .malformed, "\(path) is longer than \(FileEncryption.limit) bytes",
-                hint: "make it a file of its own, with -r in place of --to")
+                hint: "make a separate file of it, with -r in place of --to")
         }
         var file = [UInt8](repeating: 0, count: source.count)
         let count = try file.withUnsafeMutableBytes { try source.fill($0, at: 0) }

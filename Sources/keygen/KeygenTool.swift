@@ -61,7 +61,7 @@ struct KeygenTool: Program {
 
 /// Where a new identity goes, and how it is kept.
 struct SavingOptions: ArgumentGroup {
-    @Option("--name", value: "name", help: "What you call yourself; part of the card.")
+    @Option("--name", value: "name", help: "Your name; part of the card.")
     var name = ""
 
     @Option(

@@ -30,7 +30,7 @@ struct Public: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "Where you fetch your mail, tcp://host:port or another address that recv takes; put into the card. Default: the identity's."
+            "The relay where you fetch your mail, tcp://host:port or another address that recv takes; put into the card. Default: the identity's."
     )
     var relay: String?
 

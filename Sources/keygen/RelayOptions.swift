@@ -8,7 +8,7 @@ struct RelayOptions: ArgumentGroup {
     @Option(
         "--relay", value: "url",
         help:
-            "Where you fetch your mail, tcp://host:port or another address that recv takes; kept in the identity, and named on its cards."
+            "The relay where you fetch your mail, tcp://host:port or another address that recv takes; kept in the identity and named on its cards."
     )
     var relay: String?
 

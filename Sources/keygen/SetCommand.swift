@@ -4,7 +4,7 @@ import Sotto
 import SottoTool
 import SottoWire
 
-/// `keygen set`: changes what an identity file holds beside the keys.
+/// `keygen set`: changes the data of an identity file other than its keys.
 struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
@@ -21,7 +21,9 @@ struct SetCommand: Program {
 
     @Option(
         "--relay", value: "url",
-        help: "Where you fetch your mail, tcp://host:port or another address that recv takes.")
+        help:
+            "The relay where you fetch your mail, tcp://host:port or another address that recv takes."
+    )
     var relay: String?
 
     @Flag("--no-relay", help: "Remove the relay from the identity.")

@@ -83,7 +83,7 @@ struct LockCommand: Program {
         }
         let path = try path(of: identity, file)
         guard Keyring.delete(try IdentityFile.stored(path)) else {
-            throw Failure(.no, quiet ? "" : "\(path) was not unlocked")
+            throw Failure(.no, quiet ? "" : "the keyring has no key of \(path)")
         }
     }
 }

@@ -3,8 +3,8 @@ import SottoTool
 
 /// The process that searches pictures, under limits of processor time and memory.
 ///
-/// `qr scan` starts itself again for that: the libraries that read pictures and codes have no limits of their own, and when the system
-/// ends the second process at a limit, the first one says which.
+/// `qr scan` starts itself again for that: the libraries that read pictures and codes have no limits. When the system ends the
+/// second process at a limit, the first one names this limit.
 enum ScanWorker {
     /// The limits, for all pictures of one command together.
     struct Limits {

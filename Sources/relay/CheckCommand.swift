@@ -26,7 +26,7 @@ struct CheckCommand: Program {
 
     @Flag(
         "--accept-clock",
-        help: "Tell the store that this machine's clock is right, and what is too old may go.")
+        help: "Tell the store that this machine's clock is right, so that it deletes expired mail.")
     var acceptClock = false
 
     mutating func execute() throws {

@@ -1,13 +1,13 @@
 import Sotto
 import SottoTool
 
-/// What standard input is, by its first bytes. Only records begin with a brace; anything else is one error and not one
+/// The kind of standard input, by its first bytes. Only records begin with a brace; other input is one error, and not one
 /// for each of its lines.
 enum InputKind {
-    /// How far the first bytes are looked at.
+    /// The number of first bytes that are examined.
     static let size = 64
 
-    /// Throws a failure with status 65 for input that begins as no record does. `beginning` may have white space first.
+    /// Throws a failure with status 65 for input that does not begin like a record. `beginning` may have white space first.
     static func check(_ beginning: [UInt8]) throws(Failure) {
         let text = beginning.drop { [0x09, 0x0A, 0x0D, 0x20].contains($0) }
         guard let first = text.first, first != UInt8(ascii: "{") else { return }
@@ -16,7 +16,7 @@ enum InputKind {
             hint: "make an envelope of it first, with encrypt --to")
     }
 
-    /// What the bytes are, with its article.
+    /// The name of the bytes' kind, with an article.
     private static func name(of bytes: ArraySlice<UInt8>) -> String {
         if AgeFormat.isAge(Array(bytes)) { return "an age file" }
         let magics: [(String, [UInt8])] = [

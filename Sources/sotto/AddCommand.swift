@@ -20,7 +20,7 @@ struct AddCommand: Program {
             """)
 
     @Option(
-        "--name", value: "name", help: "What to call them. Default: the name on the card.",
+        "--name", value: "name", help: "The name of the contact. Default: the name on the card.",
         values: .any)
     var name: String?
 
@@ -127,7 +127,7 @@ struct AddCommand: Program {
     }
 }
 
-/// What the argument of `sotto add` holds.
+/// The content of the argument of `sotto add`.
 private enum Introduction {
     case card(Card)
     case id(SessionID)

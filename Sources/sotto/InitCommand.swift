@@ -18,7 +18,7 @@ struct InitCommand: Program {
               sotto init --name alice --relay tls://relay.example.org:7667
             """)
 
-    @Option("--name", value: "name", help: "What you call yourself; part of the card.")
+    @Option("--name", value: "name", help: "Your name; part of the card.")
     var name: String?
 
     @Option(

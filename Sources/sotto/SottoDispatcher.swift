@@ -92,7 +92,7 @@ enum Tool: String, CaseIterable {
     var isMissing: Failure {
         Failure(
             .configuration, "the program of \(rawValue) is not installed",
-            hint: "it is looked for as sotto-\(rawValue) beside sotto and on the PATH")
+            hint: "install sotto-\(rawValue) next to sotto or on the PATH")
     }
 
     private static func become(

@@ -14,7 +14,7 @@ struct Step {
     let arguments: [String]
     /// Its standard input; empty for none.
     var input: [UInt8] = []
-    /// What it reads as `@FD:3`.
+    /// The secret that it reads as `@FD:3`.
     var secret: PassedSecret?
     /// Whether its messages are returned and not shown.
     var collectsMessages = false
@@ -22,7 +22,7 @@ struct Step {
     /// The source of ``secret`` as the tools' options name it.
     static let secretSource = "@FD:3"
 
-    /// How a tool ended and what it wrote.
+    /// The exit status and the output of a tool.
     struct Result {
         let status: Int32
         let output: [UInt8]

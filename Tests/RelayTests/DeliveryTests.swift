@@ -8,7 +8,7 @@ import Testing
 
 @testable import SottoClient
 
-/// What is known of an envelope that another process took out of the outbox.
+/// The outcome of an envelope that another process took out of the outbox.
 @Suite struct DeliveryTests {
     @Test func anOutcomeIsReadAsItIsWritten() {
         for outcome in [

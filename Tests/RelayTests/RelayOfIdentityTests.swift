@@ -8,7 +8,7 @@ import Testing
 
 /// The relay that an identity names: `recv` uses it, its cards name it, `encrypt` notes it and `send` delivers there.
 @Suite struct RelayOfIdentityTests {
-    /// Gives somebody's identity and card a relay.
+    /// Gives a person's identity and card a relay.
     static func move(_ world: Correspondence, _ who: String, to relay: String) throws {
         try world.expect(who, "keygen set -q --relay \(relay) \(who).key")
         try world.expect(who, "keygen public \(who).key > \(who).card")
@@ -32,7 +32,7 @@ import Testing
         let mail = try world.expect("bob", "unset SOTTO_RELAY; recv > mail; cat mail")
         #expect(mail.count == 1 && !mail[0].contains("\"relay\""))
         #expect(Correspondence.texts(try world.expect("bob", "decrypt < mail")) == ["hello"])
-        // What an owner publishes names the owner's relay, too.
+        // Publications name their owner's relay, too.
         try world.expect("bob", "unset SOTTO_RELAY; keygen prekeys | send")
         #expect(try world.published().oneTime > 0)
         try world.expect("bob", "unset SOTTO_RELAY; keygen public | send")

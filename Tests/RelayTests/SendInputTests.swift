@@ -3,7 +3,7 @@ import RelayHarness
 import Sotto
 import Testing
 
-/// Input of `send` that is no envelope, and output that nobody reads.
+/// Input of `send` that is no envelope, and output without a reader.
 @Suite struct SendInputTests {
     let relay: RelayProcess
     let world: World
@@ -26,7 +26,7 @@ import Testing
         ] as [([UInt8], String)])
     func whatIsNoEnvelopeIsOneError(_ start: [UInt8], _ name: String) {
         defer { relay.end() }
-        // As many lines as would else be errors of their own.
+        // Each of these lines must not cause another error.
         let tail = Array(String(repeating: "\nmore\n{\n", count: 20_000).utf8)
         _ = world.scratch.write("in", start + tail)
         #expect(world.run("send", input: "in", output: "results") == 65)
@@ -70,7 +70,7 @@ import Testing
         #expect(command.wait() == -SIGPIPE)
         close(feed)
         #expect(world.errors.isEmpty, "\(world.errors)")
-        // What was begun is done, and nothing is lost.
+        // The tool completed the work that it had begun, and lost nothing.
         if tool == "recv" {
             #expect(world.run("recv", output: "again") == 0)
             #expect(world.ids("again") == ids)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SottoState
 
-/// A session that begins by itself: `recv` keeps a bundle of each contact ahead, and `encrypt` uses it.
+/// Sessions that begin automatically: `recv` keeps a bundle of each contact ahead, and `encrypt` uses it.
 @Suite struct SessionAheadTests {
     /// Alice and Bob are contacts, and their cards name the relay.
     func introduced() throws -> Correspondence {
@@ -134,7 +134,7 @@ import Testing
             #expect(try state.freshBundle(of: bob.id, at: after(-1)) == nil)
             #expect(try state.bundleWishes(at: after(7 * day)).isEmpty)
             #expect(try state.bundleWishes(at: after(7 * day + 1)) == [wish])
-            // An old one is not kept beside the claim of a new one.
+            // The claim of a new one deletes the old one.
             _ = try state.beginClaim(for: bob.id, at: after(8 * day))
             #expect(try state.bundle(of: bob.id) == nil)
             // Another suite is wanted, the key is in doubt, or the card proves no relay.
@@ -172,6 +172,6 @@ import Testing
 }
 
 extension String {
-    /// How often `part` occurs.
+    /// The number of times that `part` occurs.
     fileprivate func occurrences(of part: String) -> Int { ranges(of: part).count }
 }

@@ -192,7 +192,7 @@ import Testing
         let (lock, same) = (try one.lock(of: "r"), try two.lock(of: "r"))
         #expect(lock.tryLock())
         #expect(!same.tryLock())
-        // Each relay has a queue and a lock of its own.
+        // Each relay has its own queue and its own lock.
         #expect(try two.lock(of: "elsewhere").tryLock())
         try one.settle([(first[0], "stored"), (first[1], "stored"), (second[0], "stored")])
         #expect(try two.count(relay: "r") == 0)

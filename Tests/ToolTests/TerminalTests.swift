@@ -83,7 +83,7 @@ struct TerminalTests {
         #expect(shown.status == 0 && shown.text == "hello\n")
     }
 
-    /// Prints `echo` or `-echo` on a line: the words of an identity, one of which may be "echo", are together on theirs.
+    /// Prints `echo` or `-echo` on a separate line. The words of an identity are all on one line, and can include "echo".
     static let sayEcho = "stty -a | tr ' ;' '\\n\\n' | grep -x -e echo -e -echo"
 
     @Test func aStoppedQuestionGivesTheEchoBackAndHidesItAgain() throws {

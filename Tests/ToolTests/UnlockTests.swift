@@ -5,7 +5,7 @@ import Testing
 
 /// `keygen unlock` and `keygen lock`: a protected identity in the kernel's user keyring.
 ///
-/// The keyring is one for all processes of the user; each test has an identity of its own in it.
+/// All processes of the user have the same keyring; each test uses a different identity.
 struct UnlockTests {
     let home: Home
 
@@ -60,7 +60,7 @@ struct UnlockTests {
     func aProcessOfAnotherSessionFindsTheKey() throws {
         try unlock()
         defer { _ = try? home.run("keygen", ["lock", "alice.key"]) }
-        // A terminal of its own is a session of its own.
+        // A new terminal is a new session.
         let session = try TerminalSession(
             home.command("keygen", ["public", "alice.key"]), stdout: home.files("card"))
         let run = try session.finish()
@@ -166,7 +166,7 @@ struct UnlockTests {
         #expect(run.text == "locked\n1\n", "\(run.text)\(run.stderr)")
     }
 
-    /// The library that refuses keys, as some containers do; `nil` where there is no C compiler.
+    /// The library that refuses keys, as some containers do; `nil` without a C compiler.
     private static let refusal: String? = {
         guard let compiler = Programs.find("cc") ?? Programs.find("clang"),
             let folder = try? folder.get()

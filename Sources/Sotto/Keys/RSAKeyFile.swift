@@ -40,7 +40,7 @@ package enum RSAKeyFile: ~Copyable {
         return .encrypted(try PBES2(der: der))
     }
 
-    /// Whether a file says of itself that it is a key under a password.
+    /// Returns whether the label or the structure of a file marks it as a key under a password.
     package static func isEncrypted(_ file: [UInt8]) -> Bool {
         guard file.first != DER.Tag.sequence.rawValue else {
             return !isPKCS8(file) && !isPKCS1(file) && (try? PBES2(der: file)) != nil

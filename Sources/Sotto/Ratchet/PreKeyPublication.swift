@@ -19,7 +19,7 @@ public struct PreKeyPublication: Sendable, Equatable {
     /// of no use. An owner who lost their state begins above all earlier numbers.
     public let oneTimeFrom: UInt32
     /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimeFrom",
-    /// "oneTimePreKeys","relay","sig"}`; `relay` is where it is to be published, if the identity has one.
+    /// "oneTimePreKeys","relay","sig"}`; `relay` is the relay to publish it at, if the identity has one.
     public let record: JSONObject
 
     /// Signs a publication.

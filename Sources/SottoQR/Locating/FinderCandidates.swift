@@ -13,8 +13,8 @@ struct FinderCandidate {
 
 /// The candidates of a picture, found by their place.
 ///
-/// A picture can show a hundred thousand patterns. Each candidate is filed in a square of its own size, so that a search looks into
-/// a few squares of each size, however many candidates there are.
+/// A picture can show a hundred thousand patterns. Each candidate is filed in a square of the candidate's size, so that a search
+/// looks into a few squares of each size, even with many candidates.
 struct FinderCandidates {
     private(set) var all: [FinderCandidate] = []
     private var squares: [Square: [Int]] = [:]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension HintTests {
-    /// What is true once Bob's signed card was fetched.
+    /// Checks that Bob's signed card was fetched.
     @Sendable private static func hasBobsCard(_ world: HintWorld, _: Run) throws {
         #expect(try world.contact("bob")["card"]?.object?["pq"] != nil)
     }

@@ -4,15 +4,15 @@ import SottoState
 import TestSupport
 import Testing
 
-/// A hint, a situation in which a program gives it, and what is true once its command was pasted into a shell.
+/// A hint, a situation in which a program gives it, and a check for after its command was pasted into a shell.
 struct HintCase: Sendable, CustomTestStringConvertible {
     /// The string literal in the sources, with `…` for each interpolation and `«…»` for one that is a command.
     let hint: String
     /// Which of several commands is pasted.
     var choice = 0
-    /// Whose shell it is.
+    /// The person who uses the shell.
     var person = "alice"
-    /// What is typed after the command.
+    /// The text that is typed after the command.
     var typed: @Sendable (HintWorld) throws -> String = { _ in "" }
     /// Brings the situation about and returns the run that gives the hint.
     let situation: @Sendable (HintWorld) throws -> Run

@@ -23,7 +23,7 @@ enum HintText {
         }
     }
 
-    /// Whether a line that a program printed has this hint, in which `…` and `«…»` stand for any text.
+    /// Whether a line that a program printed has this hint, in which `…` and `«…»` match any text.
     static func matches(_ line: String, _ hint: String) -> Bool {
         var rest = line[...]
         for piece in pieces(of: hint) {

@@ -110,7 +110,7 @@ final class HintWorld {
         try home.files.write("other.card", Array(must("keygen", ["public", "other.key"]).utf8))
     }
 
-    /// What a person seals for alice.
+    /// A sealed message of a person to alice.
     func message(_ person: String, _ text: String = "hello") throws -> String {
         try must(person, "encrypt", ["--to", "alice.card"], text: text)
     }

@@ -43,7 +43,7 @@ struct CardAgeTests {
             #expect(try kept() == current)
             #expect(try alice.run("contact", ["verify", "bob", "--scan", old]).status == 0)
             #expect(try kept() == current)
-            // Nor is a revoked address used because the old file is named.
+            // A revoked address is not used, even if the old file is named.
             let sent = try alice.run("encrypt", ["--to", old], stdin: Array("x".utf8))
             let envelope = try Envelope(record: JSON.object(parsing: sent.stdout))
             #expect(envelope.to == current, "\(sent.stderr)")
@@ -77,7 +77,7 @@ struct CardAgeTests {
         return try store.addresses().map { $0.id(of: bob.identity) }
     }
 
-    /// What alice writes to the address that she was given.
+    /// A message of alice to the address that she was given.
     private func mail(_ card: [UInt8]) throws -> [UInt8] {
         try home.files.write("for-alice.card", card)
         return try alice.run(

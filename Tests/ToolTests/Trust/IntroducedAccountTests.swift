@@ -42,7 +42,7 @@ struct IntroducedAccountTests {
         Profiles(whisper2: try whisper2(mallory), mercurio: try mercurio(mallory))
     }
 
-    /// A `contact-entry` with a genuine card and accounts that nobody signed.
+    /// A `contact-entry` with a genuine card and unsigned accounts.
     private func entry(
         _ name: String, of party: Party, _ profiles: Profiles,
         _ change: (inout JSONObject) throws -> Void = { _ in }
@@ -127,9 +127,9 @@ struct IntroducedAccountTests {
         let plain = try alice.run(
             "encrypt", ["--to", "bob", "--trust", "verified"], stdin: Array("x".utf8))
         #expect(try accounts.record(plain)["suite"] == .string("sealed"))
-        // Nor does it get into a file as Bob's.
+        // The export does not have it as Bob's account.
         #expect(try alice.run("contact", ["export", "--whisper2"]).status == 1)
-        // What Alice asks for by name she gets.
+        // Alice can use it explicitly.
         #expect(try seal("whisper2", "--to", "bob", "--trust", "any").status == 0)
     }
 
@@ -176,7 +176,7 @@ struct IntroducedAccountTests {
             #expect(run.status == 12, "\(run.stderr)")
         }
         #expect(try shown("carol")["trust"] == .string("trusted"))
-        // The account goes into the address book as a contact of its own.
+        // The account goes into the address book as a separate contact.
         _ = try must("add", "--name", "caro", url)
         #expect(try shown("caro")["id"] != .string(mallory.identity.id.description))
     }
@@ -370,7 +370,7 @@ struct IntroducedAccountTests {
         let read = try accounts.record(
             alice.run("decrypt", ["--trust", "verified"], stdin: answer.stdout))
         #expect(read["name"] == .string("bob"))
-        // A backup of one's own brings the comparison back, and unverify takes it away.
+        // The identity's own backup restores the comparison, and unverify removes it.
         let backup = try must("export", "--backup").stdout
         _ = try must("remove", "bob")
         _ = try must("import", stdin: backup)

@@ -95,7 +95,7 @@ struct OwnNameTests {
         #expect(try bob.run("contact", ["accept", id.description, "--name", "al"]).status == 0)
         let run = try bob.run("encrypt", ["--to", id.description], stdin: Array("x".utf8))
         #expect(run.status == 10 && run.stderr.contains(command), "\(run.stderr)")
-        // The card of the directory, without a name of its own choice, completes the contact.
+        // The card of the directory, added without a name option, completes the contact.
         #expect(
             try bob.run("contact", ["add"], stdin: home.files.read(alice.card)).status == 0)
         #expect(

@@ -55,7 +55,7 @@ struct RequestFloodTests {
         #expect(try flood(5_000..<5_001) == 1)
         #expect(try listed().contains(sender(5_000)))
         #expect(try listed().count == 1_000)
-        // Who made room is not lost.
+        // The displaced message is not lost.
         #expect(try store.requestsAside().messages == 1)
         let aside = try #require((0..<1_000).first { try !listed().contains(sender($0)) })
         #expect(try store.requestedEnvelopes(from: sender(aside)).count == 1)
