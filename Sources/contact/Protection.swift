@@ -7,14 +7,20 @@ struct Protection {
     let suite: Suite
     /// The session, whether messages go through it or not; `nil` without one.
     let session: SessionSummary?
+    /// Whether the next message begins a session, with a bundle that `recv` keeps.
+    let canBegin: Bool
     /// Whether the suite's keys are post-quantum: those of the session's beginning, or of the card without a session.
     let isPostQuantum: Bool
 
     init(of contact: Contact, _ store: IdentityStore) throws {
         session = try store.sessionSummary(with: contact.id)
-        suite = contact.suite ?? (session == nil ? .sealed : .ratchet)
+        canBegin =
+            try session == nil
+            && store.preview { try $0.freshBundle(of: contact.id) }?.pqSignedPreKey != nil
+        suite = contact.suite ?? (session == nil && !canBegin ? .sealed : .ratchet)
         isPostQuantum =
-            suite == .ratchet ? session?.isPostQuantum == true : contact.card?.hybrid != nil
+            suite == .ratchet
+            ? session?.isPostQuantum ?? canBegin : contact.card?.hybrid != nil
     }
 
     /// The cells of a list: the suite, since when there is a session, and whether it is post-quantum.
@@ -25,9 +31,9 @@ struct Protection {
         ]
     }
 
-    /// When the session began, cut to `length` characters.
+    /// When the session began, cut to `length` characters; `ready` if the next message begins one.
     func since(length: Int = .max) -> String {
-        guard let session else { return "none" }
+        guard let session else { return canBegin ? "ready" : "none" }
         return session.began.map { String($0.description.prefix(length)) } ?? "old"
     }
 

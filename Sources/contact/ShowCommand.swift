@@ -90,7 +90,8 @@ struct ShowCommand: Program {
         if contact.isBlocked { table.add(["blocked", "yes"]) }
         let suite = protection.suite.rawValue
         table.add(["suite", contact.suite == nil ? "auto, now \(suite)" : suite])
-        table.add(["session", protection.session == nil ? "none" : "since \(protection.since())"])
+        let since = protection.since()
+        table.add(["session", protection.session == nil ? since : "since \(since)"])
         table.add(["postquantum", protection.isPostQuantum ? "yes" : "no"])
         table.add(["card", Self.describe(contact.card)])
         if let name = contact.card?.name, !name.isEmpty, name != contact.name {

@@ -37,7 +37,7 @@ struct AttachmentDecryption {
         guard let message = try book.store()?.openedMessage(number) else {
             throw Failure(
                 .noInput, "there is no message number \(number) in the state",
-                hint: "decrypt --again prints the messages with their numbers")
+                hint: "see the messages with their numbers: decrypt --again")
         }
         return message.record
     }

@@ -197,7 +197,7 @@ final class MessageOpening {
         let waiting = Failure(
             failure.status, failure.message,
             hint:
-                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, the sender begins anew: encrypt --new-session"
+                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, the sender begins anew, with encrypt --new-session"
         )
         return .failed(waiting, id: line.id, isFinal: false)
     }

@@ -84,7 +84,7 @@ struct AddCommand: Program {
         guard result.status == 0 else {
             guard let short else { throw Failure.ended(result.status) }
             Terminal.say(
-                "sotto: note: no relay gave the whole card, so the contact has no post-quantum key; later: sotto add --relay URL \(id)"
+                "sotto: note: no relay gave the whole card, so the contact has no post-quantum key; sotto add with --relay and \(id) gets it later"
             )
             return short
         }
@@ -104,7 +104,7 @@ struct AddCommand: Program {
     private func say(_ contact: JSONObject) throws {
         guard let name = contact["name"]?.string,
             let number = contact["safety_number"]?.string
-        else { throw Failure(.bug, "contact show has no safety number") }
+        else { throw Failure(.bug, "no safety number came from contact show") }
         let output = try Output(path: "-", content: .text)
         try output.writeText("The number of you and \(name), the same on both sides:\n\n")
         let groups = stride(from: 0, to: number.count, by: 5).map { start in

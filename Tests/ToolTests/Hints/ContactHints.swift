@@ -96,6 +96,14 @@ extension HintTests {
             situation: { world in try world.run("contact", ["add", "--nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("--name")) }),
         HintCase(
+            "see the messages with their numbers: decrypt --again",
+            situation: { world in
+                try world.must("decrypt", ["-q"], text: world.message("bob"))
+                try world.home.files.write("blob", [1, 2, 3])
+                return try world.run("decrypt", ["--attachment", "99999", "blob"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
             "see the ids: send --list",
             situation: { world in
                 try queued(world)
