@@ -60,7 +60,7 @@ complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -l wake-
 complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -l wake-every -x -d 'The fewest seconds between two wake-ups of one mailbox'
 complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -s q -l quiet -d 'Say nothing but errors'
 complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -l json -d 'Print a JSON record for each line'
-complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -l accept-clock -d 'Tell the store that this machine\'s clock is right, and what is too old may go'
+complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -l accept-clock -d 'Tell the store that this machine\'s clock is right, so that it deletes expired mail'
 complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -l version -d 'Show the version'
 complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from check' -s h -l help -d 'Show help information'
 complete -c sotto-relay -c relay -n '__fish_seen_subcommand_from invite' -l store -r -F -d 'The relay\'s store, a file or a URL'
