@@ -59,7 +59,7 @@ public struct Reception {
         public var received = 0
         /// How many could not be handled.
         public var failed = 0
-        /// How many were deleted from the inbox because the messages before them did not come.
+        /// The number of envelopes that were deleted from the inbox because the messages before them did not come.
         public var expired = 0
         /// Why it ended early.
         public var error: ClientError?

@@ -12,8 +12,8 @@ extension StateTransaction {
     /// The number of early envelopes that wait; beyond, the oldest are deleted.
     static let earlyCount: Int64 = 1_000
 
-    /// Marks an envelope of the inbox as early. `envelope` are its bytes as they were printed, `sender` and `position`
-    /// are what it says of itself. Returns `false` if it is not in the inbox, or a command handles it.
+    /// Marks an envelope of the inbox as early. `envelope` is its printed bytes; `sender` and `position`
+    /// are the claims in it, which may be forged. Returns `false` if it is not in the inbox, or a command handles it.
     public func markEarly(
         id: String, envelope: [UInt8], from sender: SessionID, position: ChainPosition
     ) throws(StateError) -> Bool {

@@ -58,7 +58,7 @@ extension IdentityStore {
         }
     }
 
-    /// The message of a number; `nil` if there is none.
+    /// Returns the message with this number, or `nil`.
     public func openedMessage(_ number: Int64) throws(StateError) -> OpenedMessage? {
         let found = try opened(since: .number(number - 1), after: number - 1, limit: 1).first
         return found?.number == number ? found : nil

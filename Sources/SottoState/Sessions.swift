@@ -83,10 +83,10 @@ extension StateTransaction {
 
     /// A message that was opened, and what its opening changes.
     public struct Step {
-        /// The message; what is known of its sender, the contacts tell.
+        /// The message. The contacts tell the trust of its sender.
         public let message: Message
         fileprivate var slot: SessionSlot?
-        /// What begins a session that was not known before.
+        /// The beginning of a new session.
         var begun: Opening?
     }
 

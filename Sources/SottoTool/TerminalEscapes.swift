@@ -28,7 +28,7 @@ struct TerminalEscapes {
         self.allowed = allowed
     }
 
-    /// `text`, escaped. It stands for itself: nothing came before or follows.
+    /// Returns `text`, escaped, as a whole: no text precedes or follows it.
     static func escaping(
         _ text: String, as form: Form, besides allowed: Unicode.Scalar? = nil
     ) -> String {

@@ -86,7 +86,7 @@ public enum TerminalParagraph {
         return pieces
     }
 
-    /// The columns that a text takes at most: two for what may be wide, eight for a tab.
+    /// The most columns that a text takes: two for a character that may be wide, eight for a tab.
     private static func columns(_ text: Substring) -> Int {
         text.unicodeScalars.reduce(0) { sum, scalar in
             sum + (scalar.value == 9 ? 8 : scalar.value < 0x1100 ? 1 : 2)

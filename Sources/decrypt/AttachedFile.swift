@@ -8,15 +8,15 @@ struct AttachedFile {
     let size: Int64?
     /// The suite in whose form the blob is.
     let suite: Suite
-    /// The key, 32 bytes; `nil` if the record has none that is one.
+    /// The key, 32 bytes; `nil` if the record lacks a valid key.
     let key: [UInt8]?
 
-    /// The file of a message; `nil` if it has none.
+    /// The file of a message; `nil` without an attachment.
     init?(_ message: Message) {
         self.init(body: message.body, details: message.details)
     }
 
-    /// The file of a message record; `nil` if it has none.
+    /// The file of a message record; `nil` without an attachment.
     init?(record: JSONObject) {
         self.init(body: record["body"]?.object, details: record["details"]?.object)
     }

@@ -370,7 +370,7 @@ extension MessageOpening {
 }
 
 extension SenderJudgement {
-    /// The message of a record in the state, with what is known of its sender now.
+    /// The message of a record in the state, with the present trust of its sender.
     func recall(
         _ record: [UInt8], _ transaction: StateTransaction
     ) throws -> (message: Message, verdict: Verdict) {

@@ -3,9 +3,9 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// `--again`: prints from the state the messages that were opened before, with what is known of their senders now.
+/// `--again`: prints from the state the messages that were opened before, with the present trust of their senders.
 ///
-/// Those whose senders are blocked, or not good enough for `--from` and `--trust`, are left out.
+/// It leaves out messages of blocked senders, and those that `--from` and `--trust` refuse.
 struct OpenedAgain {
     let tool: DecryptTool
     /// The most messages that are read at once.
@@ -14,7 +14,8 @@ struct OpenedAgain {
     func run() throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
         let judge = SenderJudgement(
-            owner: try book.identity().id, signers: try DemandedSigners(tool.from, book), policy: tool.trust)
+            owner: try book.identity().id, signers: try DemandedSigners(tool.from, book),
+            policy: tool.trust)
         guard let store = try book.store() else { throw Failure(.no, "") }
         let output = try Output(path: tool.output, content: .text)
         let printer = MessagePrinter(output: output, tool: tool)
@@ -36,7 +37,7 @@ struct OpenedAgain {
         try output.finish()
     }
 
-    /// Prints a message unless its sender is not welcome, and says whether it did.
+    /// Prints a message if its sender is welcome. Returns whether it was printed.
     private func print(
         _ opened: IdentityStore.OpenedMessage, _ judge: SenderJudgement, _ printer: MessagePrinter,
         _ transaction: StateTransaction

@@ -151,7 +151,7 @@ struct PreKeyLifeTests {
         #expect(bundle.signedPreKey.id == second && bundle.pqSignedPreKey?.id == second)
         let made = try #require(bundle.signedPreKey.date?.time.seconds)
         #expect(Timestamp.now().seconds - made < 600)
-        // Who has the old one can still begin with it, also after the next renewal.
+        // A holder of the old one can still begin with it, also after the next renewal.
         try world.expect(
             "alice", "echo late | encrypt --to bob.card --bundle early | send > sent")
         #expect(try world.expect("bob", "recv | decrypt --text") == ["late"])

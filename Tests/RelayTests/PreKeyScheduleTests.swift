@@ -174,7 +174,7 @@ struct PreKeyScheduleTests {
         #expect(try secrets(.postQuantum).count <= 61)
     }
 
-    /// The most that relays may hand out stays a thousand; those before are kept for what is on its way.
+    /// Relays may hand out at most a thousand; earlier ones are kept for messages in transit.
     @Test func oneTimePreKeysAreReplacedBeforeTheyAreDeleted() throws {
         let first = try publish(at: day(0))
         let envelope = try opening(first)

@@ -123,7 +123,7 @@ struct DecryptedTextTests {
         let later = Timestamp(seconds: Timestamp.now().seconds + 3_600).description
         #expect(try bob.run("decrypt", ["--again", "--since", later]).status == 1)
         #expect(try bob.run("decrypt", ["--again", "--since", "yesterday"]).status == 64)
-        // Nothing of it is new, and what is read from the input has the same number.
+        // No message is new, and a message from the input has the same number.
         #expect(try bob.read([first[1]]).text.contains("\"number\":2"))
     }
 

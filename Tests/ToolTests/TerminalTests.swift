@@ -316,7 +316,7 @@ struct TerminalTests {
         return try home.files.write("envelope", envelope)
     }
 
-    /// What is invisible, or ends a line without being a line feed.
+    /// Characters that are invisible, or that end a line and are no line feed.
     static let invisible: [Unicode.Scalar] = [
         "\u{AD}", "\u{61C}", "\u{200B}", "\u{200E}", "\u{2028}", "\u{2029}", "\u{2060}", "\u{FEFF}",
         "\u{E0041}", "\u{FFF9}", "\u{3164}",

@@ -205,8 +205,8 @@ extension MessageFlowMessage {
 }
 
 extension MessageFlowContent {
-    /// The envelope to open, of a file, which has no id and no time of its own. The envelope's time is `time`, which is
-    /// in no digest and no message.
+    /// The envelope of a file, which carries no id and no time. The envelope's time is `time`; no digest and no message
+    /// contains it.
     public func envelope(
         to owner: SessionID, from sender: SessionID, at time: Timestamp = .now()
     ) -> Envelope {

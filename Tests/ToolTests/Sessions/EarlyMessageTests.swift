@@ -93,7 +93,7 @@ struct EarlyMessageTests {
         #expect(try bob.unread().count == 303)
         let read = try bob.read(sent)
         #expect(try read.status == 0 && read.messages.map(\.text) == Self.texts)
-        // One of a chain that nobody knows waits for its time to end.
+        // A message of an unknown chain waits until it expires.
         #expect(try bob.unread() == [lost])
         try bob.state { connection throws(StateError) in
             try connection.run("UPDATE inbox SET day = day - 32")

@@ -62,7 +62,7 @@ struct MessageFlowToolTests {
         #expect(try accounts.record(run).at("body", "text") == .string("in a file"))
     }
 
-    /// What was lost between the state and the reader is printed again, at any later time.
+    /// A message that was lost between the state and the reader is printed again, at any later time.
     @Test func aFileThatIsReadAgainLaterIsARepeat() throws {
         let line = try write("in a file", "--form", "file")[0]
         let first = try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))
@@ -76,7 +76,7 @@ struct MessageFlowToolTests {
         #expect(record == first)
     }
 
-    /// A record of somebody who is no contact waits as it came, and opens when they are one.
+    /// A record of an unknown sender waits as it came, and opens once the sender is a contact.
     @Test(arguments: ["app", "file"])
     func aStrangersRecordWaitsAndOpensLater(_ form: String) throws {
         let carol = try Party("carol", in: accounts.home)
