@@ -28,6 +28,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private static let pendingBytesLimit = 1 << 20
     /// The `bad_json` that closes the connection.
     private static let badLineLimit = 10
+    /// The most reads without a line that wait to be charged; one more closes the connection.
+    private static let emptyLimit = 256
     /// The failed login that closes the connection.
     private static let failedLoginLimit = 5
 
@@ -110,7 +112,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isClosing else { return }
         let bytes = unwrapInboundIn(data)
-        if bytes.readableBytes == 0 { empties += 1 }
+        if bytes.readableBytes == 0 {
+            empties += 1
+            guard empties <= Self.emptyLimit else { return close() }
+        }
         bytes.withUnsafeReadableBytes { splitter.append($0) }
         process()
     }
@@ -201,8 +206,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// The cost of a read without a line, in requests: an honest client sends a few in a minute.
     private var emptyCost: Double { max(1, Double(services.connectionRate) / 100) }
 
-    /// The cost of a frame that is refused before it is parsed, in requests.
-    private var refusedCost: Double { max(1, Double(services.connectionRate) / 4) }
+    /// The cost of a frame that is refused before it is parsed, in requests: a second.
+    private var refusedCost: Double { Double(services.connectionRate) }
 
     /// Ends a pause.
     private func goOn() {

@@ -22,6 +22,8 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
     private let isClient: Bool
     private var rest = ByteBuffer()
     private var isClosing = false
+    /// What the last ping of this read said. One pong answers all pings of a read (§5.5.3).
+    private var ping: ByteBuffer?
 
     /// The handler of a client, which masks what it sends (§5.3), or of a server.
     public init(isClient: Bool) { self.isClient = isClient }
@@ -42,9 +44,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
             }
             line.writeInteger(UInt8(ascii: "\n"))
             context.fireChannelRead(wrapInboundOut(line))
-        case .ping:
-            send(.pong, frame.unmaskedData, context)
-            context.flush()
+        case .ping: ping = frame.unmaskedData
         case .connectionClose:
             // Answered in kind (§5.5.1), with the code that came.
             if !isClosing {
@@ -59,6 +59,16 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
         if frame.opcode == .ping || frame.opcode == .pong {
             context.fireChannelRead(wrapInboundOut(ByteBuffer()))
         }
+    }
+
+    /// Answers the pings of a read.
+    public func channelReadComplete(context: ChannelHandlerContext) {
+        if let data = ping, !isClosing {
+            send(.pong, data, context)
+            context.flush()
+        }
+        ping = nil
+        context.fireChannelReadComplete()
     }
 
     /// Says to the other side what it did wrong.

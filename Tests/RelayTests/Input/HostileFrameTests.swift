@@ -124,7 +124,8 @@ import Testing
 
     @Test(arguments: RelayURL.Scheme.allCases)
     func tooManyMembersAreRefusedAndTheTenthInARowCloses(_ way: RelayURL.Scheme) throws {
-        let running = try BadFrameTests.relay()
+        // Without a rate, refusals delay nothing.
+        let running = try BadFrameTests.relay { $0.connectionRate = 0 }
         let client = WayClient(way, running.relay.address)
         let frame =
             #"{"type":"prekeys","request_id":"h","payload":{"publication":{"#
@@ -182,19 +183,31 @@ import Testing
         #expect(post(many) == BadFrameTests.refusal(.tooLarge, by: .http))
     }
 
-    /// Pings count as requests do: who sent 2,000 waits longer than who asked 40 times.
+    /// Pings count as requests do: after 200 of them a connection waits longer than after 40 requests.
     @Test func pingsCountAgainstTheRate() throws {
         let running = try RunningRelay { $0.connectionRate = 20 }
         let pinging = WayClient(.ws, running.relay.address)
         let ping = WebSocketBytes.frame(.ping, [])
         pinging.send(
-            Array(repeatElement(ping, count: 2_000).joined())
+            Array(repeatElement(ping, count: 200).joined())
                 + WebSocketBytes.frame(.text, Array(#"{"type":"ping"}"#.utf8)))
         let asking = running.client()
         asking.send((0..<40).flatMap { Request.ping.line(requestID: "\($0)") })
         for _ in 0..<40 { #expect(asking.response() == .pong) }
         let text = String(decoding: pinging.receivedSoFar(), as: UTF8.self)
         #expect(!text.contains("pong"))
+    }
+
+    /// A flood of pings closes the connection.
+    @Test func aFloodOfPingsEndsTheConnection() throws {
+        let running = try RunningRelay()
+        let client = WayClient(.ws, running.relay.address)
+        let ping = WebSocketBytes.frame(.ping, [])
+        client.send(Array(repeatElement(ping, count: 20_000).joined()))
+        var heard = client.hear()
+        while heard == .pong([]) { heard = client.hear() }
+        #expect(heard == .goodbye(1000) || heard == .end)
+        #expect(running.client().ask(.ping) == .pong)
     }
 
     /// Requests behind one that is verified elsewhere wait for it.
