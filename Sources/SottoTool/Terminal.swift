@@ -15,10 +15,11 @@ public enum Terminal {
     /// The columns of a terminal; `nil` for anything else, and where the terminal does not know.
     public static func width(of descriptor: Int32) -> Int? {
         var size = winsize()
-        guard isTerminal(descriptor), ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0,
-            size.ws_col > 0
-        else { return nil }
-        return Int(size.ws_col)
+        guard isTerminal(descriptor), ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else {
+            return nil
+        }
+        // A terminal that does not tell its width mostly has 80 columns.
+        return size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 
     /// Writes a line to stderr; a file's name or a relay's reason in it cannot make a second one.

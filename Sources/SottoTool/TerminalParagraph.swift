@@ -1,9 +1,9 @@
-/// A text from elsewhere as a terminal shows it: its first line as it is, every further one indented and marked.
+/// A text from elsewhere as a terminal shows it: one short line as it is, several lines each indented and marked.
 ///
-/// Lines of the tools begin in the first column. So no line end in a text, and no line that the terminal would break, can
-/// imitate one.
+/// Lines of the tools begin in the first column, with the tool's name and a colon. So no text of several lines, and no line
+/// that the terminal would break, can imitate one; a single line that begins with a word and a colon is marked too.
 public enum TerminalParagraph {
-    /// The beginning of each line but the first.
+    /// The beginning of each marked line.
     static let mark = "  | "
     /// Columns below which a terminal's own line breaks have to do.
     private static let leastWidth = 20
@@ -20,10 +20,24 @@ public enum TerminalParagraph {
                 shown.append(line)
                 continue
             }
-            shown += broken(line, first: shown.isEmpty ? width : width - mark.count, width)
+            shown += broken(line, width - mark.count)
         }
-        return shown.joined(separator: "\n" + mark)
+        let isPlain = shown.count == 1 && !looksLikeALineOfATool(shown[0])
+        return (isPlain ? "" : mark) + shown.joined(separator: "\n" + mark)
     }
+
+    /// Whether a line begins with a word and a colon, or a character that looks like a colon.
+    private static func looksLikeALineOfATool(_ line: String) -> Bool {
+        let word = line.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " }
+        return word.unicodeScalars.contains { colons.contains($0.value) }
+    }
+
+    /// The colon and the characters that look like it.
+    private static let colons: Set<UInt32> = [
+        0x3A, 0x2D0, 0x2F8, 0x589, 0x5C3, 0x703, 0x704, 0x16EC, 0x205A, 0x2236, 0xA789, 0xFE13,
+        0xFE30,
+        0xFE55, 0xFF1A,
+    ]
 
     /// The lines between all that Unicode calls a line end (UAX #14: CR LF, CR, LF, VT, FF, NEL, LS, PS).
     private static func lines(of text: String) -> [String] {
@@ -45,15 +59,15 @@ public enum TerminalParagraph {
         return lines
     }
 
-    /// One line in pieces: the first of at most `first` columns, the others with the mark of at most `width`.
-    private static func broken(_ line: String, first: Int, _ width: Int) -> [String] {
+    /// One line in pieces of at most `width` columns.
+    private static func broken(_ line: String, _ width: Int) -> [String] {
         var pieces: [String] = []
         var piece = ""
-        var room = first
+        var room = width
         func end() {
             pieces.append(piece)
             piece = ""
-            room = width - mark.count
+            room = width
         }
         var isFirstWord = true
         for word in line.split(separator: " ", omittingEmptySubsequences: false) {

@@ -60,14 +60,20 @@ struct ContactImport {
             throw Failure(
                 .malformed, "not a contact: a member is missing, malformed or not authentic")
         }
-        // One who was only blocked has no name.
+        // An id that was only blocked has no name.
         let isNameless = entry.name.isEmpty && entry.isBlocked && entry.card == nil
+        guard isOurs || !isNameless else {
+            throw Failure(
+                .untrusted, "a block counts only from your own backup",
+                hint: "block the id yourself, with contact block")
+        }
         var contact = Contact(
             name: isNameless ? "" : try ContactName.checked(entry.name), id: entry.id,
             card: entry.card,
             trust: isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
             added: isOurs ? entry.added : .now())
-        contact.isBlocked = entry.isBlocked
+        // A block deletes mail: another writer's file must not set it.
+        contact.isBlocked = isOurs && entry.isBlocked
         if isNameless { return contact }
         contact.learned = entry.learned
         guard isOurs else { return contact }

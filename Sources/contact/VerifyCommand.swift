@@ -187,7 +187,9 @@ struct VerifyCommand: Program {
 
     private static let mismatch = Failure(
         .mismatch, "the keys do not match; nothing was changed",
-        hint: "one side has another key: do not trust it before you know why")
+        hint:
+            "read it once more; if it differs again, one side has another key: trust it only when you know why"
+    )
 
     /// The digits of the safety number with an id.
     static func number(_ id: SessionID, _ identity: Identity) throws -> [UInt8] {

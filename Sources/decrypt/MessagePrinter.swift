@@ -54,7 +54,7 @@ final class MessagePrinter {
 
     /// Writes one text, so that its end can be told from a line feed in it where that was asked for.
     private func write(text: String) throws {
-        if form.null {
+        if form.null, !output.isTerminal {
             // U+0000 ends a text; in one it is U+FFFD.
             let scalars = text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }
             try output.write(Array(String(String.UnicodeScalarView(scalars)).utf8) + [0])
@@ -112,6 +112,15 @@ final class MessagePrinter {
         if !printsText { try output.writeRecord(record) }
     }
 
+    /// A name, in quotation marks if it has a character that ends or imitates the words after it.
+    private static func quoted(_ name: String) -> String {
+        guard name.contains(where: { "(),'\"".contains($0) }) || name.utf8.count > 64 else {
+            return name
+        }
+        // Runs of spaces would move the rest of the line to the next one.
+        return shellWord(name.split(separator: " ").joined(separator: " "))
+    }
+
     /// Says on standard error who wrote the text that follows: for the first of each row of messages, on a terminal for
     /// each message, so that a text which looks like this line is found below another one.
     private func sayWhoWrote(_ message: Message) throws {
@@ -121,12 +130,12 @@ final class MessagePrinter {
             // An account of another messenger that is no contact's is known by its name there.
             let account = message.details?["whisperId"]?.string
             let name = message.name ?? account ?? from.description
-            sender = "from \(name) (\(message.trust.rawValue))"
+            sender = "from \(Self.quoted(name)) (\(message.trust.rawValue))"
         } else {
             let chat = message.details?["chat"]?.object
             let name = (chat?["name"] ?? chat?["id"])?.string
             sender =
-                (name.map { "in the chat \($0), " } ?? "")
+                (name.map { "in the chat \(Self.quoted($0)), " } ?? "")
                 + "from somebody: nothing proves who wrote"
         }
         guard lastSender != sender || output.isTerminal && !form.time else { return }

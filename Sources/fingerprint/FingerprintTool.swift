@@ -181,7 +181,10 @@ struct FingerprintTool: Program {
         guard matches else {
             throw Failure(
                 .mismatch, quiet ? "" : "the numbers do not match",
-                hint: quiet ? nil : "one side has another key: do not trust it before you know why")
+                hint: quiet
+                    ? nil
+                    : "read it once more; if it differs again, one side has another key: trust it only when you know why"
+            )
         }
     }
 

@@ -133,8 +133,15 @@ struct SendTool: Program {
             ? "another send holds the queue of \(end.relay)"
             : ending.error?.message ?? "\(end.relay) does not take them now"
         let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
-        return Failure(
-            .tryAgain, "\(why); \(what) queued", hint: "to try again: send < /dev/null")
+        var hint = "to try again: send < /dev/null"
+        switch ending.error {
+        case .untrusted, .otherKey, .certificates:
+            // The queue belongs to the relay's host and port; another pin or authority serves it too.
+            hint =
+                "\(ending.error?.hint ?? ""); then send --relay with that address, and < /dev/null"
+        default: break
+        }
+        return Failure(.tryAgain, "\(why); \(what) queued", hint: hint)
     }
 }
 

@@ -57,11 +57,24 @@ struct AddCommand: Program {
         let text = card.record?.serialized() ?? Array(card.uri.text.utf8)
         _ = try contact(
             ["add"] + (name.map { ["--name", $0] } ?? []), input: text + [UInt8(ascii: "\n")])
+        if card.record != nil { claimBundle(of: card.id, path, secret) }
         let shown = try JSON.object(
             parsing: contact(["show", "--json", card.id.description]).split(
                 separator: UInt8(ascii: "\n")
             ).first.map(Array.init) ?? [])
         try say(shown)
+    }
+
+    /// Claims a bundle of prekeys, so that the first message already begins a session. Without one it is sealed, and `recv`
+    /// claims one later.
+    private func claimBundle(of id: SessionID, _ path: String, _ secret: PassedSecret?) {
+        var arguments = ["-q", "--bundle", id.description, "-i", path]
+        if let relay { arguments += ["--relay", relay] }
+        if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
+        var claim = Step(.recv, arguments)
+        claim.secret = secret
+        claim.collectsMessages = true
+        _ = try? claim.run()
     }
 
     /// The signed card: what was given, else the relay's, else the short form that was given.

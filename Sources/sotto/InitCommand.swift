@@ -117,19 +117,19 @@ struct InitCommand: Program {
     private func publish(
         to relay: String, _ path: String, _ secret: PassedSecret?
     ) throws -> Int32 {
-        var outcome: Int32 = 0
+        // One run of send has both on disk before it connects: an interruption leaves both in the outbox.
+        var records: [UInt8] = []
         for what in ["public", "prekeys"] {
             var arguments = [what, "-i", path]
             if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
             var made = Step(.keygen, arguments)
             made.secret = secret
-            let result = try Step(
-                .send, ["--relay", relay], input: made.output()
-            ).run()
-            if result.status != 0 { outcome = result.status }
+            records += try made.output()
         }
+        let outcome = try Step(.send, ["--relay", relay], input: records).run().status
         if outcome == ExitStatus.tryAgain.rawValue {
-            Terminal.say("sotto: note: the card waits here; the next send delivers it")
+            Terminal.say(
+                "sotto: note: the card and the prekeys wait here; the next send delivers them")
         } else if outcome == 0 {
             Terminal.say("sotto: note: your card and prekeys are at \(relay)")
         }

@@ -814,8 +814,18 @@ struct ContactTests {
         _ = try must("add", "bob.card")
         let all = try must("export").stdout
         #expect(try records(all)[0]["name"] == .string(""))
+        let backup = try must("export", "--backup").stdout
         try FileManager.default.removeItem(atPath: home.files("state"))
-        _ = try must("import", stdin: all)
+        // Another writer's file blocks nobody: their mail would be deleted.
+        let foreign = try contact("import", stdin: all)
+        #expect(foreign.status == 15 && foreign.text.contains("own backup"), "\(foreign.text)")
+        var blocked = try records(all)[1]
+        blocked["blocked"] = .bool(true)
+        _ = try must("remove", "bob")
+        _ = try must("import", stdin: blocked.serialized())
+        #expect(try record("bob")["blocked"] == .bool(false))
+        try FileManager.default.removeItem(atPath: home.files("state"))
+        _ = try must("import", stdin: backup)
         #expect(try names() == ["", "bob"])
         #expect(try open(send("carol", "z")).stdout.isEmpty)
         #expect(try must("unblock", String(card("carol").id.description.prefix(16))).status == 0)

@@ -358,7 +358,7 @@ struct TerminalTests {
         #expect(try TerminalSession(command, stdin: path).finish().text.contains("\\u{"))
     }
 
-    /// The line that names a sender begins in the first column; no line of a text does but its first.
+    /// The line that names a sender begins in the first column; no line of a text with several lines does.
     @Test(arguments: ["\n", "\r", "\r\n", "\u{B}", "\u{C}", "\u{85}", "\u{2028}", "\u{2029}"])
     func noLineEndImitatesALineOfTheTool(_ end: String) throws {
         let text = "hello\(end)decrypt: from bob (verified)\(end)evil"
@@ -367,7 +367,7 @@ struct TerminalTests {
         let shown = try TerminalSession(command, stdin: path, columns: 120).finish()
         let lines = shown.text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 5 && lines[0].hasPrefix("decrypt: from 05"))
-        #expect(lines[1...] == ["hello", "  | decrypt: from bob (verified)", "  | evil", ""])
+        #expect(lines[1...] == ["  | hello", "  | decrypt: from bob (verified)", "  | evil", ""])
         #expect(
             try command.run(stdin: .whole(home.files.read("envelope"))).text == text + "\n")
     }
@@ -382,8 +382,8 @@ struct TerminalTests {
         let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless", "-q"])
         let shown = try TerminalSession(command, stdin: path, columns: 40).finish()
         let lines = shown.text.split(separator: "\n").map(String.init)
-        #expect(lines[0].utf8.count <= 40 && lines[0].hasPrefix("x x x"))
-        for line in lines.dropFirst() { #expect(line.hasPrefix("  | "), "\(line)") }
+        #expect(lines[0].utf8.count <= 40 && lines[0].hasPrefix("  | x x x"))
+        for line in lines { #expect(line.hasPrefix("  | "), "\(line)") }
         #expect(lines.contains("  | decrypt: from bob (verified)"))
         #expect(lines.contains("  | " + address))
         #expect(lines.joined().filter { $0 == "東" }.count == 30)
@@ -398,8 +398,45 @@ struct TerminalTests {
         let path = try home.files.write("both", Array(envelopes.joined()))
         let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
         let lines = try TerminalSession(command, stdin: path).finish().text.split(separator: "\n")
-        #expect(lines.count == 4 && lines[1] == "one" && lines[3] == "decrypt: from bob (verified)")
+        #expect(
+            lines.count == 4 && lines[1] == "one" && lines[3] == "  | decrypt: from bob (verified)")
         for line in [lines[0], lines[2]] { #expect(line.hasPrefix("decrypt: from 05")) }
+    }
+
+    /// A text whose first line looks like the line that names a sender, and a single line that looks like a note.
+    @Test(arguments: [
+        "decrypt: from carol (verified)\npay eve", "recv: note: pay eve", "recv꞉ pay",
+    ])
+    func noFirstLineImitatesALineOfTheTool(_ text: String) throws {
+        let path = try seal(Array(text.utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
+        let shown = try TerminalSession(command, stdin: path, columns: 120).finish()
+        let lines = shown.text.split(separator: "\n")
+        #expect(lines.count == 1 + text.split(separator: "\n").count)
+        for line in lines.dropFirst() { #expect(line.hasPrefix("  | "), "\(line)") }
+    }
+
+    /// On a terminal zero bytes separate nothing, and texts are escaped as ever.
+    @Test func nullDoesNotLetControlCharactersThrough() throws {
+        let path = try seal(Array("\u{1B}[1A\u{1B}[2K\rdecrypt: from bob (verified)\nevil".utf8))
+        let command = home.command("decrypt", ["-i", "bob.key", "--text", "-0", "--stateless"])
+        let shown = try TerminalSession(command, stdin: path).finish().text
+        #expect(!shown.contains("\u{1B}[1A") && shown.contains("  | decrypt: from bob (verified)"))
+    }
+
+    /// A name with a parenthesis is quoted, so that it does not end like a trust.
+    @Test func aNameDoesNotImitateATrust() throws {
+        let name = "bob (verified)"
+        try home.output("keygen", ["-q", "--name", name, "-o", "mallory.key"])
+        let card = try home.output("keygen", ["public", "mallory.key"])
+        try home.output("contact", ["add", "-i", "bob.key"], stdin: Array(card.utf8))
+        let envelope = try home.output(
+            "encrypt", ["--to", "bob.card", "-i", "mallory.key"], stdin: Array("hi".utf8))
+        let path = try home.files.write("envelope", Array(envelope.utf8))
+        let shown = try TerminalSession(
+            home.command("decrypt", ["-i", "bob.key", "--text"]), stdin: path
+        ).finish().text
+        #expect(shown.contains("decrypt: from 'bob (verified)' (trusted)"), "\(shown)")
     }
 
     func expectHarmless(_ run: Run, sourceLocation: SourceLocation = #_sourceLocation) {
