@@ -172,7 +172,7 @@ class Soak:
             time.sleep(self.random.uniform(0, 0.3))
 
     def receive(self, who, name, relay, calm=False):
-        recv = ["recv", "-q", "--relay", relay.url, "--wait", "0.2"]
+        recv = ["recv", "-q", "--relay", relay.url, "--wait", "0.2", "--max", "100"]
         way = self.random.randrange(3)
         if way == 0:  # a command for each envelope
             return self.run(who, recv + ["--exec", f"decrypt -q > {name}.$$"], calm=calm)
