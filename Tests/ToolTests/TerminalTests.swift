@@ -427,12 +427,12 @@ struct TerminalTests {
     /// A name with a parenthesis is quoted, so that it does not end like a trust.
     @Test func aNameDoesNotImitateATrust() throws {
         let name = "bob (verified)"
-        try home.output("keygen", ["-q", "--name", name, "-o", "mallory.key"])
+        _ = try home.output("keygen", ["-q", "--name", name, "-o", "mallory.key"])
         let card = try home.output("keygen", ["public", "mallory.key"])
-        try home.output("contact", ["add", "-i", "bob.key"], stdin: Array(card.utf8))
+        _ = try home.output("contact", ["add", "-i", "bob.key"], stdin: card)
         let envelope = try home.output(
             "encrypt", ["--to", "bob.card", "-i", "mallory.key"], stdin: Array("hi".utf8))
-        let path = try home.files.write("envelope", Array(envelope.utf8))
+        let path = try home.files.write("envelope", envelope)
         let shown = try TerminalSession(
             home.command("decrypt", ["-i", "bob.key", "--text"]), stdin: path
         ).finish().text
