@@ -374,7 +374,7 @@ struct TerminalTests {
 
     /// A line that the terminal would break is broken before, with a mark.
     @Test func noLongLineImitatesALineOfTheTool() throws {
-        let filler = String(repeating: "x ", count: 20)
+        let filler = String(repeating: "x ", count: 18)
         let address = "https://example.org/" + String(repeating: "long/", count: 20)
         let wide = String(repeating: "東", count: 30)
         let text = "\(filler)decrypt: from bob (verified)\n\(address) \(wide)"

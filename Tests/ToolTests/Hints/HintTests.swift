@@ -54,7 +54,7 @@ struct HintTests {
         "relay check --store … --accept-clock": "needs another clock; the relay's tests run it",
         "sotto keygen public --uri | sotto qr": "what sotto init prints, for a terminal",
         "sotto add FRIEND": "what sotto init prints, with a name to put in",
-        "    sotto contact verify … NUMBER\n": "what sotto add prints, with the number to put in",
+        "    sotto contact verify … NUMBER\\n": "what sotto add prints, with the number to put in",
         "  sotto contact export --backup -o contacts.age":
             "what sotto init prints, for the time after the first contact; keygen's hint has a case",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
