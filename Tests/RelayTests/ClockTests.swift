@@ -119,7 +119,7 @@ import Testing
 }
 
 /// A store keeps the time, and mail goes by it.
-@Suite(.timeLimit(.minutes(5))) struct StoreClockTests {
+@Suite(.timeLimit(.minutes(30))) struct StoreClockTests {
     let place = StorePlace()
     let bob = Sample.identity().id
 
@@ -185,7 +185,7 @@ import Testing
 }
 
 /// A relay whose clock is another one.
-@Suite(.timeLimit(.minutes(5))) struct RelayClockTests {
+@Suite(.timeLimit(.minutes(30))) struct RelayClockTests {
     static let day = 86_400.0
     let bob = Sample.identity()
 

@@ -3,7 +3,7 @@ import RelayHarness
 import Testing
 
 /// The rows of `make faults`, a few times each.
-@Suite(.timeLimit(.minutes(10))) struct FaultTableTests {
+@Suite(.timeLimit(.minutes(30))) struct FaultTableTests {
     private let scratch = Scratch()
 
     private func run(_ arguments: [String]) -> (status: Int32, lines: [String]) {

@@ -6,7 +6,7 @@ import SottoWire
 import Testing
 
 /// Each way in, plain and over TLS, before each store: through the built programs, with the relay killed in the middle.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct MatrixTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct MatrixTests {
     /// Alice, who writes, and Bob, who reads, both by one way.
     final class Conversation: Sendable {
         let scratch = Scratch()

@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 
 /// One network cannot take all the connections.
-@Suite(.timeLimit(.minutes(5))) struct NetworkLimitTests {
+@Suite(.timeLimit(.minutes(30))) struct NetworkLimitTests {
     /// The accounting of addresses that a test makes up.
     final class Networks {
         private var counted: NetworkConnections

@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 
 /// The suites of TLS: 1.3, and 1.2 with ECDHE and authenticated encryption.
-@Suite(.timeLimit(.minutes(5))) struct TLSSuiteTests {
+@Suite(.timeLimit(.minutes(30))) struct TLSSuiteTests {
     let scratch = Scratch()
 
     /// The suites of TLS 1.2 that openssl's library has, by name.

@@ -9,7 +9,7 @@ import Testing
 @testable import SottoWire
 
 /// What a relay answers to what it should not be sent, by each way in.
-@Suite(.timeLimit(.minutes(5))) struct BadFrameTests {
+@Suite(.timeLimit(.minutes(30))) struct BadFrameTests {
     typealias Way = RelayURL.Scheme
 
     static func relay(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws

@@ -6,7 +6,7 @@ import Testing
 @testable import SottoWire
 
 /// What is right and wrong in HTTP itself, plain and over TLS.
-@Suite(.timeLimit(.minutes(5))) struct HTTPInputTests {
+@Suite(.timeLimit(.minutes(30))) struct HTTPInputTests {
     typealias Way = RelayURL.Scheme
 
     static let ways = [Way.http, .https]

@@ -7,7 +7,7 @@ import Testing
 @testable import SottoWire
 
 /// A line over the limit is refused, and not kept: a relay's memory does not grow by it.
-@Suite(.timeLimit(.minutes(5))) struct MemoryTests {
+@Suite(.timeLimit(.minutes(30))) struct MemoryTests {
     typealias Way = RelayURL.Scheme
 
     /// The most memory that a process ever had, in bytes.

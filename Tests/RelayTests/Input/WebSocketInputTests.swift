@@ -6,7 +6,7 @@ import Testing
 @testable import SottoWire
 
 /// What is right and wrong in WebSocket itself (RFC 6455), plain and over TLS.
-@Suite(.timeLimit(.minutes(5))) struct WebSocketInputTests {
+@Suite(.timeLimit(.minutes(30))) struct WebSocketInputTests {
     typealias Way = RelayURL.Scheme
 
     static let ways = [Way.ws, .wss]

@@ -10,7 +10,7 @@ import Testing
 @testable import SottoServer
 
 /// What only a server can do: be used by several relays, go away and come back, be set up wrongly.
-@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(5))) struct PostgresTests {
+@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct PostgresTests {
     let bob = Sample.identity()
 
     func everything(_ store: any Store, of mailbox: SessionID) throws -> [String] {
