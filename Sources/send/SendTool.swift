@@ -133,14 +133,14 @@ struct SendTool: Program {
             ? "another send holds the queue of \(end.relay)"
             : ending.error?.message ?? "\(end.relay) does not take them now"
         let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
-        var hint = "to try again: send < /dev/null"
-        switch ending.error {
-        case .untrusted, .otherKey, .certificates:
-            // The queue belongs to the relay's host and port; another pin or authority serves it too.
-            hint =
-                "\(ending.error?.hint ?? ""); then send --relay with that address, and < /dev/null"
-        default: break
-        }
+        // The queue belongs to the relay's host and port: another pin or authority serves it too.
+        let hint =
+            switch ending.error {
+            case .untrusted?:
+                "for the next try name its authority with --ca, or append the pin that the relay prints to --relay"
+            case .otherKey?, .certificates?: ending.error?.hint
+            default: "to try again: send < /dev/null"
+            }
         return Failure(.tryAgain, "\(why); \(what) queued", hint: hint)
     }
 }
