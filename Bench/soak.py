@@ -17,6 +17,7 @@ HOUR, DAY = 3600, 86400
 PEOPLE = {"alice": "bob", "bob": "alice"}
 JUMPS = [HOUR, -HOUR, DAY, -DAY, 9 * DAY, -9 * DAY, 40 * DAY, 3650 * DAY]
 LIMIT = 300  # seconds until a command counts as hung
+BACKLOG = 2000  # a writer waits while the other has so many messages to read
 
 
 class Soak:
@@ -28,6 +29,8 @@ class Soak:
         self.lock = threading.Lock()
         self.counts = collections.Counter()
         self.sent = {}  # id of an envelope -> (sender, suite)
+        self.written = collections.Counter()  # by reader
+        self.opened = collections.defaultdict(set)  # the ids that a reader printed, while it runs
         self.lifetimes = collections.defaultdict(lambda: 0.3)
         self.problems = []
         self.over = threading.Event()
@@ -125,6 +128,9 @@ class Soak:
         """Encrypts and sends until told to end; every command is repeated as a user would who saw it fail."""
         other, number = PEOPLE[who], 0
         while not self.over.is_set():
+            if self.written[other] - len(self.opened[other]) > BACKLOG:
+                self.over.wait(0.5)
+                continue
             number += 1
             relay, suite = self.random.choice(self.relays), self.random.choice(["sealed", "ratchet"])
             texts = self.home / f"texts-{who}"
@@ -153,6 +159,7 @@ class Soak:
                 for line in lines.splitlines():
                     self.sent[json.loads(line)["id"]] = (who, suite)
                 self.counts[f"sent {suite}"] += len(lines.splitlines())
+                self.written[other] += len(lines.splitlines())
             # `send` is repeated until it has the envelopes on disk or the relay has them.
             for _ in range(1000):
                 status = self.run(who, ["send", "-q", "--relay", relay.url], input=lines)[0]
@@ -167,6 +174,8 @@ class Soak:
         while not self.over.is_set():
             number += 1
             self.receive(who, f"out-{who}-{number}", self.random.choice(self.relays))
+            for path in [self.home / f"out-{who}-{number}", *self.home.glob(f"out-{who}-{number}.*")]:
+                self.opened[who].update(record["id"] for record in messages(path))
             self.random.random() < 0.1 and self.run(
                 who, ["recv", "-q", "--again"], ["decrypt", "-q"], output=self.home / f"out-{who}-again-{number}")
             time.sleep(self.random.uniform(0, 0.3))
@@ -236,11 +245,7 @@ class Soak:
         printed, fresh, texts = set(), collections.Counter(), collections.defaultdict(set)
         refused = collections.Counter()
         for path in self.home.glob("out-*"):
-            for line in path.read_bytes().splitlines():
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue  # the last line of a run that was killed
+            for record in records(path):
                 if record.get("type") == "message":
                     printed.add(record["id"])
                     fresh[record["id"]] += not record.get("seen", False)
@@ -253,7 +258,7 @@ class Soak:
             "seconds": self.seconds, "seed": self.seed, "sent": len(self.sent), "lost": len(lost), "twice": len(twice),
             "lost by suite": collections.Counter(self.sent[i][1] for i in lost),
             "unknown": len(printed - set(self.sent)), "errors": dict(refused.most_common(8)),
-            "problems": collections.Counter(self.problems).most_common(8), **self.counts,
+            "problems": dict(collections.Counter(self.problems).most_common(8)), **self.counts,
         }
         print(json.dumps(report, indent=1))
         if lost or twice:
@@ -277,6 +282,23 @@ class Soak:
             thread.join()
         self.settle()
         return self.judge()
+
+
+def records(path):
+    """The records in a file; the last line of a program that was killed is left out."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def messages(path):
+    return [record for record in records(path) if record.get("type") == "message"]
 
 
 class Relay:

@@ -38,21 +38,31 @@ extension StateTransaction {
         var found: [(id: String, envelope: [UInt8])] = []
         for (peer, slots) in sessions {
             for slot in slots where slot.isChanged {
-                guard let next = slot.session.next else { continue }
-                let select = try connection.statement(
-                    """
-                    SELECT id, envelope FROM inbox
-                    WHERE chain = ? AND place <= ? AND envelope IS NOT NULL AND state IN (1, 5)
-                    ORDER BY place, number
-                    """)
-                defer { select.reset() }
-                select.bind(1, chain(of: peer, next))
-                select.bind(2, Int64(next.number))
-                while found.count < limit, try select.step() {
-                    let id = select.text(0)
-                    if !tried.contains(id) { found.append((id, select.bytes(1))) }
+                for next in slot.session.next where found.count < limit {
+                    found += try early(
+                        of: peer, upTo: next, limit: limit - found.count, except: tried)
                 }
             }
+        }
+        return found
+    }
+
+    private func early(
+        of peer: SessionID, upTo next: ChainPosition, limit: Int, except tried: Set<String>
+    ) throws(StateError) -> [(id: String, envelope: [UInt8])] {
+        let select = try connection.statement(
+            """
+            SELECT id, envelope FROM inbox
+            WHERE chain = ? AND place <= ? AND envelope IS NOT NULL AND state IN (1, 5)
+            ORDER BY place, number
+            """)
+        defer { select.reset() }
+        select.bind(1, chain(of: peer, next))
+        select.bind(2, Int64(next.number))
+        var found: [(id: String, envelope: [UInt8])] = []
+        while found.count < limit, try select.step() {
+            let id = select.text(0)
+            if !tried.contains(id) { found.append((id, select.bytes(1))) }
         }
         return found
     }
@@ -75,7 +85,7 @@ extension StateTransaction {
     }
 
     /// The mark of a chain of a sender.
-    private func chain(of sender: SessionID, _ position: ChainPosition) -> [UInt8] {
+    func chain(of sender: SessionID, _ position: ChainPosition) -> [UInt8] {
         store.mark(chain: sender.publicKey + position.key)
     }
 }

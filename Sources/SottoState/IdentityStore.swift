@@ -107,6 +107,15 @@ public final class IdentityStore {
             id TEXT PRIMARY KEY, signed INTEGER NOT NULL, post_quantum INTEGER, one_time INTEGER
         ) WITHOUT ROWID;
         """,
+        """
+        CREATE TABLE skipped (
+            number INTEGER PRIMARY KEY, peer BLOB NOT NULL, chain BLOB NOT NULL,
+            place INTEGER NOT NULL, day INTEGER NOT NULL, sealed BLOB NOT NULL,
+            UNIQUE (chain, place)
+        );
+        CREATE INDEX skipped_peer ON skipped(peer, number);
+        CREATE INDEX skipped_day ON skipped(day);
+        """,
     ]
 
     /// The version of the schema.

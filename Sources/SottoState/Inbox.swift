@@ -53,7 +53,7 @@ extension IdentityStore {
     /// How many envelopes that are not done are kept; beyond, the oldest go. Not by their age: a clock may be wrong.
     private static let keptCount: Int64 = 10_000
 
-    private static var today: Int64 { Timestamp.now().seconds / 86_400 }
+    static var today: Int64 { Timestamp.now().seconds / 86_400 }
 
     /// How envelopes are handed on.
     public enum Handing: Sendable {
@@ -197,12 +197,13 @@ extension IdentityStore {
 
     /// Forgets ids that no relay will repeat any more, and deletes envelopes that were not opened: those that are
     /// early beyond the limits of ``StateTransaction/markEarly(id:envelope:from:position:)``, and the oldest where
-    /// there are too many. Returns how many early ones were deleted.
+    /// there are too many. Keys of skipped messages that no relay keeps go too. Returns how many early ones were deleted.
     @discardableResult
     public func forgetOld(at time: Timestamp = .now()) throws(StateError) -> Int {
         try database.transaction { connection throws(StateError) in
-            let early = try StateTransaction(store: self, connection: connection)
-                .forgetEarly(at: time)
+            let transaction = StateTransaction(store: self, connection: connection)
+            let early = try transaction.forgetEarly(at: time)
+            try transaction.forgetOldSkipped(at: transaction.settledTime(at: time))
             let drop = try connection.statement(
                 """
                 UPDATE inbox SET envelope = NULL, chain = NULL, state = 3

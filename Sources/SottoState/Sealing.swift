@@ -11,6 +11,7 @@ extension IdentityStore {
         case preKey(kind: Int64, id: Int64)
         case bundle(peer: [UInt8])
         case request(id: String)
+        case skipped(chain: [UInt8], place: UInt32)
 
         fileprivate var bytes: [UInt8] {
             switch self {
@@ -20,6 +21,7 @@ extension IdentityStore {
             case .preKey(let kind, let id): Array("prekey \(kind) \(id) ".utf8)
             case .bundle(let peer): Array("bundle".utf8) + peer
             case .request(let id): Array("request".utf8) + Array(id.utf8)
+            case .skipped(let chain, let place): Array("skipped \(place) ".utf8) + chain
             }
         }
     }

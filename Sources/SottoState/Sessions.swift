@@ -34,8 +34,11 @@ public enum SessionError: Error, Sendable, Equatable {
 
 /// Sessions: what the ratchet needs to be kept, and nothing used twice.
 extension StateTransaction {
-    /// The most sessions with one peer; the least recently used beyond are deleted.
-    private static let sessionsPerPeer = 40
+    /// The number of sessions with one peer; the least recently used beyond are deleted.
+    private static let sessionsPerPeer: Int64 = 200
+    /// The number of sessions with one peer that are read for each message. A message that none of them opens has the
+    /// older ones read too.
+    private static let recentSessions = 8
 
     // MARK: Sending
 
@@ -88,6 +91,8 @@ extension StateTransaction {
         fileprivate var slot: SessionSlot?
         /// The beginning of a new session.
         var begun: Opening?
+        /// The place of a message that the key of a skipped message opened.
+        fileprivate var skipped: ChainPosition?
     }
 
     /// Opens an envelope and changes nothing; ``keep(_:)`` does. `keys` serve the suites without a session.
@@ -97,14 +102,18 @@ extension StateTransaction {
         }
         guard envelope.to == owner.id else { throw SealedError.notForUs }
         guard let peer = envelope.from else { throw SessionError.noSender }
-        guard let opening = try PeerSession.opening(in: envelope) else {
-            return try openInAny(of: try slots(peer), envelope)
+        let opening = try PeerSession.opening(in: envelope)
+        do {
+            guard let opening else { return try openInAny(from: peer, envelope) }
+            guard opening.identityKey == peer.publicKey else { throw RatchetError.authentication }
+            if let slot = try slot(of: peer, tag: opening.tag) { return try step(slot, envelope) }
+            return try accept(opening, envelope)
+        } catch {
+            guard error is RatchetError || error is SessionError,
+                let skipped = try skippedMessage(of: envelope, from: peer)
+            else { throw error }
+            return Step(message: try skipped.open(envelope), skipped: skipped.position)
         }
-        guard opening.identityKey == peer.publicKey else { throw RatchetError.authentication }
-        if let slot = try slots(peer).first(where: { $0.session.tag == opening.tag }) {
-            return try step(slot, envelope)
-        }
-        return try accept(opening, envelope)
     }
 
     private func step(_ slot: SessionSlot, _ envelope: Envelope) throws -> Step {
@@ -114,20 +123,25 @@ extension StateTransaction {
         return Step(message: message, slot: slot)
     }
 
-    private func openInAny(of slots: [SessionSlot], _ envelope: Envelope) throws -> Step {
-        guard !slots.isEmpty else { throw SessionError.unknownSession }
+    private func openInAny(from peer: SessionID, _ envelope: Envelope) throws -> Step {
         var failure: (any Error)?
-        for slot in slots {
-            do {
-                return try step(slot, envelope)
-            } catch RatchetError.authentication {
-                failure = failure ?? RatchetError.authentication
-            } catch let error as RatchetError {
-                // A key that was used is told by the session that it was of.
-                failure = error
+        func attempt(_ slots: some Collection<SessionSlot>) throws -> Step? {
+            for slot in slots {
+                do {
+                    return try step(slot, envelope)
+                } catch RatchetError.authentication {
+                    failure = failure ?? RatchetError.authentication
+                } catch let error as RatchetError {
+                    // A key that was used is told by the session that it was of.
+                    failure = error
+                }
             }
+            return nil
         }
-        throw failure ?? RatchetError.authentication
+        let recent = try slots(peer)
+        if let step = try attempt(recent) { return step }
+        if let step = try attempt(try olderSlots(of: peer)) { return step }
+        throw failure ?? SessionError.unknownSession
     }
 
     private func accept(_ opening: Opening, _ envelope: Envelope) throws -> Step {
@@ -156,6 +170,9 @@ extension StateTransaction {
     /// Keeps what opening a message changed: the session's step, and for the first message of a session that its
     /// one-time prekey is gone.
     public func keep(_ step: Step) throws(StateError) {
+        if let position = step.skipped, let peer = step.message.from {
+            try forgetSkipped(from: peer, at: position)
+        }
         guard var slot = step.slot else { return }
         let peer = slot.session.peer
         var all = try slots(peer)
@@ -164,11 +181,13 @@ extension StateTransaction {
             try markBegun(opening)
             if let id = opening.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
             all.insert(slot, at: 0)
-        } else if let place = all.firstIndex(where: { $0.session.tag == slot.session.tag }) {
-            all.remove(at: place)
+        } else {
+            // An older session is not in the list.
+            all.removeAll { $0.session.tag == slot.session.tag }
             all.insert(slot, at: 0)
         }
         sessions[peer] = all
+        try keepSkipped(slot.session.displaced)
     }
 
     // MARK: Storage
@@ -180,13 +199,39 @@ extension StateTransaction {
         sessions[session.peer] = all
     }
 
-    /// The sessions with a peer, the one last used first.
+    /// The recent sessions with a peer, the one last used first.
     private func slots(_ peer: SessionID) throws(StateError) -> [SessionSlot] {
         if let known = sessions[peer] { return known }
+        let found = try readSlots(of: peer, "ORDER BY used DESC LIMIT ?") {
+            $0.bind(2, Int64(Self.recentSessions))
+        }
+        sessions[peer] = found
+        return found
+    }
+
+    /// The sessions with a peer that are not among ``slots(_:)``, the one last used first.
+    private func olderSlots(of peer: SessionID) throws(StateError) -> [SessionSlot] {
+        let known = Set(try slots(peer).compactMap(\.number))
+        guard known.count >= Self.recentSessions else { return [] }
+        return try readSlots(of: peer, "ORDER BY used DESC") { _ in }.filter {
+            !known.contains($0.number ?? 0)
+        }
+    }
+
+    /// The session with a peer that a tag names.
+    private func slot(of peer: SessionID, tag: [UInt8]) throws(StateError) -> SessionSlot? {
+        if let slot = try slots(peer).first(where: { $0.session.tag == tag }) { return slot }
+        return try readSlots(of: peer, "AND tag = ?") { $0.bind(2, tag) }.first
+    }
+
+    private func readSlots(
+        of peer: SessionID, _ condition: String, _ bind: (PreparedStatement) -> Void
+    ) throws(StateError) -> [SessionSlot] {
         let select = try connection.statement(
-            "SELECT number, tag, used, sealed FROM session WHERE peer = ? ORDER BY used DESC")
+            "SELECT number, tag, used, sealed FROM session WHERE peer = ? " + condition)
         defer { select.reset() }
         select.bind(1, store.mark(peer))
+        bind(select)
         var found: [SessionSlot] = []
         while try select.step() {
             var bytes = try store.unseal(select.bytes(3), .session(tag: select.bytes(1)))
@@ -197,37 +242,41 @@ extension StateTransaction {
             found.append(
                 SessionSlot(number: select.integer(0), session: session, used: select.integer(2)))
         }
-        sessions[peer] = found
         return found
     }
 
     /// Writes the sessions that changed; the transaction's last act.
     func writeSessions() throws(StateError) {
         for (peer, slots) in sessions {
-            for slot in slots.prefix(Self.sessionsPerPeer) where slot.isChanged {
-                var bytes = slot.session.encoded()
-                defer { wipe(&bytes) }
-                let sealed = store.seal(bytes, .session(tag: slot.session.tag))
-                let write = try connection.statement(
-                    """
-                    INSERT INTO session (number, peer, tag, used, sealed) VALUES (?, ?, ?, ?, ?)
-                    ON CONFLICT (number) DO UPDATE SET used = excluded.used, sealed = excluded.sealed
-                    """)
-                if let number = slot.number { write.bind(1, number) } else { write.bindNull(1) }
-                write.bind(2, store.mark(peer))
-                write.bind(3, slot.session.tag)
-                write.bind(4, slot.used)
-                write.bind(5, sealed)
-                try write.run()
-            }
-            for slot in slots.dropFirst(Self.sessionsPerPeer) {
-                guard let number = slot.number else { continue }
-                let delete = try connection.statement("DELETE FROM session WHERE number = ?")
-                delete.bind(1, number)
-                try delete.run()
-            }
+            for slot in slots where slot.isChanged { try write(slot, of: peer) }
+            guard slots.contains(where: { $0.number == nil }) else { continue }
+            let delete = try connection.statement(
+                """
+                DELETE FROM session WHERE peer = ?1 AND used < (
+                    SELECT used FROM session WHERE peer = ?1 ORDER BY used DESC
+                    LIMIT 1 OFFSET ?2)
+                """)
+            delete.bind(1, store.mark(peer))
+            delete.bind(2, Self.sessionsPerPeer - 1)
+            try delete.run()
         }
         sessions = [:]
+    }
+
+    private func write(_ slot: SessionSlot, of peer: SessionID) throws(StateError) {
+        var bytes = slot.session.encoded()
+        defer { wipe(&bytes) }
+        let write = try connection.statement(
+            """
+            INSERT INTO session (number, peer, tag, used, sealed) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (number) DO UPDATE SET used = excluded.used, sealed = excluded.sealed
+            """)
+        if let number = slot.number { write.bind(1, number) } else { write.bindNull(1) }
+        write.bind(2, store.mark(peer))
+        write.bind(3, slot.session.tag)
+        write.bind(4, slot.used)
+        write.bind(5, store.seal(bytes, .session(tag: slot.session.tag)))
+        try write.run()
     }
 
     private func hasBegun(_ tag: [UInt8]) throws(StateError) -> Bool {

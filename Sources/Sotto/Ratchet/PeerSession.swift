@@ -67,8 +67,8 @@ public struct PeerSession: Sendable {
         origin = Origin(opening)
     }
 
-    /// The next message of the peer's current chain; `nil` before the peer's first message.
-    public var next: ChainPosition? { session.next }
+    /// The next message of each chain of the peer's that is not at its end; none before the peer's first message.
+    public var next: [ChainPosition] { session.next }
 
     // MARK: Messages
 
@@ -96,14 +96,20 @@ public struct PeerSession: Sendable {
     public mutating func open(_ envelope: Envelope) throws(RatchetError) -> Message {
         var copy = session
         let frame = try copy.decrypt(try RatchetMessage(payload: envelope.payload))
-        guard let bytes = try? Padding.unframe(frame),
-            let content = MessageContent(bytes, of: envelope)
-        else { throw .authentication }
+        let message = try Message(frame: frame, of: envelope, from: peer)
         session = copy
         opening = nil
-        return Message(
-            id: content.id, from: peer, to: envelope.to, time: content.time, suite: .ratchet,
-            authenticated: true, trust: .unverified, body: content.body, members: content.members)
+        return message
+    }
+
+    /// The keys of skipped messages for which the session had no room when it opened the last message. Who keeps them
+    /// can open these messages all the same.
+    public var displaced: [SkippedMessage] {
+        session.displaced.map {
+            SkippedMessage(
+                peer: peer, position: ChainPosition(key: $0.publicKey, number: $0.number),
+                associatedData: session.associatedData, key: $0.key)
+        }
     }
 
     /// The opening in an envelope's payload, and `nil` when it has none. Throws ``RatchetError/payload``.

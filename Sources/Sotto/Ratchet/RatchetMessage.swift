@@ -1,3 +1,5 @@
+import Crypto
+
 /// The public part of a ratchet message (Double Ratchet §3.4).
 struct RatchetHeader: Sendable, Equatable {
     /// The sender's current ratchet key, 32 bytes.
@@ -48,6 +50,23 @@ public struct RatchetMessage: Sendable, Equatable {
         header = RatchetHeader(
             publicKey: key, number: UInt32(length - 1), previousLength: UInt32(previous))
         self.combined = combined
+    }
+}
+
+extension RatchetMessage {
+    /// Decrypts the message with its own key. Throws ``RatchetError/authentication``.
+    func open(
+        with key: MessageKey, _ associatedData: [UInt8]
+    ) throws(RatchetError) -> [UInt8] {
+        do {
+            let box = try AES.GCM.SealedBox(combined: combined)
+            return Array(
+                try AES.GCM.open(
+                    box, using: key.secret.symmetricKey,
+                    authenticating: header.authenticatedData(associatedData)))
+        } catch {
+            throw .authentication
+        }
     }
 }
 

@@ -11,12 +11,11 @@ import Crypto
 public struct Session: Sendable {
     /// How many messages one header may skip in a chain.
     public static let maximumSkip = 256
-    /// The number of keys of skipped messages that a session keeps, over all chains; it deletes the oldest beyond.
-    ///
-    /// Each killed `encrypt` may leave a gap in the chain. Messages that wait at a second relay need their keys all the same.
-    public static let maximumStored = 2000
-    /// The number of old receiving chains whose skipped keys a session keeps.
-    public static let maximumOldChains = 64
+    /// The number of keys of skipped messages that a session keeps itself, over all chains. The oldest beyond are
+    /// ``displaced``.
+    public static let maximumStored = 256
+    /// The number of unfinished receiving chains that a session keeps; it deletes the oldest beyond.
+    public static let maximumUnfinished = 64
     /// The last number of a message, 2³¹ − 1.
     public static let maximumCounter = UInt32(Int32.max)
 
@@ -40,6 +39,13 @@ public struct Session: Sendable {
         let key: MessageKey
     }
 
+    /// A receiving chain that the peer has left, of whose last messages more than ``maximumSkip`` did not come yet.
+    struct UnfinishedChain: Sendable {
+        var chain: ReceivingChain
+        /// The length of the chain.
+        let length: UInt32
+    }
+
     /// IK_initiator ‖ IK_responder, the Ed25519 keys: 64 bytes.
     public let associatedData: [UInt8]
     var root: RootKey
@@ -50,10 +56,15 @@ public struct Session: Sendable {
     var previousLength: UInt32 = 0
     /// Oldest first.
     var skipped: [SkippedKey] = []
+    /// Oldest first.
+    var unfinished: [UnfinishedChain] = []
+    /// The keys for which the session had no room when it decrypted the last message.
+    var displaced: [SkippedKey] = []
 
     init(
         associatedData: [UInt8], root: RootKey, pair: RatchetKeyPair, sending: SendingChain?,
-        receiving: ReceivingChain?, previousLength: UInt32, skipped: [SkippedKey]
+        receiving: ReceivingChain?, previousLength: UInt32, skipped: [SkippedKey],
+        unfinished: [UnfinishedChain] = []
     ) {
         self.associatedData = associatedData
         self.root = root
@@ -62,6 +73,7 @@ public struct Session: Sendable {
         self.receiving = receiving
         self.previousLength = previousLength
         self.skipped = skipped
+        self.unfinished = unfinished
     }
 
     /// The initiator's session (Double Ratchet §3.3, RatchetInitAlice), which can send at once.
@@ -85,9 +97,10 @@ public struct Session: Sendable {
     /// Whether the peer has been heard from in this session.
     public var hasReceived: Bool { receiving != nil }
 
-    /// The next message of the current receiving chain.
-    var next: ChainPosition? {
-        receiving.map { ChainPosition(key: $0.publicKey, number: $0.number) }
+    /// The next message of each receiving chain: the current one and the unfinished ones.
+    var next: [ChainPosition] {
+        let chains = unfinished.map(\.chain) + (receiving.map { [$0] } ?? [])
+        return chains.map { ChainPosition(key: $0.publicKey, number: $0.number) }
     }
 
     // MARK: Sending
@@ -132,6 +145,7 @@ public struct Session: Sendable {
         _ message: RatchetMessage, newPair: () -> RatchetKeyPair
     ) throws(RatchetError) -> [UInt8] {
         var copy = self
+        copy.displaced = []
         let plaintext = try copy.step(message, newPair)
         self = copy
         return plaintext
@@ -149,45 +163,76 @@ public struct Session: Sendable {
             skipped.remove(at: place)
             return plaintext
         }
+        if let place = unfinished.firstIndex(where: { $0.chain.publicKey == header.publicKey }) {
+            return try step(message, inUnfinished: place)
+        }
         if receiving?.publicKey != header.publicKey {
-            // Messages of the old chain that are further away than may be skipped are given up, not the
-            // session: it goes on with the peer's new key.
-            if let chain = receiving, header.previousLength > chain.number,
-                header.previousLength - chain.number <= Self.maximumSkip
-            {
-                try skip(to: header.previousLength)
+            if let chain = receiving, header.previousLength > chain.number {
+                try finish(chain, length: header.previousLength)
             }
             // Checked before the DH ratchet step, which is work.
             guard header.number <= Self.maximumSkip else { throw .tooManySkipped }
             try turn(header.publicKey, newPair)
         }
-        try skip(to: header.number)
-        guard var chain = receiving, chain.number == header.number else { throw .noKey }
+        guard var chain = receiving else { throw .noKey }
+        let plaintext = try step(message, in: &chain)
+        receiving = chain
+        return plaintext
+    }
+
+    /// Decrypts a message of a chain, and keeps the keys of those before it.
+    private mutating func step(
+        _ message: RatchetMessage, in chain: inout ReceivingChain
+    ) throws(RatchetError) -> [UInt8] {
+        try skip(to: message.header.number, in: &chain)
+        guard chain.number == message.header.number else { throw .noKey }
         guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
         let plaintext = try open(message, with: chain.key.messageKey)
         chain.key = chain.key.next
         chain.number += 1
-        receiving = chain
         return plaintext
+    }
+
+    private mutating func step(
+        _ message: RatchetMessage, inUnfinished place: Int
+    ) throws(RatchetError) -> [UInt8] {
+        var rest = unfinished[place]
+        guard message.header.number < rest.length else { throw .noKey }
+        let plaintext = try step(message, in: &rest.chain)
+        if rest.length - rest.chain.number > Self.maximumSkip {
+            unfinished[place] = rest
+        } else {
+            unfinished.remove(at: place)
+            try skip(to: rest.length, in: &rest.chain)
+        }
+        return plaintext
+    }
+
+    /// Keeps what the last messages of a chain need, which the peer has left.
+    private mutating func finish(
+        _ chain: ReceivingChain, length: UInt32
+    ) throws(RatchetError) {
+        var chain = chain
+        if length - chain.number <= Self.maximumSkip {
+            try skip(to: length, in: &chain)
+            return
+        }
+        // The chain key takes the place of many message keys. It gives none of an earlier message.
+        unfinished.append(UnfinishedChain(chain: chain, length: length))
+        if unfinished.count > Self.maximumUnfinished { unfinished.removeFirst() }
     }
 
     private func open(
         _ message: RatchetMessage, with key: MessageKey
     ) throws(RatchetError) -> [UInt8] {
-        do {
-            let box = try AES.GCM.SealedBox(combined: message.combined)
-            return Array(
-                try AES.GCM.open(
-                    box, using: key.secret.symmetricKey,
-                    authenticating: message.header.authenticatedData(associatedData)))
-        } catch {
-            throw .authentication
-        }
+        try message.open(with: key, associatedData)
     }
 
-    /// Keeps the keys of the messages before `number` in the current receiving chain.
-    private mutating func skip(to number: UInt32) throws(RatchetError) {
-        guard var chain = receiving, chain.number < number else { return }
+    /// Keeps the keys of the messages before `number` in a receiving chain.
+    private mutating func skip(
+        to number: UInt32, in chain: inout ReceivingChain
+    ) throws(RatchetError) {
+        guard chain.number < number else { return }
         guard number - chain.number <= Self.maximumSkip else { throw .tooManySkipped }
         while chain.number < number {
             skipped.append(
@@ -196,9 +241,10 @@ public struct Session: Sendable {
             chain.key = chain.key.next
             chain.number += 1
         }
-        receiving = chain
-        if skipped.count > Self.maximumStored {
-            skipped.removeFirst(skipped.count - Self.maximumStored)
+        let excess = skipped.count - Self.maximumStored
+        if excess > 0 {
+            displaced += skipped[..<excess]
+            skipped.removeFirst(excess)
         }
     }
 
@@ -213,16 +259,5 @@ public struct Session: Sendable {
         let sent = try received.root.step(pair, publicKey)
         root = sent.root
         sending = SendingChain(key: sent.chain)
-        forgetOldChains()
-    }
-
-    private mutating func forgetOldChains() {
-        var chains: [[UInt8]] = []
-        for key in skipped.reversed() where !chains.contains(key.publicKey) {
-            chains.append(key.publicKey)
-        }
-        guard chains.count > Self.maximumOldChains else { return }
-        let kept = chains[..<Self.maximumOldChains]
-        skipped.removeAll { !kept.contains($0.publicKey) }
     }
 }

@@ -2,12 +2,15 @@
 ///
 /// It holds keys; who gets the bytes seals them before they reach a disk, and wipes them.
 extension Session {
-    private static let version: UInt8 = 1
+    /// Version 1 has no unfinished chains.
+    private static let version: UInt8 = 2
+    /// A state of version 0.1.0 or of a build after it has so many skipped keys at most.
+    private static let maximumRead = 2000
 
     /// The session's bytes; the caller wipes them.
     func encoded() -> [UInt8] {
         var out: [UInt8] = [Self.version]
-        out.reserveCapacity(320 + skipped.count * 68)
+        out.reserveCapacity(320 + skipped.count * 68 + unfinished.count * 72)
         out += associatedData
         root.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
         pair.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
@@ -17,16 +20,17 @@ extension Session {
             sending.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
             out += sending.number.bigEndianBytes
         }
-        if let receiving {
-            out += receiving.publicKey
-            receiving.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-            out += receiving.number.bigEndianBytes
-        }
+        if let receiving { receiving.encode(to: &out) }
         out += UInt16(skipped.count).bigEndianBytes
         for skipped in skipped {
             out += skipped.publicKey
             out += skipped.number.bigEndianBytes
             skipped.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        }
+        out.append(UInt8(unfinished.count))
+        for rest in unfinished {
+            rest.chain.encode(to: &out)
+            out += rest.length.bigEndianBytes
         }
         return out
     }
@@ -34,7 +38,8 @@ extension Session {
     /// Reads what ``encoded()`` made; `nil` for anything else.
     init?(encoded bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
-        guard reader.byte() == Self.version, let associatedData = reader.bytes(64),
+        guard let version = reader.byte(), (1...Self.version).contains(version),
+            let associatedData = reader.bytes(64),
             let root = reader.bytes(32), let secret = reader.bytes(32),
             let previousLength = reader.integer(UInt32.self),
             let flags = reader.byte(), flags < 4
@@ -48,13 +53,10 @@ extension Session {
         }
         var receiving: ReceivingChain?
         if flags & 2 != 0 {
-            guard let theirs = reader.bytes(32), let key = reader.bytes(32),
-                let number = reader.integer(UInt32.self)
-            else { return nil }
-            receiving = ReceivingChain(
-                publicKey: Array(theirs), key: ChainKey(secret: RatchetSecret(key)), number: number)
+            guard let chain = ReceivingChain(&reader) else { return nil }
+            receiving = chain
         }
-        guard let count = reader.integer(UInt16.self), count <= Self.maximumStored else {
+        guard let count = reader.integer(UInt16.self), count <= Self.maximumRead else {
             return nil
         }
         var skipped: [SkippedKey] = []
@@ -67,12 +69,39 @@ extension Session {
                     publicKey: Array(theirs), number: number,
                     key: MessageKey(secret: RatchetSecret(key))))
         }
+        var unfinished: [UnfinishedChain] = []
+        if version > 1 {
+            guard let count = reader.byte(), count <= Self.maximumUnfinished else { return nil }
+            for _ in 0..<count {
+                guard let chain = ReceivingChain(&reader),
+                    let length = reader.integer(UInt32.self), chain.number < length
+                else { return nil }
+                unfinished.append(UnfinishedChain(chain: chain, length: length))
+            }
+        }
         guard reader.isAtEnd else { return nil }
         self.init(
             associatedData: Array(associatedData), root: RootKey(secret: RatchetSecret(root)),
             pair: RatchetKeyPair(secret: RatchetSecret(secret)),
             sending: sending, receiving: receiving, previousLength: previousLength,
-            skipped: skipped)
+            skipped: skipped, unfinished: unfinished)
+    }
+}
+
+extension Session.ReceivingChain {
+    /// The peer's ratchet key (32 bytes) ‖ the chain key (32) ‖ the number of the next message (4).
+    fileprivate func encode(to out: inout [UInt8]) {
+        out += publicKey
+        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        out += number.bigEndianBytes
+    }
+
+    fileprivate init?(_ reader: inout ByteReader) {
+        guard let theirs = reader.bytes(32), let key = reader.bytes(32),
+            let number = reader.integer(UInt32.self)
+        else { return nil }
+        self.init(
+            publicKey: Array(theirs), key: ChainKey(secret: RatchetSecret(key)), number: number)
     }
 }
 

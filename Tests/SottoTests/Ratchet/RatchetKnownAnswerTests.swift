@@ -213,6 +213,10 @@ extension Session {
         for key in skipped {
             all += key.publicKey + key.number.bigEndianBytes + key.key.secret.copyBytes()
         }
+        for rest in unfinished {
+            all += rest.chain.publicKey + rest.chain.key.secret.copyBytes()
+            all += rest.chain.number.bigEndianBytes + rest.length.bigEndianBytes
+        }
         return all
     }
 }

@@ -46,21 +46,72 @@ struct RatchetSessionTests {
     @Test func aDelayedMessageOpensAfterManyGapsAndChains() throws {
         var (alice, bob) = try sessions()
         let delayed = try (0..<3).map { try alice.encrypt([UInt8($0)]) }
-        for _ in 0..<30 {
+        var displaced: [Session.SkippedKey] = []
+        for _ in 0..<100 {
             for _ in 0..<60 { _ = try alice.encrypt([0]) }
             #expect(try bob.decrypt(alice.encrypt([7])) == [7])
+            displaced += bob.displaced
             #expect(try alice.decrypt(bob.encrypt([8])) == [8])
-        }
-        for (number, message) in delayed.enumerated() {
-            #expect(try bob.decrypt(message) == [UInt8(number)])
-        }
-        #expect(bob.skipped.count == 30 * 60)
-        for _ in 0..<10 {
-            for _ in 0..<60 { _ = try alice.encrypt([0]) }
-            #expect(try bob.decrypt(alice.encrypt([7])) == [7])
-            #expect(try alice.decrypt(bob.encrypt([8])) == [8])
+            #expect(bob.displaced.count <= 60)
         }
         #expect(bob.skipped.count == Session.maximumStored)
+        #expect(displaced.count == 3 + 100 * 60 - Session.maximumStored)
+        for (number, message) in delayed.enumerated() {
+            #expect(throws: RatchetError.self) { try bob.decrypt(message) }
+            let key = try #require(
+                displaced.first {
+                    $0.publicKey == message.position.key && $0.number == message.position.number
+                })
+            #expect(try message.open(with: key.key, bob.associatedData) == [UInt8(number)])
+        }
+    }
+
+    /// The end of a chain does not come before the next chain: nothing of it is given up.
+    @Test func aLongEndOfAChainOpensAfterTheNextChainBegan() throws {
+        var (alice, bob) = try sessions()
+        #expect(try bob.decrypt(alice.encrypt([9])) == [9])
+        let end = try (0..<1_000).map { try alice.encrypt([UInt8($0 % 250)]) }
+        #expect(try alice.decrypt(bob.encrypt([8])) == [8])
+        #expect(try bob.decrypt(alice.encrypt([7])) == [7])
+        #expect(bob.unfinished.count == 1 && bob.skipped.isEmpty)
+        #expect(bob.next.map(\.number) == [1, 1])
+        // A copy that was stored goes on in the same way.
+        bob = try #require(Session(encoded: bob.encoded()[...]))
+        let before = bob.fingerprint
+        #expect(throws: RatchetError.tooManySkipped) { try bob.decrypt(end[400]) }
+        #expect(bob.fingerprint == before)
+        for number in [200, 450, 700] {
+            #expect(try bob.decrypt(end[number]) == [UInt8(number % 250)])
+        }
+        #expect(bob.next.map(\.number) == [702, 1])
+        // From here a message can be skipped as usual, and the chain ends.
+        #expect(try bob.decrypt(end[800]) == [UInt8(800 % 250)])
+        #expect(bob.unfinished.isEmpty)
+        bob = try #require(Session(encoded: bob.encoded()[...]))
+        #expect(try bob.decrypt(end[999]) == [UInt8(999 % 250)])
+        for number in [200, 450, 700, 800, 999] {
+            #expect(throws: RatchetError.self) { try bob.decrypt(end[number]) }
+        }
+        #expect(try bob.decrypt(alice.encrypt([6])) == [6])
+    }
+
+    @Test func unfinishedChainsAreBounded() throws {
+        var (alice, bob) = try sessions()
+        #expect(try bob.decrypt(alice.encrypt([9])) == [9])
+        var firsts: [RatchetMessage] = []
+        for turn in 0..<(Session.maximumUnfinished + 2) {
+            firsts.append(try alice.encrypt([UInt8(turn)]))
+            for _ in 0..<300 { _ = try alice.encrypt([0]) }
+            #expect(try alice.decrypt(bob.encrypt([8])) == [8])
+            #expect(try bob.decrypt(alice.encrypt([7])) == [7])
+        }
+        #expect(bob.unfinished.count == Session.maximumUnfinished)
+        for message in firsts[..<2] {
+            #expect(throws: RatchetError.self) { try bob.decrypt(message) }
+        }
+        for (turn, message) in firsts.enumerated().dropFirst(2) {
+            #expect(try bob.decrypt(message) == [UInt8(turn)])
+        }
     }
 
     private func exchange(_ random: inout Generator) throws {
@@ -146,42 +197,21 @@ struct RatchetSessionTests {
         ]
     }
 
-    @Test func theKeysOfSkippedMessagesAreBoundedAndTheOldestAreDeleted() throws {
+    @Test func theKeysOfSkippedMessagesAreBoundedAndTheOldestAreDisplaced() throws {
         var (alice, bob) = try sessions()
         #expect(try bob.decrypt(try alice.encrypt([0])) == [0])
-        // In gaps of 250, since one header skips at most 256.
-        var first: [RatchetMessage] = []
-        for _ in 0..<(Session.maximumStored / 250) {
-            first += try (0..<250).map { _ in try alice.encrypt([1]) }
-            #expect(try bob.decrypt(try alice.encrypt([2])) == [2])
-        }
-        #expect(first.count == Session.maximumStored)
-        #expect(bob.skipped.count == Session.maximumStored)
+        let first = try (0..<Session.maximumSkip).map { _ in try alice.encrypt([1]) }
+        #expect(try bob.decrypt(try alice.encrypt([2])) == [2])
+        #expect(bob.skipped.count == Session.maximumStored && bob.displaced.isEmpty)
         #expect(try bob.decrypt(first[1]) == [1])
         _ = try alice.encrypt([3])
         _ = try alice.encrypt([3])
         #expect(try bob.decrypt(try alice.encrypt([4])) == [4])
         #expect(bob.skipped.count == Session.maximumStored)
+        #expect(bob.displaced.map(\.number) == [first[0].header.number])
         #expect(throws: RatchetError.noKey) { try bob.decrypt(first[0]) }
         #expect(try bob.decrypt(first[2]) == [1])
-    }
-
-    @Test func keysOfABoundedNumberOfOldChainsAreKept() throws {
-        var (alice, bob) = try sessions()
-        var late: [RatchetMessage] = []
-        for turn in 0..<(Session.maximumOldChains + 2) {
-            late.append(try alice.encrypt([UInt8(turn)]))
-            #expect(try bob.decrypt(try alice.encrypt([100])) == [100])
-            #expect(try alice.decrypt(try bob.encrypt([200])) == [200])
-        }
-        for (turn, message) in late.enumerated() {
-            // The last chain is the current one, those before it are old, and the first is gone.
-            if turn < 1 {
-                #expect(throws: RatchetError.self) { try bob.decrypt(message) }
-            } else {
-                #expect(try bob.decrypt(message) == [UInt8(turn)])
-            }
-        }
+        #expect(bob.displaced.isEmpty)
     }
 
     @Test func aKeyOfLowOrderIsRefused() throws {

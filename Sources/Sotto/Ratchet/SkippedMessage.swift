@@ -1,0 +1,65 @@
+/// The key of one message that a session skipped, for a keeper outside the session (Double Ratchet §2.6).
+///
+/// It opens this message alone. The keeper deletes it when the message is opened, or when no relay keeps the message any
+/// more.
+public struct SkippedMessage: Sendable {
+    /// The sender of the message.
+    public let peer: SessionID
+    /// The place of the message.
+    public let position: ChainPosition
+    private let associatedData: [UInt8]
+    private let key: MessageKey
+
+    init(peer: SessionID, position: ChainPosition, associatedData: [UInt8], key: MessageKey) {
+        self.peer = peer
+        self.position = position
+        self.associatedData = associatedData
+        self.key = key
+    }
+
+    /// Decrypts the message in `envelope`, as ``PeerSession/open(_:)`` does.
+    ///
+    /// Throws ``RatchetError/payload``, ``RatchetError/noKey`` for a message of another place, or
+    /// ``RatchetError/authentication``.
+    public func open(_ envelope: Envelope) throws(RatchetError) -> Message {
+        let message = try RatchetMessage(payload: envelope.payload)
+        guard message.position == position else { throw .noKey }
+        let frame = try message.open(with: key, associatedData)
+        return try Message(frame: frame, of: envelope, from: peer)
+    }
+
+    // MARK: The form in which it is kept
+
+    private static let version: UInt8 = 1
+
+    /// The version (1 byte) ‖ the session's associated data (64) ‖ the message key (32): 97 bytes. They hold a key, so
+    /// the caller wipes them.
+    public func encoded() -> [UInt8] {
+        var out = [Self.version] + associatedData
+        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        return out
+    }
+
+    /// Reads what ``encoded()`` made; `nil` for anything else.
+    public init?(encoded bytes: [UInt8], from peer: SessionID, at position: ChainPosition) {
+        var reader = ByteReader(bytes[...])
+        guard reader.byte() == Self.version, let associatedData = reader.bytes(64),
+            let key = reader.bytes(32), reader.isAtEnd
+        else { return nil }
+        self.init(
+            peer: peer, position: position, associatedData: Array(associatedData),
+            key: MessageKey(secret: RatchetSecret(key)))
+    }
+}
+
+extension Message {
+    /// The message in the padded frame of an envelope of a session. Throws ``RatchetError/authentication``.
+    init(frame: [UInt8], of envelope: Envelope, from peer: SessionID) throws(RatchetError) {
+        guard let bytes = try? Padding.unframe(frame),
+            let content = MessageContent(bytes, of: envelope)
+        else { throw .authentication }
+        self.init(
+            id: content.id, from: peer, to: envelope.to, time: content.time, suite: .ratchet,
+            authenticated: true, trust: .unverified, body: content.body, members: content.members)
+    }
+}

@@ -1,0 +1,98 @@
+import Sotto
+
+/// Keys of skipped messages for which their session had no room.
+///
+/// A killed `encrypt` leaves a gap in the chain, and a gap is not told from messages that wait at another relay. So the
+/// keys are kept longer than a relay keeps mail, a row each.
+extension StateTransaction {
+    /// Days for which the key of a skipped message is kept.
+    static let skippedDays: Int64 = 45
+    /// The number of such keys for one peer; beyond, the oldest are deleted.
+    static let skippedPerPeer: Int64 = 10_000
+    /// The number of such keys in all; beyond, the oldest are deleted.
+    static let skippedCount: Int64 = 200_000
+    /// The number of new keys after which the limits are looked after.
+    private static let skippedBetweenChecks: Int64 = 256
+
+    /// Keeps keys that a session displaced.
+    func keepSkipped(_ messages: [SkippedMessage]) throws(StateError) {
+        guard let peer = messages.first?.peer else { return }
+        for message in messages {
+            var bytes = message.encoded()
+            defer { wipe(&bytes) }
+            let mark = chain(of: peer, message.position)
+            let insert = try connection.statement(
+                """
+                INSERT INTO skipped (peer, chain, place, day, sealed) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (chain, place) DO NOTHING
+                """)
+            insert.bind(1, store.mark(peer))
+            insert.bind(2, mark)
+            insert.bind(3, Int64(message.position.number))
+            insert.bind(4, IdentityStore.today)
+            insert.bind(
+                5, store.seal(bytes, .skipped(chain: mark, place: message.position.number)))
+            try insert.run()
+            if connection.lastRow % Self.skippedBetweenChecks == 0 {
+                try limitSkipped(of: peer)
+            }
+        }
+    }
+
+    /// The key that was kept for an envelope.
+    func skippedMessage(
+        of envelope: Envelope, from peer: SessionID
+    ) throws(StateError) -> SkippedMessage? {
+        guard let position = (try? RatchetMessage(payload: envelope.payload))?.position else {
+            return nil
+        }
+        let mark = chain(of: peer, position)
+        let select = try connection.statement(
+            "SELECT sealed FROM skipped WHERE chain = ? AND place = ?")
+        defer { select.reset() }
+        select.bind(1, mark)
+        select.bind(2, Int64(position.number))
+        guard try select.step() else { return nil }
+        var bytes = try store.unseal(
+            select.bytes(0), .skipped(chain: mark, place: position.number))
+        defer { wipe(&bytes) }
+        guard let message = SkippedMessage(encoded: bytes, from: peer, at: position) else {
+            throw .unsealable(path: store.database.path)
+        }
+        return message
+    }
+
+    /// Deletes a key that was used.
+    func forgetSkipped(from peer: SessionID, at position: ChainPosition) throws(StateError) {
+        let delete = try connection.statement("DELETE FROM skipped WHERE chain = ? AND place = ?")
+        delete.bind(1, chain(of: peer, position))
+        delete.bind(2, Int64(position.number))
+        try delete.run()
+    }
+
+    /// Deletes the keys that are older than any mail, by the time at which old things are deleted.
+    func forgetOldSkipped(at settled: Timestamp) throws(StateError) {
+        let delete = try connection.statement("DELETE FROM skipped WHERE day < ?")
+        delete.bind(1, settled.seconds / Self.day - Self.skippedDays)
+        try delete.run()
+    }
+
+    private func limitSkipped(of peer: SessionID) throws(StateError) {
+        let own = try connection.statement(
+            """
+            DELETE FROM skipped WHERE peer = ?1 AND number <= (
+                SELECT number FROM skipped WHERE peer = ?1 ORDER BY number DESC
+                LIMIT 1 OFFSET ?2)
+            """)
+        own.bind(1, store.mark(peer))
+        own.bind(2, Self.skippedPerPeer)
+        try own.run()
+        let all = try connection.statement(
+            """
+            DELETE FROM skipped WHERE number <= (
+                SELECT number FROM skipped ORDER BY number DESC LIMIT 1 OFFSET ?)
+            """)
+        all.bind(1, Self.skippedCount)
+        try all.run()
+    }
+}
