@@ -6,7 +6,7 @@ package import Crypto
     import Foundation
 #endif
 
-/// What X3DH or PQXDH gives both sides: where a session begins.
+/// The result of X3DH or PQXDH, which is the same on both sides and from which a session begins.
 package struct KeyAgreement: Sendable {
     /// SK, 32 bytes.
     let secret: RatchetSecret
@@ -40,9 +40,10 @@ package struct KeyAgreement: Sendable {
         self.associatedData = associatedData
     }
 
-    /// The initiator's side (X3DH §3.3, PQXDH §3.3): the agreement, and what to send along.
+    /// Performs the initiator's side (X3DH §3.3, PQXDH §3.3). Returns the agreement and the header for the pre-key
+    /// messages.
     ///
-    /// The bundle's signatures have been verified. Throws ``RatchetError/lowOrderKey``.
+    /// The caller has verified the bundle's signatures. Throws ``RatchetError/lowOrderKey``.
     package static func initiate(
         _ identity: Identity, _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair = RatchetKeyPair()
     ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
@@ -90,7 +91,8 @@ package struct KeyAgreement: Sendable {
         )
     }
 
-    /// The responder's side (X3DH §3.4, PQXDH §3.4). `oneTime` and `kemKey` are those that the opening names.
+    /// Performs the responder's side (X3DH §3.4, PQXDH §3.4). `oneTime` and `kemKey` are the prekeys that the header
+    /// names.
     package static func respond(
         _ identity: Identity, _ opening: Opening, signed: RatchetKeyPair, oneTime: RatchetKeyPair?,
         kemKey: MLKEM1024.PrivateKey?
@@ -130,7 +132,8 @@ package struct KeyAgreement: Sendable {
 }
 
 extension Identity {
-    /// The X25519 form of the signing key, for X3DH (RFC 8032 §5.1.5's scalar). Keep it for several sessions.
+    /// Returns the X25519 form of the signing key for X3DH (the scalar of RFC 8032 §5.1.5). Keep it for several
+    /// sessions.
     package func agreementPair() -> RatchetKeyPair {
         let secret = signingKey.withSeed { seed in
             x25519Secret(fromEd25519Seed: SecretBytes(copying: seed))

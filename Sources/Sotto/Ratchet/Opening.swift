@@ -1,29 +1,31 @@
-/// What the first messages of a session carry beside their ciphertext, so that the responder can make the
-/// same key agreement: the member `preKey` of a payload.
+/// The header of a pre-key message (X3DH §3.3, PQXDH §3.3): the member `preKey` of a payload.
+///
+/// The initiator sends it with each message until the responder answers. The responder needs it for the same key
+/// agreement.
 public struct Opening: Sendable, Equatable {
     /// The initiator's Ed25519 identity key, 32 bytes.
     public let identityKey: [UInt8]
     /// The initiator's ephemeral X25519 key, 32 bytes.
     public let ephemeralKey: [UInt8]
-    /// Which signed prekey was used.
+    /// The number of the signed prekey.
     public let signedPreKeyID: UInt32
-    /// Which one-time prekey was used; `nil` when there was none.
+    /// The number of the one-time prekey, or `nil` if the bundle had none.
     public let oneTimePreKeyID: UInt32?
-    /// The post-quantum part; `nil` for plain X3DH.
+    /// The post-quantum part, or `nil` for plain X3DH.
     public let kem: KEM?
 
-    /// What PQXDH adds.
+    /// The fields that PQXDH adds.
     public struct KEM: Sendable, Equatable {
         /// An ML-KEM-1024 ciphertext, 1568 bytes.
         public let ciphertext: [UInt8]
-        /// Which prekey it is for.
+        /// The number of the ML-KEM-1024 prekey.
         public let preKeyID: UInt32
     }
 
     /// The length of an ML-KEM-1024 ciphertext (FIPS 203).
     static let kemCiphertextBytes = 1568
 
-    /// Names the session: SHA-256 of the two keys, the first 16 bytes.
+    /// The name of the session: the first 16 bytes of SHA-256(identity key ‖ ephemeral key).
     public var tag: [UInt8] { Array(sha256(identityKey + ephemeralKey)[..<16]) }
 
     /// The member `preKey`: `{"identityKey","ephemeralKey","signedPreKeyId","oneTimePreKeyId",

@@ -1,20 +1,20 @@
-/// A session with one peer and all that belongs to it: a value, which its keeper stores after each step.
+/// A session with one peer and its metadata. It is a value: the caller stores it after each step.
 public struct PeerSession: Sendable {
-    /// Whom it is with.
+    /// The peer.
     public let peer: SessionID
-    /// Names the session on both sides: ``Opening/tag``.
+    /// The name of the session on both sides: ``Opening/tag``.
     public let tag: [UInt8]
-    /// How it began.
+    /// The kind of key agreement that began the session.
     public let origin: Origin
-    /// What to send along until the peer has answered.
+    /// The header to send with each message until the peer has answered.
     private(set) var opening: Opening?
     private(set) var session: Session
 
-    /// How a session began.
+    /// The kind of key agreement that began a session.
     public struct Origin: Sendable, Equatable {
-        /// With ML-KEM-1024 (PQXDH), not X3DH alone.
+        /// Whether it used ML-KEM-1024 (PQXDH) and not X3DH alone.
         public let isPostQuantum: Bool
-        /// With a one-time prekey, so that its first message cannot be replayed.
+        /// Whether it used a one-time prekey, so that its first message cannot be replayed.
         public let hasOneTimePreKey: Bool
 
         fileprivate init(_ opening: Opening) {
@@ -28,13 +28,13 @@ public struct PeerSession: Sendable {
         }
     }
 
-    /// The secret prekeys that an opening names.
+    /// The secret prekeys that a pre-key message names.
     public struct PreKeys: Sendable {
         let signed: SecretPreKey
         let postQuantum: SecretPreKey?
         let oneTime: SecretPreKey?
 
-        /// Each is of the kind that its label says.
+        /// Each prekey is of the kind that its label names.
         public init(signed: SecretPreKey, postQuantum: SecretPreKey?, oneTime: SecretPreKey?) {
             self.signed = signed
             self.postQuantum = postQuantum
@@ -42,7 +42,7 @@ public struct PeerSession: Sendable {
         }
     }
 
-    /// Begins a session from a bundle, whose signatures are verified. It can send at once.
+    /// Begins a session from a bundle, which has verified its signatures. The session can send at once.
     public init(by identity: Identity, with bundle: PreKeyBundle) throws(RatchetError) {
         let (agreement, opening) = try KeyAgreement.initiate(identity, bundle)
         session = try Session(
@@ -53,7 +53,8 @@ public struct PeerSession: Sendable {
         self.opening = opening
     }
 
-    /// The session that a peer's opening begins; it is theirs only once a message of it has opened.
+    /// Begins the responder's session from a pre-key message header. Attribute it to the peer only after a message of
+    /// the session was decrypted.
     public init(by identity: Identity, accepting opening: Opening, with preKeys: PreKeys)
         throws(RatchetError)
     {
@@ -67,12 +68,13 @@ public struct PeerSession: Sendable {
         origin = Origin(opening)
     }
 
-    /// The next message of each chain of the peer's that is not at its end; none before the peer's first message.
+    /// The position of the next message of each receiving chain that is not complete. Empty before the peer's first
+    /// message.
     public var next: [ChainPosition] { session.next }
 
     // MARK: Messages
 
-    /// Encrypts a message: ``Session/encrypt(_:)``'s rule holds.
+    /// Encrypts a message. Store the session before the envelope is sent; see ``Session/encrypt(_:)``.
     ///
     /// Throws ``RatchetError/tooLong(limit:)``, ``RatchetError/cannotSendYet`` or
     /// ``RatchetError/counterOverflow``.
@@ -90,9 +92,9 @@ public struct PeerSession: Sendable {
             id: id, suite: .ratchet, to: peer, from: identity.id, time: time, payload: payload)
     }
 
-    /// Decrypts a message. When it throws, the session is exactly as it was.
+    /// Decrypts a message. When it throws, the session is unchanged.
     ///
-    /// The message's trust is ``Message/Trust/unverified``: whose key the sender's is, the caller knows.
+    /// The message's trust is ``Message/Trust/unverified``; the caller knows whether the sender's key is a contact's.
     public mutating func open(_ envelope: Envelope) throws(RatchetError) -> Message {
         var copy = session
         let frame = try copy.decrypt(try RatchetMessage(payload: envelope.payload))
@@ -102,8 +104,8 @@ public struct PeerSession: Sendable {
         return message
     }
 
-    /// The keys of skipped messages for which the session had no room when it opened the last message. Who keeps them
-    /// can open these messages all the same.
+    /// The keys of skipped messages that did not fit into the session when it decrypted the last message. Store them to
+    /// decrypt these messages later.
     public var displaced: [SkippedMessage] {
         session.displaced.map {
             SkippedMessage(
@@ -112,7 +114,8 @@ public struct PeerSession: Sendable {
         }
     }
 
-    /// The opening in an envelope's payload, and `nil` when it has none. Throws ``RatchetError/payload``.
+    /// Returns the pre-key message header in an envelope's payload, or `nil` if it has none. Throws
+    /// ``RatchetError/payload``.
     public static func opening(in envelope: Envelope) throws(RatchetError) -> Opening? {
         switch envelope.payload["preKey"] {
         case nil, .null: return nil
@@ -121,11 +124,11 @@ public struct PeerSession: Sendable {
         }
     }
 
-    // MARK: The form in which it is kept
+    // MARK: The stored form
 
     private static let version: UInt8 = 1
 
-    /// The session's bytes, which hold keys; the caller wipes them.
+    /// Returns the session's bytes, which contain keys. The caller wipes them.
     public func encoded() -> [UInt8] {
         var flags: UInt8 = 0
         if origin.isPostQuantum { flags |= 1 }
@@ -141,7 +144,7 @@ public struct PeerSession: Sendable {
         return out + session
     }
 
-    /// Reads what ``encoded()`` made; `nil` for anything else.
+    /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
     public init?(encoded bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard reader.byte() == Self.version, let flags = reader.byte(), flags < 8,
@@ -163,7 +166,7 @@ public struct PeerSession: Sendable {
 }
 
 extension PeerSession {
-    /// What is to be known of the suite.
+    /// The properties of the suite `ratchet`.
     static let traits = SuiteTraits(
         payloadMembers: [
             "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength", "preKey",

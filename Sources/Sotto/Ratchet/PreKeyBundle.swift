@@ -1,6 +1,6 @@
-/// Why a bundle or a publication of prekeys is refused.
+/// A reason to refuse a bundle or a publication of prekeys.
 public enum PreKeyBundleError: Error, Sendable, Equatable {
-    /// A member is missing, or not of its form.
+    /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
     case version(Int64)
@@ -8,7 +8,7 @@ public enum PreKeyBundleError: Error, Sendable, Equatable {
     case signature
 }
 
-/// The public keys with which others start a session without us being there.
+/// The public keys with which an initiator starts a session while the owner is offline.
 public struct PreKeyBundle: Sendable, Equatable {
     /// A prekey and its number.
     public struct PreKey: Sendable, Equatable {
@@ -17,7 +17,7 @@ public struct PreKeyBundle: Sendable, Equatable {
         /// X25519: 32 bytes. ML-KEM-1024: 1568.
         public let key: [UInt8]
 
-        /// A prekey of this number.
+        /// Creates a prekey with this number.
         public init(id: UInt32, key: [UInt8]) {
             self.id = id
             self.key = key
@@ -33,13 +33,13 @@ public struct PreKeyBundle: Sendable, Equatable {
         public let key: [UInt8]
         /// The Ed25519 signature, 64 bytes.
         public let signature: [UInt8]
-        /// When it was made, where the owner says so with a signature of its own.
+        /// The time of creation, if the owner has signed it.
         public let date: Date?
 
-        /// A moment with the identity's signature over
-        /// `"ratchet/spkdate/v1\0" ‖ u64be(seconds) ‖ u32be(number) ‖` the key.
+        /// A time with the identity's signature over `"ratchet/spkdate/v1\0" ‖ u64be(seconds) ‖ u32be(number) ‖` the
+        /// key.
         ///
-        /// X3DH's signature has no time in it, so that whoever hands bundles out could serve an old one for ever.
+        /// The signature of X3DH does not cover a time, so that a relay could serve an old bundle for ever.
         public struct Date: Sendable, Equatable {
             /// The moment.
             public let time: Timestamp
@@ -52,7 +52,7 @@ public struct PreKeyBundle: Sendable, Equatable {
             }
         }
 
-        /// A signed prekey of these parts; nothing is verified yet.
+        /// Creates a signed prekey without verifying its signatures.
         public init(id: UInt32, key: [UInt8], signature: [UInt8], date: Date? = nil) {
             self.id = id
             self.key = key
@@ -73,18 +73,18 @@ public struct PreKeyBundle: Sendable, Equatable {
     public let identityKey: [UInt8]
     /// The signed prekey, renewed every seven days.
     public let signedPreKey: SignedPreKey
-    /// The post-quantum one; `nil` for plain X3DH.
+    /// The post-quantum signed prekey, or `nil` for plain X3DH.
     public let pqSignedPreKey: SignedPreKey?
-    /// A one-time prekey; `nil` when the owner has run out.
+    /// A one-time prekey, or `nil` if the owner has none left.
     public let oneTimePreKey: PreKey?
 
-    /// Whose bundle it is.
+    /// The id of the owner.
     public var owner: SessionID { SessionID(publicKey: identityKey) }
 
-    /// The label before a post-quantum prekey in what its signature covers.
+    /// The label before the post-quantum prekey in the message that its signature covers.
     package static let pqLabel = Array("ratchet/pqspk/v1\0".utf8)
 
-    /// Verifies the signatures.
+    /// Creates a bundle and verifies its signatures. Throws ``PreKeyBundleError/signature``.
     public init(
         identityKey: [UInt8], signedPreKey: SignedPreKey, pqSignedPreKey: SignedPreKey?,
         oneTimePreKey: PreKey?
@@ -112,8 +112,8 @@ public struct PreKeyBundle: Sendable, Equatable {
         ])
     }
 
-    /// Reads a bundle record and verifies its signatures. `userId` is compared where it has the form of an
-    /// id; a foreign one names its owner as it likes.
+    /// Reads a bundle record and verifies its signatures. `userId` must match the key if it has the form of an id;
+    /// another implementation may put any name there.
     public init(record: JSONObject) throws(PreKeyBundleError) {
         guard record["type"] == nil || record["type"]?.string == "bundle" else {
             throw .member("type")

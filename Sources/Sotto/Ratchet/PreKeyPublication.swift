@@ -1,22 +1,22 @@
-/// What an owner gives a relay, so that others can claim bundles: the current signed prekeys and fresh one-time
-/// prekeys, all of it under one signature.
+/// The prekeys that an owner publishes at a relay: the current signed prekeys and fresh one-time prekeys, under one
+/// signature.
 ///
-/// Numbers only grow. A relay that has seen a number takes nothing at or below it, so that an upload which
-/// is repeated, or replayed by somebody else, changes nothing.
+/// Numbers only grow. A relay accepts only numbers above those it has seen, so that a repeated or replayed upload
+/// changes nothing.
 public struct PreKeyPublication: Sendable, Equatable {
     /// The most one-time prekeys in one publication.
     public static let oneTimeLimit = 100
 
-    /// Whose prekeys they are.
+    /// The owner of the prekeys.
     public let owner: SessionID
     /// The signed prekey.
     public let signedPreKey: PreKeyBundle.SignedPreKey
-    /// The post-quantum one.
+    /// The post-quantum signed prekey, or `nil` for plain X3DH.
     public let pqSignedPreKey: PreKeyBundle.SignedPreKey?
-    /// One-time prekeys in the order of their numbers; may be empty.
+    /// The one-time prekeys, sorted by number. May be empty.
     public let oneTimePreKeys: [PreKeyBundle.PreKey]
-    /// The lowest number of a one-time prekey whose secret the owner still has: what a relay keeps below it is
-    /// of no use. An owner who lost their state begins above all earlier numbers.
+    /// The lowest number of a one-time prekey whose secret the owner still has. A relay deletes all prekeys below it.
+    /// An owner who lost their state starts above all earlier numbers.
     public let oneTimeFrom: UInt32
     /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimeFrom",
     /// "oneTimePreKeys","relay","sig"}`; `relay` is the relay to publish it at, if the identity has one.
@@ -73,8 +73,8 @@ public struct PreKeyPublication: Sendable, Equatable {
         _ = try bundle(oneTime: nil)
     }
 
-    /// The bundle that a claimant gets; `oneTime` is `nil` when there are none left. Throws
-    /// ``PreKeyBundleError/signature``, which a publication that was read has passed.
+    /// Returns the bundle for a claim; `oneTime` is `nil` if no one-time prekey is left. Throws
+    /// ``PreKeyBundleError/signature``, which cannot happen for a publication that was read.
     public func bundle(oneTime: PreKeyBundle.PreKey?) throws(PreKeyBundleError) -> PreKeyBundle {
         try PreKeyBundle(
             identityKey: owner.publicKey, signedPreKey: signedPreKey,

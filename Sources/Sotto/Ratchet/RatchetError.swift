@@ -1,19 +1,19 @@
-/// Why a session refuses a message. The session stays as it was.
+/// A reason to refuse a message. The session is unchanged.
 public enum RatchetError: Error, Sendable, Equatable {
-    /// The tag is wrong: forged, changed, of another session, or the state is from before.
+    /// The tag is wrong: the message was forged, changed or belongs to another session, or the state is an old copy.
     case authentication
-    /// The message's key was used or dropped: a replay, or a message older than what is kept.
+    /// The message key was used or deleted: the message is a replay, or older than the keys that are kept.
     case noKey
     /// The header would skip more than ``Session/maximumSkip`` messages.
     case tooManySkipped
-    /// A counter at its end, 2³¹ − 1.
+    /// A counter has reached its maximum, 2³¹ − 1.
     case counterOverflow
     /// A public key that gives an all-zero shared secret.
     case lowOrderKey
-    /// The payload is not of the ratchet's form.
+    /// The payload is malformed.
     case payload
-    /// The message is longer than an envelope may carry.
+    /// The message is longer than the limit of an envelope, in bytes.
     case tooLong(limit: Int)
-    /// Nothing can be sent before the peer's first message.
+    /// The responder cannot send before the initiator's first message.
     case cannotSendYet
 }

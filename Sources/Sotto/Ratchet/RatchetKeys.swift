@@ -1,10 +1,10 @@
 import CSodium
 import Crypto
 
-/// A secret of a session: 32 bytes that are wiped when the last copy ends.
+/// A secret of a session: 32 bytes that are wiped when the last copy is destroyed.
 ///
-/// Unlike ``SecretBytes`` it can be copied and lives in ordinary memory: a session is a value, worked on as a
-/// copy and kept only if the message was authentic, and it steps hundreds of thousands of times a second.
+/// Unlike ``SecretBytes`` it can be copied and uses ordinary memory. A session is a value: it is changed as a copy,
+/// which is kept only if the message was authentic, and it advances hundreds of thousands of times a second.
 struct RatchetSecret: Sendable {
     private let key: SymmetricKey
 
@@ -15,7 +15,7 @@ struct RatchetSecret: Sendable {
 
     init(_ key: SymmetricKey) { self.key = key }
 
-    /// The key for swift-crypto.
+    /// The key in swift-crypto's type.
     var symmetricKey: SymmetricKey { key }
 
     func withPointer<T>(_ body: (UnsafePointer<UInt8>) throws -> T) rethrows -> T {
@@ -24,16 +24,16 @@ struct RatchetSecret: Sendable {
         }
     }
 
-    /// The bytes, for the state; the caller wipes them.
+    /// Returns the bytes for the stored state. The caller wipes them.
     func copyBytes() -> [UInt8] { key.withUnsafeBytes { Array($0) } }
 }
 
-/// A message key: it encrypts one message.
+/// A message key. It encrypts one message.
 struct MessageKey: Sendable {
     let secret: RatchetSecret
 }
 
-/// A chain key, from which message keys come in a row (Double Ratchet §5.2, KDF_CK).
+/// A chain key, from which the message keys of a chain are derived (Double Ratchet §5.2, KDF_CK).
 struct ChainKey: Sendable {
     let secret: RatchetSecret
 
@@ -49,14 +49,13 @@ struct ChainKey: Sendable {
     }
 }
 
-/// A root key, from which each Diffie-Hellman step makes the next and a chain key
-/// (Double Ratchet §5.2, KDF_RK).
+/// A root key. Each DH ratchet step derives the next root key and a chain key from it (Double Ratchet §5.2, KDF_RK).
 struct RootKey: Sendable {
     let secret: RatchetSecret
 
-    /// HKDF-SHA256(salt RK, DH output, info `ratchet/root/v1`, 64): the next root key and a chain key.
+    /// Returns the next root key and a chain key: HKDF-SHA256(salt RK, DH output, info `ratchet/root/v1`, 64).
     ///
-    /// Throws ``RatchetError/lowOrderKey`` for a public key that gives zero.
+    /// Throws ``RatchetError/lowOrderKey`` for a public key that gives an all-zero shared secret.
     func step(_ pair: RatchetKeyPair, _ publicKey: [UInt8]) throws(RatchetError) -> (
         root: RootKey, chain: ChainKey
     ) {
@@ -74,9 +73,9 @@ struct RootKey: Sendable {
     }
 }
 
-/// An X25519 pair of the ratchet, or a prekey.
+/// An X25519 key pair: a ratchet key or a prekey.
 ///
-/// The arithmetic is BoringSSL's, which takes three fifths of libsodium's time.
+/// It uses BoringSSL's X25519, which takes three fifths of libsodium's time.
 package struct RatchetKeyPair: Sendable {
     let secret: RatchetSecret
     /// The public key, 32 bytes.
@@ -93,16 +92,16 @@ package struct RatchetKeyPair: Sendable {
         publicKey = Array(key.publicKey.rawRepresentation)
     }
 
-    /// A fresh pair.
+    /// Generates a key pair.
     package init() { self.init(secret: RatchetSecret(SymmetricKey(size: .bits256))) }
 
-    /// The X25519 shared secret; `nil` where it is zero.
+    /// Returns the X25519 shared secret, or `nil` if it is all zeros.
     func sharedSecret(_ publicKey: [UInt8]) -> RatchetSecret? {
         guard
             let other = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey),
             let shared = try? key.sharedSecretFromKeyAgreement(with: other)
         else { return nil }
-        // swift-crypto does not refuse it.
+        // swift-crypto does not refuse an all-zero shared secret.
         let isZero = shared.withUnsafeBytes {
             sodium_is_zero($0.baseAddress!.assumingMemoryBound(to: UInt8.self), $0.count) == 1
         }

@@ -37,7 +37,7 @@ public struct RatchetMessage: Sendable, Equatable {
         self.combined = combined
     }
 
-    /// Reads a payload object.
+    /// Reads a payload object. Throws ``RatchetError/payload``.
     public init(payload: JSONObject) throws(RatchetError) {
         guard let combined = payload["ciphertext"]?.string.flatMap({ Base64.standard.decode($0) }),
             combined.count >= 28,
@@ -54,7 +54,7 @@ public struct RatchetMessage: Sendable, Equatable {
 }
 
 extension RatchetMessage {
-    /// Decrypts the message with its own key. Throws ``RatchetError/authentication``.
+    /// Decrypts the message with its message key. Throws ``RatchetError/authentication``.
     func open(
         with key: MessageKey, _ associatedData: [UInt8]
     ) throws(RatchetError) -> [UInt8] {
@@ -70,9 +70,9 @@ extension RatchetMessage {
     }
 }
 
-/// The place of a message in a session: the sender's ratchet key, and the number in the chain of that key.
+/// The position of a message in a session: the sender's ratchet key, and the number in the chain of that key.
 ///
-/// It is read from the header, which is authenticated only together with the message.
+/// It comes from the header, which is authenticated only together with the message.
 public struct ChainPosition: Sendable, Hashable {
     /// The sender's ratchet key, 32 bytes.
     public let key: [UInt8]
@@ -81,7 +81,7 @@ public struct ChainPosition: Sendable, Hashable {
 }
 
 extension RatchetMessage {
-    /// The place that the header names.
+    /// The position that the header names.
     public var position: ChainPosition {
         ChainPosition(key: header.publicKey, number: header.number)
     }

@@ -6,15 +6,15 @@ package import Crypto
     import Foundation
 #endif
 
-/// The secret half of a prekey of ours.
+/// The secret half of one of the user's prekeys.
 public struct SecretPreKey: Sendable {
-    /// What a prekey is for. The number is the one in the state.
+    /// The use of a prekey. The raw value is stored in the state.
     public enum Kind: Int64, Sendable, CaseIterable {
-        /// X25519, signed by the identity, used by many sessions for some days.
+        /// X25519, signed by the identity. Many sessions use it for some days.
         case signed = 0
-        /// ML-KEM-1024, signed by the identity, used by many sessions for some days.
+        /// ML-KEM-1024, signed by the identity. Many sessions use it for some days.
         case postQuantum = 1
-        /// X25519, used by one session.
+        /// X25519. One session uses it.
         case oneTime = 2
     }
 
@@ -23,13 +23,13 @@ public struct SecretPreKey: Sendable {
         case mlkem1024(MLKEM1024.PrivateKey)
     }
 
-    /// What it is for.
+    /// The use of the prekey.
     public let kind: Kind
-    /// Its number.
+    /// The number of the prekey.
     public let id: UInt32
     private let key: Key
 
-    /// A fresh one.
+    /// Generates a prekey.
     public init(_ kind: Kind, id: UInt32) {
         self.kind = kind
         self.id = id
@@ -43,7 +43,7 @@ public struct SecretPreKey: Sendable {
         }
     }
 
-    /// The prekey of a secret that ``copySecret()`` gave; `nil` for bytes of another length.
+    /// Restores a prekey from the bytes of ``copySecret()``, or returns `nil` for another length.
     public init?(_ kind: Kind, id: UInt32, secret: [UInt8]) {
         self.kind = kind
         self.id = id
@@ -60,7 +60,7 @@ public struct SecretPreKey: Sendable {
         }
     }
 
-    /// The secret, 32 bytes for X25519 and 64 for ML-KEM-1024; the caller wipes it.
+    /// Returns the secret: 32 bytes for X25519, 64 for ML-KEM-1024. The caller wipes it.
     public func copySecret() -> [UInt8] {
         switch key {
         case .x25519(let pair): pair.secret.copyBytes()
@@ -77,7 +77,7 @@ public struct SecretPreKey: Sendable {
         }
     }
 
-    /// The public half with the identity's signatures, over the key and over when it was made.
+    /// Returns the public half with the identity's signatures over the key and over its time of creation.
     public func signed(by identity: Identity, at time: Timestamp) -> PreKeyBundle.SignedPreKey {
         let publicKey = publicHalf.key
         let label = kind == .postQuantum ? PreKeyBundle.pqLabel : []
@@ -90,10 +90,10 @@ public struct SecretPreKey: Sendable {
             date: date)
     }
 
-    /// The pair of an X25519 prekey.
+    /// The key pair of an X25519 prekey, or `nil` for ML-KEM-1024.
     var pair: RatchetKeyPair? { if case .x25519(let pair) = key { pair } else { nil } }
 
-    /// The key of a post-quantum prekey.
+    /// The key of a post-quantum prekey, or `nil` for X25519.
     package var kemKey: MLKEM1024.PrivateKey? {
         if case .mlkem1024(let key) = key { key } else { nil }
     }

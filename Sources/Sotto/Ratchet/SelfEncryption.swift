@@ -1,30 +1,29 @@
 import Crypto
 
-/// Why a copy for ourselves is not opened.
+/// A reason why a copy for the sender cannot be made or opened.
 public enum SelfEncryptionError: Error, Sendable, Equatable {
-    /// It was changed or cut, or is of another identity.
+    /// The copy was changed or truncated, or belongs to another identity.
     case authentication
-    /// It is authentic, and what it has is not a padded frame.
+    /// The copy is authentic, but its content is not a padded frame.
     case padding
-    /// The text is longer than ``SelfEncryption/limit``.
+    /// The text is longer than ``SelfEncryption/limit``, in bytes.
     case tooLong(limit: Int)
 }
 
-/// Copies of our own messages in the legacy form, encrypted to ourselves under a key that never changes:
+/// The legacy form of copies that a sender keeps of their own messages, encrypted to themselves under a fixed key:
 ///
 ///     key  = HKDF-SHA256(seed of the identity, no salt, info "ratchet/self/v1", 32)
 ///     copy = nonce(12) ‖ AES-256-GCM(key, nonce, padded frame) ‖ tag(16), without associated data
 ///
-/// It is here to read old copies, and to write them for programs that know nothing else. The key
-/// lasts as long as the identity, nothing binds a copy to its message, and random nonces under one key
-/// limit it to 2³² copies (NIST SP 800-38D §8.3). Make a new copy with
-/// ``Sealed/seal(body:extra:from:to:classic:time:id:)`` to one's own card: a fresh post-quantum key for each, and id,
-/// reader and time are authenticated.
+/// It is for reading old copies, and for writing them for programs that support no other form. The key lasts as long as
+/// the identity, no copy is bound to its message, and random nonces under one key limit it to 2³² copies (NIST SP
+/// 800-38D §8.3). Make new copies with ``Sealed/seal(body:extra:from:to:classic:time:id:)`` to the sender's own card:
+/// each has a fresh post-quantum key, and its id, recipient and time are authenticated.
 public enum SelfEncryption {
-    /// The longest text: what fits the largest of ``Padding/buckets``.
+    /// The longest text in bytes: the content of the largest of ``Padding/buckets``.
     public static let limit = Padding.buckets.last! - Padding.overhead
 
-    /// The copy of `plaintext` for the owner of `identity`.
+    /// Returns a copy of `plaintext` for the owner of `identity`. Throws ``SelfEncryptionError/tooLong(limit:)``.
     public static func seal(
         _ plaintext: [UInt8], for identity: Identity
     ) throws(SelfEncryptionError) -> [UInt8] {
@@ -38,7 +37,8 @@ public enum SelfEncryption {
         }
     }
 
-    /// The plaintext of a copy.
+    /// Returns the plaintext of a copy. Throws ``SelfEncryptionError/authentication`` or
+    /// ``SelfEncryptionError/padding``.
     public static func open(
         _ copy: [UInt8], with identity: Identity
     ) throws(SelfEncryptionError) -> [UInt8] {
@@ -70,7 +70,7 @@ public enum SelfEncryption {
         }
     }
 
-    /// The key that never changes.
+    /// The fixed key of the identity.
     static func key(of signingKey: SigningKey) -> SymmetricKey {
         let key = signingKey.withSeed { seed in
             hkdfSHA256(SecretBytes(copying: seed), info: "ratchet/self/v1")

@@ -1,10 +1,10 @@
-/// The form in which chains of a group are kept: version ‖ fields in their order, integers big-endian.
+/// The stored form of sender key chains: version ‖ fields in order, integers big-endian.
 ///
-/// It holds keys; who gets the bytes seals them before they reach a disk, and wipes them.
+/// It contains keys. The caller encrypts the bytes before it writes them to a disk, and wipes them.
 private let version: UInt8 = 1
 
 extension SenderKeyChain {
-    /// The chain's bytes; the caller wipes them.
+    /// Returns the chain's bytes. The caller wipes them.
     public func encoded() -> [UInt8] {
         var out = [version] + chainID + iteration.bigEndianBytes
         key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
@@ -12,7 +12,7 @@ extension SenderKeyChain {
         return out + Array(groupID.utf8)
     }
 
-    /// Reads what ``encoded()`` made; `nil` for anything else.
+    /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
     public init?(encoded bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard reader.byte() == version, let chainID = reader.bytes(32),
@@ -28,7 +28,7 @@ extension SenderKeyChain {
 }
 
 extension ReceivedSenderKeyChain {
-    /// The chain's bytes; the caller wipes them.
+    /// Returns the chain's bytes. The caller wipes them.
     public func encoded() -> [UInt8] {
         var out = [version] + chainID + iteration.bigEndianBytes
         key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
@@ -40,7 +40,7 @@ extension ReceivedSenderKeyChain {
         return out + Array(groupID.utf8)
     }
 
-    /// Reads what ``encoded()`` made; `nil` for anything else.
+    /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
     public init?(encoded bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard reader.byte() == version, let chainID = reader.bytes(32),

@@ -1,30 +1,30 @@
-/// Why a chain of a group refuses a message or a distribution. The chain stays as it was.
+/// A reason to refuse a group message or a sender key distribution. The chain is unchanged.
 public enum SenderKeyError: Error, Sendable, Equatable {
-    /// Not of the form of a message or of a distribution.
+    /// The message or the distribution is malformed.
     case payload
-    /// The message is of another chain.
+    /// The message belongs to another chain.
     case chain
     /// The chain's id is not the hash of its first key.
     case chainID
-    /// The signature is missing or wrong: another member's, or changed.
+    /// The signature is missing or wrong: another member sent the message, or it was changed.
     case signature
-    /// Signed, but not encrypted as it should be.
+    /// The signature is valid, but the ciphertext is not authentic or its padding is wrong.
     case authentication
-    /// The message's key was used or dropped, or is from before we joined.
+    /// The message key was used or deleted, or the message is older than the distribution.
     case noKey
-    /// The message would skip more than ``Session/maximumSkip`` others.
+    /// The message would skip more than ``Session/maximumSkip`` messages.
     case tooManySkipped
-    /// A counter at its end, 2³¹ − 1.
+    /// A counter has reached its maximum, 2³¹ − 1.
     case counterOverflow
-    /// The message is longer than an envelope may carry.
+    /// The message is longer than the limit of an envelope, in bytes.
     case tooLong(limit: Int)
 }
 
 /// A message to a group, encrypted once for all members.
 public struct SenderKeyMessage: Sendable, Equatable {
-    /// Which chain it is of, 32 bytes.
+    /// The id of its chain, 32 bytes.
     public let chainID: [UInt8]
-    /// Its number in the chain, from 0.
+    /// The message's number in the chain, from 0.
     public let iteration: UInt32
     /// nonce (12) ‖ ciphertext ‖ tag (16), AES-256-GCM.
     let combined: [UInt8]
@@ -47,8 +47,7 @@ public struct SenderKeyMessage: Sendable, Equatable {
         self.signature = signature
     }
 
-    /// Reads the object; there is no message without a signature. Throws ``SenderKeyError/payload`` or
-    /// ``SenderKeyError/signature``.
+    /// Reads the object; the signature is required. Throws ``SenderKeyError/payload`` or ``SenderKeyError/signature``.
     public init(payload: JSONObject) throws(SenderKeyError) {
         guard let chainID = payload["chainId"]?.string.flatMap({ bytes(hex: $0) }),
             chainID.count == 32, let iteration = payload.iteration,
@@ -63,33 +62,35 @@ public struct SenderKeyMessage: Sendable, Equatable {
             chainID: chainID, iteration: iteration, combined: combined, signature: signature)
     }
 
-    /// `chain id ‖ u32be(iteration)`: 36 bytes, which the tag covers.
+    /// The associated data of the encryption: `chain id ‖ u32be(iteration)`, 36 bytes.
     static func authenticatedData(_ chainID: [UInt8], _ iteration: UInt32) -> [UInt8] {
         chainID + iteration.bigEndianBytes
     }
 
-    /// What the signature covers: `"ratchet/sender/v1\0" ‖ chain id ‖ u32be(iteration) ‖ combined`.
+    /// The bytes that the signature covers: `"ratchet/sender/v1\0" ‖ chain id ‖ u32be(iteration) ‖ combined`.
     static func signed(_ chainID: [UInt8], _ iteration: UInt32, _ combined: [UInt8]) -> [UInt8] {
         Array("ratchet/sender/v1\0".utf8) + authenticatedData(chainID, iteration) + combined
     }
 }
 
-/// What a member gives each other member, over their session with them, to be read: the chain from here on.
+/// A sender key distribution: a member sends it to each other member over their session. It lets them read the chain
+/// from its current position on.
 ///
-/// It has a key. Who joins later gets the chain as it is then, and cannot read what was before; when somebody leaves,
-/// every member begins a new chain.
+/// It contains a key. A later member gets the chain at its position then, and cannot read earlier messages. When a
+/// member leaves, every other member begins a new chain.
 public struct SenderKeyDistribution: Sendable {
-    /// The group.
+    /// The group's id.
     public let groupID: String
-    /// Names the chain: SHA-256 of its first key, 32 bytes.
+    /// The chain's id: SHA-256 of its first key, 32 bytes.
     public let chainID: [UInt8]
-    /// The number of the first message that can be read.
+    /// The number of the first message that the distribution can decrypt.
     public let iteration: UInt32
     let chainKey: RatchetSecret
     /// The chain's Ed25519 key, 32 bytes.
     public let signingKey: [UInt8]
 
-    /// The object: `{"type":"sender_key","groupId","chainId","iteration","chainKey","signingKey"}`. It has a key.
+    /// Returns the object: `{"type":"sender_key","groupId","chainId","iteration","chainKey","signingKey"}`. It contains
+    /// a key.
     public func object() -> JSONObject {
         var key = chainKey.copyBytes()
         defer { wipe(&key) }
@@ -112,8 +113,8 @@ public struct SenderKeyDistribution: Sendable {
         self.signingKey = signingKey
     }
 
-    /// Reads the object. Throws ``SenderKeyError/payload``, or ``SenderKeyError/chainID`` where it has the first
-    /// key and that is not the chain's.
+    /// Reads the object. Throws ``SenderKeyError/payload``, or ``SenderKeyError/chainID`` if the iteration is 0 and the
+    /// key does not match the chain's id.
     public init(_ object: JSONObject) throws(SenderKeyError) {
         guard object["type"]?.string == "sender_key", let group = object["groupId"]?.string,
             !group.isEmpty, let chainID = object["chainId"]?.string.flatMap({ bytes(hex: $0) }),
@@ -131,21 +132,21 @@ public struct SenderKeyDistribution: Sendable {
     }
 }
 
-/// Our own chain in a group: a value, which its keeper stores after each message.
+/// The sending side of a sender key chain. It is a value: the caller stores it after each message.
 public struct SenderKeyChain: Sendable {
-    /// The longest text, in bytes.
+    /// The longest plaintext, in bytes.
     public static let limit = MessageContent.limit
 
-    /// The group.
+    /// The group's id.
     public let groupID: String
-    /// Names the chain: SHA-256 of its first key, 32 bytes.
+    /// The chain's id: SHA-256 of its first key, 32 bytes.
     public let chainID: [UInt8]
     let signingKey: SigningKey
     private(set) var key: ChainKey
     /// The number of the next message.
     public private(set) var iteration: UInt32
 
-    /// A new chain for a group, which has a name.
+    /// Creates a chain for a group, whose id is not empty.
     public init(groupID: String) {
         self.init(
             groupID: groupID, senderKey: RatchetSecret(randomBytes(32)),
@@ -169,15 +170,15 @@ public struct SenderKeyChain: Sendable {
         self.iteration = iteration
     }
 
-    /// What to give a member, over the session with them, before the next message.
+    /// The distribution to send to a member before the next message, over the session with that member.
     public var distribution: SenderKeyDistribution {
         SenderKeyDistribution(
             groupID: groupID, chainID: chainID, iteration: iteration, chainKey: key.secret,
             signingKey: signingKey.publicKey)
     }
 
-    /// Pads and encrypts a text under the next message key. Make the chain durable before the result leaves: no key
-    /// may be used twice.
+    /// Pads and encrypts a plaintext under the next message key. Store the chain before the result is sent, because a
+    /// key must not be used twice.
     ///
     /// Throws ``SenderKeyError/tooLong(limit:)`` or ``SenderKeyError/counterOverflow``.
     public mutating func seal(_ plaintext: [UInt8]) throws(SenderKeyError) -> SenderKeyMessage {
@@ -203,9 +204,10 @@ public struct SenderKeyChain: Sendable {
     }
 }
 
-/// Another member's chain: a value, worked on as a copy that is kept only if the message was authentic.
+/// The receiving side of a sender key chain. It is a value: it is changed as a copy, which is kept only if the message
+/// was authentic.
 public struct ReceivedSenderKeyChain: Sendable {
-    /// The number of keys of skipped messages that a chain keeps; it deletes the oldest beyond.
+    /// The number of keys of skipped messages that a chain keeps. It deletes the oldest keys above it.
     static let maximumStored = 256
 
     struct SkippedKey: Sendable {
@@ -213,11 +215,11 @@ public struct ReceivedSenderKeyChain: Sendable {
         let key: MessageKey
     }
 
-    /// The group.
+    /// The group's id.
     public let groupID: String
-    /// Names the chain, 32 bytes.
+    /// The chain's id, 32 bytes.
     public let chainID: [UInt8]
-    /// The chain's Ed25519 key, 32 bytes: every message is signed by it.
+    /// The chain's Ed25519 key, 32 bytes, which signs every message.
     public let signingKey: [UInt8]
     private(set) var key: ChainKey
     /// The number of the next message.
@@ -225,7 +227,7 @@ public struct ReceivedSenderKeyChain: Sendable {
     /// Oldest first, at most ``maximumStored``.
     private(set) var skipped: [SkippedKey]
 
-    /// The chain that a distribution begins. It is that member's whose session the distribution came over.
+    /// Begins a chain from a distribution. The chain belongs to the member over whose session the distribution came.
     public init(_ distribution: SenderKeyDistribution) {
         self.init(
             groupID: distribution.groupID, chainID: distribution.chainID,
@@ -245,9 +247,9 @@ public struct ReceivedSenderKeyChain: Sendable {
         self.skipped = skipped
     }
 
-    /// The text of a message. When it throws, the chain is exactly as it was.
+    /// Returns the plaintext of a message. When it throws, the chain is unchanged.
     ///
-    /// The signature is verified first: without it no key is derived, and nothing is skipped.
+    /// The signature is verified first: without it no key is derived and no message is skipped.
     public mutating func open(_ message: SenderKeyMessage) throws(SenderKeyError) -> [UInt8] {
         guard message.chainID == chainID else { throw .chain }
         guard
@@ -268,7 +270,7 @@ public struct ReceivedSenderKeyChain: Sendable {
         return plaintext
     }
 
-    /// Takes the key of a message out of the chain.
+    /// Removes the key of message `number` from the chain and returns it.
     private mutating func messageKey(for number: UInt32) throws(SenderKeyError) -> MessageKey {
         if let place = skipped.firstIndex(where: { $0.iteration == number }) {
             return skipped.remove(at: place).key
@@ -294,7 +296,7 @@ public struct ReceivedSenderKeyChain: Sendable {
 }
 
 extension JSONObject {
-    /// The member `iteration`, a message's number.
+    /// The member `iteration`: a message's number.
     fileprivate var iteration: UInt32? {
         guard let number = self["iteration"]?.integer,
             (0...Int64(Session.maximumCounter)).contains(number)

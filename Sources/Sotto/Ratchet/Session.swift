@@ -6,17 +6,17 @@ import Crypto
     import Foundation
 #endif
 
-/// A Double Ratchet session with one peer, as a value: each operation changes a copy, which takes the
-/// session's place only after the message was authentic.
+/// A Double Ratchet session with one peer. It is a value: each operation changes a copy, which replaces the session
+/// only if the message was authentic.
 public struct Session: Sendable {
-    /// How many messages one header may skip in a chain.
+    /// The number of messages that one header may skip in a chain.
     public static let maximumSkip = 256
-    /// The number of keys of skipped messages that a session keeps itself, over all chains. The oldest beyond are
+    /// The number of keys of skipped messages that a session keeps, over all chains. The oldest keys above it move to
     /// ``displaced``.
     public static let maximumStored = 256
-    /// The number of unfinished receiving chains that a session keeps; it deletes the oldest beyond.
+    /// The number of unfinished receiving chains that a session keeps. It deletes the oldest chains above it.
     public static let maximumUnfinished = 64
-    /// The last number of a message, 2³¹ − 1.
+    /// The highest number of a message, 2³¹ − 1.
     public static let maximumCounter = UInt32(Int32.max)
 
     /// A chain for sending: its key, and the number of the next message.
@@ -32,14 +32,14 @@ public struct Session: Sendable {
         var number: UInt32 = 0
     }
 
-    /// The key of a message that was skipped.
+    /// The key of a skipped message.
     struct SkippedKey: Sendable {
         let publicKey: [UInt8]
         let number: UInt32
         let key: MessageKey
     }
 
-    /// A receiving chain that the peer has left, of whose last messages more than ``maximumSkip`` did not come yet.
+    /// An earlier receiving chain that lacks more than ``maximumSkip`` of its last messages.
     struct UnfinishedChain: Sendable {
         var chain: ReceivingChain
         /// The length of the chain.
@@ -58,7 +58,7 @@ public struct Session: Sendable {
     var skipped: [SkippedKey] = []
     /// Oldest first.
     var unfinished: [UnfinishedChain] = []
-    /// The keys for which the session had no room when it decrypted the last message.
+    /// The keys that did not fit when the session decrypted the last message.
     var displaced: [SkippedKey] = []
 
     init(
@@ -76,7 +76,7 @@ public struct Session: Sendable {
         self.unfinished = unfinished
     }
 
-    /// The initiator's session (Double Ratchet §3.3, RatchetInitAlice), which can send at once.
+    /// Creates the initiator's session (Double Ratchet §3.3, RatchetInitAlice). It can send at once.
     package init(
         initiatorWith agreement: KeyAgreement, theirSignedPreKey: [UInt8],
         pair: RatchetKeyPair = RatchetKeyPair()
@@ -87,17 +87,17 @@ public struct Session: Sendable {
             sending: SendingChain(key: step.chain), receiving: nil, previousLength: 0, skipped: [])
     }
 
-    /// The responder's session (RatchetInitBob), which can send after the first message came.
+    /// Creates the responder's session (RatchetInitBob). It can send after it has received the first message.
     package init(responderWith agreement: KeyAgreement, signedPreKey: RatchetKeyPair) {
         self.init(
             associatedData: agreement.associatedData, root: RootKey(secret: agreement.secret),
             pair: signedPreKey, sending: nil, receiving: nil, previousLength: 0, skipped: [])
     }
 
-    /// Whether the peer has been heard from in this session.
+    /// Whether the session has received a message of the peer.
     public var hasReceived: Bool { receiving != nil }
 
-    /// The next message of each receiving chain: the current one and the unfinished ones.
+    /// The position of the next message of each receiving chain: the current one and the unfinished ones.
     var next: [ChainPosition] {
         let chains = unfinished.map(\.chain) + (receiving.map { [$0] } ?? [])
         return chains.map { ChainPosition(key: $0.publicKey, number: $0.number) }
@@ -105,8 +105,8 @@ public struct Session: Sendable {
 
     // MARK: Sending
 
-    /// Encrypts `plaintext` under the next message key (Double Ratchet §3.4). Make the session durable
-    /// before the result leaves: no key may be used twice.
+    /// Encrypts `plaintext` under the next message key (Double Ratchet §3.4). Store the session before the result is
+    /// sent, because a key must not be used twice.
     public mutating func encrypt(_ plaintext: [UInt8]) throws(RatchetError) -> RatchetMessage {
         try encrypt(plaintext, nonce: AES.GCM.Nonce())
     }
@@ -136,7 +136,7 @@ public struct Session: Sendable {
 
     // MARK: Receiving
 
-    /// Decrypts a message. When it throws, the session is exactly as it was.
+    /// Decrypts a message. When it throws, the session is unchanged.
     public mutating func decrypt(_ message: RatchetMessage) throws(RatchetError) -> [UInt8] {
         try decrypt(message) { RatchetKeyPair() }
     }
@@ -151,7 +151,8 @@ public struct Session: Sendable {
         return plaintext
     }
 
-    /// The order of Double Ratchet §3.5: a skipped key, the Diffie-Hellman step, the skip, the message.
+    /// Decrypts a message in the order of Double Ratchet §3.5: a skipped key, the DH ratchet step, skipping, the
+    /// message itself.
     private mutating func step(
         _ message: RatchetMessage, _ newPair: () -> RatchetKeyPair
     ) throws(RatchetError) -> [UInt8] {
@@ -170,7 +171,7 @@ public struct Session: Sendable {
             if let chain = receiving, header.previousLength > chain.number {
                 try finish(chain, length: header.previousLength)
             }
-            // Checked before the DH ratchet step, which is work.
+            // Checked before the DH ratchet step, which costs two X25519 operations.
             guard header.number <= Self.maximumSkip else { throw .tooManySkipped }
             try turn(header.publicKey, newPair)
         }
@@ -180,7 +181,7 @@ public struct Session: Sendable {
         return plaintext
     }
 
-    /// Decrypts a message of a chain, and keeps the keys of those before it.
+    /// Decrypts a message of a chain, and keeps the keys of the messages before it.
     private mutating func step(
         _ message: RatchetMessage, in chain: inout ReceivingChain
     ) throws(RatchetError) -> [UInt8] {
@@ -208,7 +209,7 @@ public struct Session: Sendable {
         return plaintext
     }
 
-    /// Keeps what the last messages of a chain need, which the peer has left.
+    /// Keeps the keys for the last messages of a chain that the peer has replaced.
     private mutating func finish(
         _ chain: ReceivingChain, length: UInt32
     ) throws(RatchetError) {
@@ -217,7 +218,7 @@ public struct Session: Sendable {
             try skip(to: length, in: &chain)
             return
         }
-        // The chain key takes the place of many message keys. It gives none of an earlier message.
+        // Keep the chain key and not many message keys. It does not reveal the keys of earlier messages.
         unfinished.append(UnfinishedChain(chain: chain, length: length))
         if unfinished.count > Self.maximumUnfinished { unfinished.removeFirst() }
     }
@@ -248,7 +249,8 @@ public struct Session: Sendable {
         }
     }
 
-    /// The Diffie-Hellman step: a receiving chain for the peer's new key, a sending chain for a new one of ours.
+    /// Performs a DH ratchet step: begins a receiving chain for the peer's new key, and a sending chain with a new key
+    /// pair.
     private mutating func turn(
         _ publicKey: [UInt8], _ newPair: () -> RatchetKeyPair
     ) throws(RatchetError) {

@@ -1,13 +1,13 @@
-/// The form in which a session is kept: version ‖ fields in their order, integers big-endian.
+/// The stored form of a session: version ‖ fields in order, integers big-endian.
 ///
-/// It holds keys; who gets the bytes seals them before they reach a disk, and wipes them.
+/// It contains keys. The caller encrypts the bytes before it writes them to a disk, and wipes them.
 extension Session {
     /// Version 1 has no unfinished chains.
     private static let version: UInt8 = 2
-    /// A state of version 0.1.0 or of a build after it has so many skipped keys at most.
+    /// The largest number of skipped keys in a state of version 0.1.0 or of a later build.
     private static let maximumRead = 2000
 
-    /// The session's bytes; the caller wipes them.
+    /// Returns the session's bytes. The caller wipes them.
     func encoded() -> [UInt8] {
         var out: [UInt8] = [Self.version]
         out.reserveCapacity(320 + skipped.count * 68 + unfinished.count * 72)
@@ -35,7 +35,7 @@ extension Session {
         return out
     }
 
-    /// Reads what ``encoded()`` made; `nil` for anything else.
+    /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
     init?(encoded bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
         guard let version = reader.byte(), (1...Self.version).contains(version),
@@ -105,14 +105,14 @@ extension Session.ReceivingChain {
     }
 }
 
-/// Takes fields off the front of bytes.
+/// Reads fields from the front of a byte string.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
     var isAtEnd: Bool { rest.isEmpty }
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     var remaining: ArraySlice<UInt8> { rest }
 
     mutating func bytes(_ count: Int) -> ArraySlice<UInt8>? {

@@ -1,11 +1,11 @@
-/// The key of one message that a session skipped, for a keeper outside the session (Double Ratchet §2.6).
+/// The key of one skipped message, stored outside the session (Double Ratchet §2.6).
 ///
-/// It opens this message alone. The keeper deletes it when the message is opened, or when no relay keeps the message any
-/// more.
+/// It decrypts this message only. The caller deletes it when the message was decrypted, or when no relay can still hold
+/// the message.
 public struct SkippedMessage: Sendable {
     /// The sender of the message.
     public let peer: SessionID
-    /// The place of the message.
+    /// The position of the message.
     public let position: ChainPosition
     private let associatedData: [UInt8]
     private let key: MessageKey
@@ -19,7 +19,7 @@ public struct SkippedMessage: Sendable {
 
     /// Decrypts the message in `envelope`, as ``PeerSession/open(_:)`` does.
     ///
-    /// Throws ``RatchetError/payload``, ``RatchetError/noKey`` for a message of another place, or
+    /// Throws ``RatchetError/payload``, ``RatchetError/noKey`` for a message at another position, or
     /// ``RatchetError/authentication``.
     public func open(_ envelope: Envelope) throws(RatchetError) -> Message {
         let message = try RatchetMessage(payload: envelope.payload)
@@ -28,19 +28,19 @@ public struct SkippedMessage: Sendable {
         return try Message(frame: frame, of: envelope, from: peer)
     }
 
-    // MARK: The form in which it is kept
+    // MARK: The stored form
 
     private static let version: UInt8 = 1
 
-    /// The version (1 byte) ‖ the session's associated data (64) ‖ the message key (32): 97 bytes. They hold a key, so
-    /// the caller wipes them.
+    /// Returns the version (1 byte) ‖ the session's associated data (64) ‖ the message key (32): 97 bytes. The caller
+    /// wipes them.
     public func encoded() -> [UInt8] {
         var out = [Self.version] + associatedData
         key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
         return out
     }
 
-    /// Reads what ``encoded()`` made; `nil` for anything else.
+    /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
     public init?(encoded bytes: [UInt8], from peer: SessionID, at position: ChainPosition) {
         var reader = ByteReader(bytes[...])
         guard reader.byte() == Self.version, let associatedData = reader.bytes(64),
@@ -53,7 +53,7 @@ public struct SkippedMessage: Sendable {
 }
 
 extension Message {
-    /// The message in the padded frame of an envelope of a session. Throws ``RatchetError/authentication``.
+    /// Reads the message in the padded frame of a session's envelope. Throws ``RatchetError/authentication``.
     init(frame: [UInt8], of envelope: Envelope, from peer: SessionID) throws(RatchetError) {
         guard let bytes = try? Padding.unframe(frame),
             let content = MessageContent(bytes, of: envelope)
