@@ -5,7 +5,7 @@ enum AgeArmor {
     static let lineSize = 48
 }
 
-/// Armors what is written to it and passes it on.
+/// Armors the bytes that are written to it and passes the text on.
 final class AgeArmorWriter: ByteSink {
     private let sink: any ByteSink
     private var pending: [UInt8] = []
@@ -37,7 +37,7 @@ final class AgeArmorWriter: ByteSink {
     }
 }
 
-/// Takes the armor off; white space is allowed before and after it, and nowhere in it.
+/// Removes the armor. White space is allowed before and after it, but not within it.
 final class AgeArmorReader: ByteSource {
     private let source: BufferedSource
     private var decoded: [UInt8] = []
@@ -52,7 +52,7 @@ final class AgeArmorReader: ByteSource {
         }
     }
 
-    /// A line without its LF or CRLF; `nil` at the end. No line of an armor has more than 64 characters.
+    /// Returns a line without its LF or CRLF, or `nil` at the end. A line of the armor has at most 64 characters.
     private func line() throws -> ArraySlice<UInt8>? {
         var text: [UInt8] = []
         let isWhole = try source.appendLine(to: &text, limit: 128)
@@ -80,7 +80,7 @@ final class AgeArmorReader: ByteSource {
     private func next() throws {
         decoded.removeAll(keepingCapacity: true)
         start = 0
-        // Many lines at a time: each costs more to hand on than to decode.
+        // Decodes many lines at a time, because passing on a line costs more than decoding it.
         while decoded.count < 48 << 10 {
             guard let line = try line() else { throw AgeError.truncated }
             if line.elementsEqual(AgeArmor.end.utf8) {

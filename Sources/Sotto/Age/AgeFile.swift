@@ -1,6 +1,6 @@
-/// Who may open an age file.
+/// The recipients or the passphrase that can open an age file.
 public enum AgeAccess: Sendable {
-    /// These keys. All post-quantum or all classic.
+    /// These recipients, which are all post-quantum or all classic.
     case recipients([AgeRecipient])
     /// A passphrase.
     case passphrase(Passphrase, logN: Int = AgeScrypt.logN)
@@ -8,10 +8,10 @@ public enum AgeAccess: Sendable {
 
 /// Writes an age v1 file (C2SP age).
 public enum AgeFile {
-    /// Writes the header to `sink` and returns where the plaintext goes; ``ByteSink/finish()`` ends the file.
+    /// Writes the header to `sink` and returns the sink for the plaintext. ``ByteSink/finish()`` ends the file.
     ///
-    /// With `namesAudience`, and more than one recipient, the list of recipients is put into the header,
-    /// encrypted, so that each of them can verify a signature's audience (``SignedStream``).
+    /// With `namesAudience` and more than one recipient, the header includes the encrypted list of recipients, so that
+    /// each of them can verify the audience of a signature (``SignedStream``).
     public static func writer(
         for access: AgeAccess, armored: Bool = false, namesAudience: Bool = false,
         to sink: any ByteSink
@@ -45,7 +45,7 @@ public enum AgeFile {
         return try AgePayload.writer(fileKey: fileKey, to: target)
     }
 
-    /// A whole file in memory.
+    /// Encrypts a plaintext in memory and returns the whole file.
     public static func seal(_ plaintext: [UInt8], for access: AgeAccess, armored: Bool = false)
         throws -> [UInt8]
     {
@@ -57,12 +57,12 @@ public enum AgeFile {
     }
 }
 
-/// The recipients of a signed file with several of them: a stanza of type `sotto-audience`, which other age
-/// programs skip. Its body is the sorted recipient strings joined by LF, sealed with ChaCha20-Poly1305 under
+/// The list of recipients of a signed file with several recipients: a stanza of type `sotto-audience`, which other age
+/// programs skip. Its body is the sorted recipient strings joined by LF, encrypted with ChaCha20-Poly1305 under
 /// HKDF-SHA256(file key, info `sotto/audience/v1`, 32) with a nonce of zeros.
 ///
-/// A signature names its audience by a hash over all recipient strings; a recipient who knows only their own
-/// could not recompute it, and a file re-encrypted for somebody else would look the same.
+/// A signature covers a hash over all recipient strings. A recipient knows only their own string and could not compute
+/// that hash, so they could not tell the file from one that was re-encrypted to another recipient.
 enum AgeAudience {
     static let type = "sotto-audience"
 
@@ -86,7 +86,7 @@ enum AgeAudience {
     }
 }
 
-/// What may open an age file.
+/// A secret key that can open age files.
 public enum AgeIdentity: Sendable {
     case x25519(AgeX25519Identity)
     case hybrid(AgeHybridIdentity)
@@ -103,7 +103,7 @@ public enum AgeIdentity: Sendable {
         }
     }
 
-    /// The recipient that it opens files for.
+    /// The recipient whose files it opens.
     public var recipient: AgeRecipient {
         switch self {
         case .x25519(let identity): .x25519(identity.recipient)
@@ -113,17 +113,17 @@ public enum AgeIdentity: Sendable {
     }
 }
 
-/// An age file that is being read: its header is, its payload comes on demand.
+/// An age file whose header was read. Its payload is decrypted on demand.
 public final class AgeFileReader: BorrowingSource {
     /// The recipient whose identity opened the file; `nil` for a passphrase.
     public let openedBy: AgeRecipient?
-    /// All recipients, where the writer named them for the sake of a signature.
+    /// All recipients, if the writer named them for a signature.
     public let namedRecipients: [String]?
     private let payload: ChunkReader
 
-    /// Reads the header of `source`, armored or not, and finds the file key.
+    /// Reads the header of `source`, armored or not, and decrypts the file key.
     ///
-    /// `passphrase` is called at most once, only for a passphrase file, and may return `nil` for "none".
+    /// `passphrase` is called at most once, and only for a passphrase file. It returns `nil` if the user has none.
     public init(
         _ source: any ByteSource, identities: [AgeIdentity],
         passphrase: () throws -> Passphrase?
@@ -165,7 +165,7 @@ public final class AgeFileReader: BorrowingSource {
         payload = try AgePayload.reader(fileKey: fileKey, from: plain)
     }
 
-    /// The header of `source`, and the source at the first byte of the payload.
+    /// Returns the header of `source`, and a source that starts at the first byte of the payload.
     fileprivate static func begin(
         _ source: any ByteSource
     ) throws -> (header: AgeHeader, payload: BufferedSource) {
@@ -192,7 +192,7 @@ public final class AgeFileReader: BorrowingSource {
         }
     }
 
-    /// Whether verified plaintext is there, or is soon without anything more to read.
+    /// Whether verified plaintext is available, or soon will be without reading more.
     public var isReady: Bool { payload.isReady }
 
     /// Reads verified plaintext; throws ``AgeError`` at the first chunk that is not authentic.
@@ -200,10 +200,10 @@ public final class AgeFileReader: BorrowingSource {
         try payload.read(into: buffer)
     }
 
-    /// The next verified plaintext, where it is; throws as ``read(into:)``.
+    /// Returns the next verified plaintext without copying it. Throws as ``read(into:)`` does.
     public func borrow() throws -> UnsafeRawBufferPointer { try payload.borrow() }
 
-    /// The whole plaintext of a file in memory.
+    /// Decrypts a file in memory and returns the whole plaintext.
     public static func open(
         _ file: [UInt8], identities: [AgeIdentity], passphrase: () throws -> Passphrase? = { nil }
     ) throws -> [UInt8] {
@@ -212,7 +212,8 @@ public final class AgeFileReader: BorrowingSource {
         ).readAll()
     }
 
-    /// The whole plaintext of a file in memory, opened with its file key. Throws as ``init(_:fileKey:)``.
+    /// Decrypts a file in memory with its file key and returns the whole plaintext. Throws as ``init(_:fileKey:)``
+    /// does.
     public static func open(_ file: [UInt8], fileKey: borrowing SecretBytes) throws -> [UInt8] {
         try AgeFileReader(MemorySource(file), fileKey: fileKey).readAll()
     }
@@ -232,10 +233,10 @@ extension AgeFile {
     /// The length of a file key in bytes (C2SP age, "File key").
     public static let fileKeySize = 16
 
-    /// The file key of a passphrase file in memory: it opens this file alone, without the passphrase.
+    /// Returns the file key of a passphrase file in memory. The key opens this file only, without the passphrase.
     ///
-    /// Throws ``AgeError/wrongPassphrase``, ``AgeError/noMatch`` for a file that is encrypted to recipients, and the errors
-    /// of a malformed header.
+    /// Throws ``AgeError/wrongPassphrase``, ``AgeError/noMatch`` for a file that is encrypted to recipients, and the
+    /// errors of a malformed header.
     public static func fileKey(
         of file: [UInt8], passphrase: () throws -> Passphrase
     ) throws -> SecretBytes {

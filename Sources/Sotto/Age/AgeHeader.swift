@@ -4,34 +4,34 @@ import Crypto
 public struct AgeStanza: Sendable, Equatable {
     /// The recipient type, such as `X25519`.
     public let type: String
-    /// What follows the type on its line.
+    /// The arguments, which follow the type on its line.
     public let arguments: [String]
-    /// The wrapped file key, as a rule.
+    /// The body, usually the wrapped file key.
     public let body: [UInt8]
 }
 
-/// An age v1 header: stanzas, and a code that authenticates them under the file key.
+/// An age v1 header: stanzas, and a MAC over them under the file key.
 package struct AgeHeader {
     static let version = "age-encryption.org/v1"
-    /// A header over this many bytes is refused before it is kept.
+    /// The longest header in bytes. A longer one is refused before it is buffered.
     static let limit = 16 << 20
 
     package let stanzas: [AgeStanza]
-    /// The bytes that the code covers: everything up to and including `---`.
+    /// The bytes that the MAC covers: everything up to and including `---`.
     package let authenticated: [UInt8]
     let code: [UInt8]
 
-    /// The stanza of a file with a passphrase, which is then the only one; `nil` for a file with recipients.
+    /// Returns the stanza of a passphrase file, which must be its only stanza, or `nil` for a file with recipients.
     func passphraseStanza() throws(AgeError) -> AgeStanza? {
         guard let stanza = stanzas.first(where: { $0.type == AgeScrypt.type }) else { return nil }
-        guard stanzas.count == 1 else { throw .header("scrypt beside another stanza") }
+        guard stanzas.count == 1 else { throw .header("scrypt with another stanza") }
         return stanza
     }
 
-    /// The bytes of its text.
+    /// The length of the header in bytes.
     var size: Int { authenticated.count + " \n".utf8.count + Base64.raw.encodeBytes(code).count }
 
-    /// The text of a header for these stanzas.
+    /// Returns the text of a header with these stanzas.
     package static func encode(
         _ stanzas: [AgeStanza], fileKey: borrowing SecretBytes
     ) -> [UInt8] {
@@ -39,7 +39,7 @@ package struct AgeHeader {
         for stanza in stanzas {
             text += "-> \(([stanza.type] + stanza.arguments).joined(separator: " "))\n".utf8
             var body = Base64.raw.encodeBytes(stanza.body)[...]
-            // Lines of 64; the last is shorter, empty if need be.
+            // Lines have 64 characters. The last line is shorter, and may be empty.
             while body.count >= 64 {
                 text += body.prefix(64) + [UInt8(ascii: "\n")]
                 body = body.dropFirst(64)
@@ -111,7 +111,7 @@ package struct AgeHeader {
     }
 }
 
-/// A source with a buffer, so that lines and the bytes behind them can be read by turns.
+/// A source with a buffer, for reading lines and then the bytes after them.
 package final class BufferedSource: ByteSource {
     private let source: any ByteSource
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -120,7 +120,7 @@ package final class BufferedSource: ByteSource {
 
     package init(_ source: any ByteSource) { self.source = source }
 
-    /// Whether there is a byte to read; waits for it.
+    /// Whether a byte can be read; waits for it.
     func hasMore() throws -> Bool {
         if start == end {
             start = 0
@@ -129,7 +129,7 @@ package final class BufferedSource: ByteSource {
         return start < end
     }
 
-    /// Appends one line with its line feed; false where the source ends or `limit` is reached before that.
+    /// Appends a line with its line feed. Returns false if the source ends or `limit` is reached before the line feed.
     func appendLine(to text: inout [UInt8], limit: Int) throws -> Bool {
         while try hasMore() {
             let rest = buffer[start..<end]
@@ -143,7 +143,7 @@ package final class BufferedSource: ByteSource {
         return false
     }
 
-    /// The next bytes without reading them, fewer than `count` only at the end.
+    /// Returns the next bytes without consuming them; fewer than `count` only at the end.
     func peek(_ count: Int) throws -> ArraySlice<UInt8> {
         while end - start < count {
             if start > 0 {

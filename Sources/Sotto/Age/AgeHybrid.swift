@@ -30,15 +30,15 @@ enum AgeHybrid {
         }
     }
 
-    /// The file key, or `nil` where the stanza is for somebody else.
+    /// Returns the file key, or `nil` if the stanza is for another recipient.
     static func unwrap(
         _ stanza: AgeStanza, with identity: AgeHybridIdentity
     ) throws(AgeError) -> SecretBytes? {
         guard stanza.arguments.count == 1, let share = Base64.raw.decode(stanza.arguments[0]),
             share.count == encapsulatedSize, stanza.body.count == 32
         else { throw .header("mlkem768x25519 stanza") }
-        // The last 32 bytes are an X25519 share; libcrypto reports a low-order one like any other failure,
-        // but the format calls it malformed.
+        // The last 32 bytes are an X25519 share. libcrypto reports a low-order share as a decryption failure, but the
+        // format defines it as malformed.
         guard !X25519.isLowOrder(Array(share.suffix(32))) else {
             throw .header("mlkem768x25519 share")
         }

@@ -1,44 +1,44 @@
-/// What can be said of an age file without a key. None of it is authenticated.
+/// The properties of an age file that can be read without a key. They are not authenticated.
 public struct AgeInspection: Sendable {
-    /// The format's name and version, as the file has it.
+    /// The format's name and version: the first line of the file.
     public static var version: String { AgeHeader.version }
 
-    /// A recipient, or something else that the header has for one.
+    /// A recipient stanza of the header.
     public struct Recipient: Sendable, Equatable {
         /// The stanza's type (C2SP age, "Recipient stanza"), such as `X25519`.
         public let type: String
-        /// Whether a quantum computer is no help against it; `nil` for a type that is not known here.
+        /// Whether the recipient type is post-quantum, or `nil` for an unknown type.
         public let isPostQuantum: Bool?
-        /// Of a passphrase, the binary logarithm of scrypt's work factor.
+        /// For a passphrase, the binary logarithm of scrypt's work factor.
         public let logN: Int?
     }
 
-    /// Those that can open it, in the order of the header.
+    /// The recipients, in the order of the header.
     public let recipients: [Recipient]
-    /// Whether the header has the encrypted list of recipients that a signed file for several has.
+    /// Whether the header has the encrypted list of recipients of a signed file for several recipients.
     public let namesAudience: Bool
-    /// Whether it is in ASCII armor.
+    /// Whether the file is in ASCII armor.
     public let isArmored: Bool
-    /// The bytes of the header.
+    /// The length of the header in bytes.
     public let headerSize: Int
-    /// The bytes that encryption adds to the plaintext, behind the header.
+    /// The bytes that encryption adds to the plaintext, without the header.
     public let overhead: Int
-    /// The bytes of the plaintext, signatures inside included.
+    /// The length of the plaintext in bytes, including signatures in it.
     public let plaintextSize: Int
     /// The bytes that the armor adds.
     public let armorSize: Int
 
-    /// The bytes of the whole file.
+    /// The length of the whole file in bytes.
     public var size: Int { headerSize + overhead + plaintextSize + armorSize }
 
-    /// Whether everyone's part is post-quantum; `nil` where that is not known of one, and of no other it is false.
+    /// Whether all recipients are post-quantum. False if one is classic; `nil` if none is classic and one is unknown.
     public var isPostQuantum: Bool? {
         if recipients.contains(where: { $0.isPostQuantum == false }) { return false }
         return recipients.contains { $0.isPostQuantum == nil } ? nil : true
     }
 
-    /// Reads a file to its end and keeps its header. Throws ``AgeError`` where it is not an age file, or where
-    /// no file can be as long as it is, so that it was cut.
+    /// Reads a file to its end and keeps its header. Throws ``AgeError`` if it is not an age file, or if no complete
+    /// file has its length.
     public init(_ source: any ByteSource) throws {
         let raw = CountingSource(source)
         let buffered = BufferedSource(raw)
@@ -53,7 +53,7 @@ public struct AgeInspection: Sendable {
         plaintextSize = payload - overhead
         armorSize = raw.count - headerSize - payload
         namesAudience = header.stanzas.contains { $0.type == AgeAudience.type }
-        // The grease that some programs add, so that others keep skipping what they do not know, is nobody's.
+        // Some programs add grease stanzas, so that readers keep skipping unknown types. They have no recipient.
         recipients = header.stanzas.filter {
             $0.type != AgeAudience.type && !$0.type.hasSuffix("-grease")
         }.map(Recipient.init)
@@ -73,7 +73,7 @@ extension AgeInspection.Recipient {
     }
 }
 
-/// A source that counts what is read of another.
+/// A source that counts the bytes that are read from another source.
 private final class CountingSource: ByteSource {
     private let source: any ByteSource
     private(set) var count = 0
@@ -90,7 +90,7 @@ private final class CountingSource: ByteSource {
 }
 
 extension ByteSource {
-    /// Reads to the end, and returns how many bytes that were.
+    /// Reads to the end and returns the number of bytes.
     fileprivate func drain() throws -> Int {
         let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
         defer { block.deallocate() }

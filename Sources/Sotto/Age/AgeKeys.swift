@@ -11,13 +11,13 @@ public struct AgeX25519Recipient: Sendable, Hashable {
     /// The 32-byte public key.
     public let publicKey: [UInt8]
 
-    /// The recipient of a 32-byte public key.
+    /// Creates the recipient of a 32-byte public key.
     public init(publicKey: [UInt8]) {
         precondition(publicKey.count == 32)
         self.publicKey = publicKey
     }
 
-    /// Reads `age1…`; `nil` for another form or a key of low order.
+    /// Reads `age1…`. Returns `nil` for another form or a key of low order.
     public init?(_ text: some StringProtocol) {
         guard let (prefix, data) = Bech32.decode(text), prefix == "age", data.count == 32,
             !X25519.isLowOrder(data)
@@ -25,23 +25,23 @@ public struct AgeX25519Recipient: Sendable, Hashable {
         publicKey = data
     }
 
-    /// `age1` and 58 characters.
+    /// `age1` followed by 58 characters.
     public var text: String { Bech32.encode(prefix: "age", publicKey) }
 }
 
 /// An X25519 age identity, `AGE-SECRET-KEY-1…`.
 public final class AgeX25519Identity: Sendable {
     private let secret: SecretBytes
-    /// The recipient that it opens files for.
+    /// The recipient whose files it opens.
     public let recipient: AgeX25519Recipient
 
-    /// The identity of a 32-byte secret.
+    /// Creates the identity of a 32-byte secret.
     public init(secret: consuming SecretBytes) {
         recipient = AgeX25519Recipient(publicKey: X25519.publicKey(of: secret))
         self.secret = secret
     }
 
-    /// Reads `AGE-SECRET-KEY-1…`; `nil` for another form.
+    /// Reads `AGE-SECRET-KEY-1…`. Returns `nil` for another form.
     public convenience init?(_ text: some StringProtocol) {
         guard text.hasPrefix("AGE-SECRET-KEY-1"), var (prefix, data) = Bech32.decode(text),
             prefix == "age-secret-key-", data.count == 32
@@ -51,26 +51,26 @@ public final class AgeX25519Identity: Sendable {
         self.init(secret: SecretBytes(copying: data))
     }
 
-    /// The text; a secret.
+    /// Returns the text, which is secret.
     public func text() -> String {
         secret.withBytes { Bech32.encode(prefix: "age-secret-key-", Array($0)) }.uppercased()
     }
 
-    /// The X25519 shared secret with `publicKey`, or `nil` where that is of low order.
+    /// Returns the X25519 shared secret with `publicKey`, or `nil` if `publicKey` has low order.
     func sharedSecret(_ publicKey: [UInt8]) -> SecretBytes? {
         X25519.sharedSecret(secret, publicKey)
     }
 }
 
-/// A post-quantum age recipient, `age1pq1…`: X-Wing, that is ML-KEM-768 with X25519
-/// (C2SP age, "The mlkem768x25519 recipient type").
+/// A post-quantum age recipient, `age1pq1…`: X-Wing, which combines ML-KEM-768 with X25519 (C2SP age, "The
+/// mlkem768x25519 recipient type").
 public struct AgeHybridRecipient: Sendable, Hashable {
     /// The public key: 1184 bytes of ML-KEM-768, 32 of X25519.
     public let publicKey: [UInt8]
 
     init(uncheckedPublicKey publicKey: [UInt8]) { self.publicKey = publicKey }
 
-    /// Reads `age1pq1…`; `nil` for another form or a key that is not valid.
+    /// Reads `age1pq1…`. Returns `nil` for another form or an invalid key.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count > 1900, let (prefix, data) = Bech32.decode(text), prefix == "age1pq",
             data.count == 1216,
@@ -79,7 +79,7 @@ public struct AgeHybridRecipient: Sendable, Hashable {
         publicKey = data
     }
 
-    /// 1959 characters.
+    /// The text, 1959 characters.
     public var text: String { Bech32.encode(prefix: "age1pq", publicKey) }
 }
 
@@ -87,10 +87,10 @@ public struct AgeHybridRecipient: Sendable, Hashable {
 public final class AgeHybridIdentity: Sendable {
     private let seed: SecretBytes
     let key: XWingMLKEM768X25519.PrivateKey
-    /// The recipient that it opens files for.
+    /// The recipient whose files it opens.
     public let recipient: AgeHybridRecipient
 
-    /// The identity of a 32-byte seed.
+    /// Creates the identity of a 32-byte seed.
     public init(seed: consuming SecretBytes) {
         precondition(seed.count == 32)
         do {
@@ -104,7 +104,7 @@ public final class AgeHybridIdentity: Sendable {
         self.seed = seed
     }
 
-    /// Reads `AGE-SECRET-KEY-PQ-1…`; `nil` for another form.
+    /// Reads `AGE-SECRET-KEY-PQ-1…`. Returns `nil` for another form.
     public convenience init?(_ text: some StringProtocol) {
         guard text.hasPrefix("AGE-SECRET-KEY-PQ-1"), var (prefix, data) = Bech32.decode(text),
             prefix == "age-secret-key-pq-", data.count == 32
@@ -114,13 +114,13 @@ public final class AgeHybridIdentity: Sendable {
         self.init(seed: SecretBytes(copying: data))
     }
 
-    /// The text; a secret.
+    /// Returns the text, which is secret.
     public func text() -> String {
         seed.withBytes { Bech32.encode(prefix: "age-secret-key-pq-", Array($0)) }.uppercased()
     }
 }
 
-/// Whom an age file is for.
+/// A recipient of an age file.
 public enum AgeRecipient: Sendable, Hashable {
     case x25519(AgeX25519Recipient)
     case hybrid(AgeHybridRecipient)
@@ -148,6 +148,6 @@ public enum AgeRecipient: Sendable, Hashable {
         }
     }
 
-    /// Whether a quantum computer could not open the file later.
+    /// Whether the recipient type is post-quantum: a later quantum computer cannot open the file.
     public var isPostQuantum: Bool { if case .hybrid = self { true } else { false } }
 }

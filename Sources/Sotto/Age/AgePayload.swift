@@ -11,7 +11,7 @@ final class AgePayload: ChunkProtection {
         key = ChaChaPolyStream(key: hkdfSHA256(fileKey, salt: nonce, info: "payload"))
     }
 
-    /// Writes a random nonce of ``nonceSize`` bytes to `sink` and returns where the plaintext goes.
+    /// Writes a random nonce of ``nonceSize`` bytes to `sink` and returns the sink for the plaintext.
     static func writer(
         fileKey: borrowing SecretBytes, to sink: any ByteSink
     ) throws -> ChunkWriter {
@@ -20,7 +20,7 @@ final class AgePayload: ChunkProtection {
         return ChunkWriter(AgePayload(fileKey: fileKey, nonce: nonce), to: sink)
     }
 
-    /// Reads the nonce from `source` and returns where the plaintext comes from.
+    /// Reads the nonce from `source` and returns the source of the plaintext.
     static func reader(
         fileKey: borrowing SecretBytes, from source: any ByteSource
     ) throws -> ChunkReader {
@@ -40,33 +40,33 @@ final class AgePayload: ChunkProtection {
 
     func verify(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) throws {
         guard chunk.count >= after else { throw AgeError.truncated }
-        // An attempt that fails leaves nothing of a chunk, and of the last there may be two.
+        // A failed attempt destroys the chunk, and the last chunk may need two attempts.
         let copy = isLast ? Array(chunk) : []
         func opens(_ box: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
             key.open(
                 box, into: chunk.baseAddress!, nonce: Self.nonce(index: index, isLast: isLast))
         }
         guard opens(.init(chunk), isLast: isLast) else {
-            // A chunk that is authentic, but not as the last, means that the rest is missing.
+            // A chunk that is authentic, but not as the last one, shows that the rest is missing.
             let isCut = isLast && copy.withUnsafeBytes { opens($0, isLast: false) }
             throw isCut ? AgeError.truncated : AgeError.payload
         }
-        // Only a file without content ends in a chunk without content.
+        // Only an empty file may end in an empty chunk.
         guard chunk.count > after || index == 0 else { throw AgeError.payload }
     }
 
-    /// How many bytes of a payload of `size` are not plaintext; `nil` where no payload has so many.
+    /// Returns the bytes of a payload of `size` bytes that are not plaintext, or `nil` if no payload has this size.
     static func overhead(of size: Int) -> Int? {
         let tag = ChaChaPoly.tagSize
         let sealed = size - nonceSize
         let whole = Chunks.size + tag
         let last = sealed % whole
-        // Only a file without content ends in a chunk without content.
+        // Only an empty file may end in an empty chunk.
         guard sealed >= tag, last == 0 || last > tag || sealed == tag else { return nil }
         return nonceSize + (sealed + whole - 1) / whole * tag
     }
 
-    /// The nonce of a chunk: its index in 11 bytes, then 1 for the last.
+    /// Returns the nonce of a chunk: its index in 11 bytes, then 1 for the last chunk and 0 for the others.
     private static func nonce(index: UInt64, isLast: Bool) -> [12 of UInt8] {
         var nonce = [12 of UInt8](repeating: 0)
         for (place, byte) in index.bigEndianBytes.enumerated() { nonce[3 + place] = byte }

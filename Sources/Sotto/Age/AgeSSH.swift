@@ -1,13 +1,13 @@
 import Synchronization
 
-/// An Ed25519 key of SSH as an age recipient, `ssh-ed25519 AAAA…` (C2SP age, "The ssh-ed25519 recipient type").
+/// An SSH Ed25519 key as an age recipient, `ssh-ed25519 AAAA…` (C2SP age, "The ssh-ed25519 recipient type").
 public struct AgeSSHRecipient: Sendable, Hashable {
-    /// The key in SSH's form.
+    /// The SSH public key.
     public let key: OpenSSHPublicKey
     /// The same point on Curve25519 (RFC 7748 §4.1), 32 bytes.
     let converted: [UInt8]
 
-    /// The recipient of a key; `nil` where that is not a point of large order.
+    /// Creates the recipient of a key, or returns `nil` if the key is not a point of large order.
     public init?(_ key: OpenSSHPublicKey) {
         guard let converted = x25519PublicKey(fromEd25519: key.publicKey) else { return nil }
         self.key = key
@@ -18,21 +18,22 @@ public struct AgeSSHRecipient: Sendable, Hashable {
     public var text: String { key.text }
 }
 
-/// An Ed25519 private key of SSH as an age identity.
+/// An SSH Ed25519 private key as an age identity.
 ///
-/// Its forms for X25519 are computed when a file asks for them, which few do.
+/// The X25519 form is computed when a stanza needs it, which is rare.
 public struct AgeSSHIdentity: Sendable {
-    /// The public key in SSH's form.
+    /// The SSH public key.
     public let publicKey: OpenSSHPublicKey
     private let key: @Sendable () throws -> SigningKey
 
-    /// The identity of a key.
+    /// Creates the identity of a key.
     public init(_ key: SigningKey) {
         publicKey = OpenSSHPublicKey(publicKey: key.publicKey)
         self.key = { key }
     }
 
-    /// The identity of a key under a passphrase. `unlock` is called once a file names `publicKey`, and again only after it threw.
+    /// Creates the identity of a key with a passphrase. `unlock` is called when a file first names `publicKey`, and
+    /// again only if it threw.
     public init(
         publicKey: OpenSSHPublicKey, unlock: @escaping @Sendable () throws -> SigningKey
     ) {
@@ -41,7 +42,7 @@ public struct AgeSSHIdentity: Sendable {
         key = { try unlocked.get(unlock) }
     }
 
-    /// The recipient that it opens files for. The public key is that of a private one that was seen.
+    /// The recipient whose files it opens. Its conversion cannot fail, because a private key made the public key.
     public var recipient: AgeSSHRecipient {
         guard let recipient = AgeSSHRecipient(publicKey) else {
             preconditionFailure("a public key that was made has large order")
@@ -49,7 +50,7 @@ public struct AgeSSHIdentity: Sendable {
         return recipient
     }
 
-    /// The X25519 shared secret with `share`, or `nil` where that is of low order. Throws what unlocking does.
+    /// Returns the X25519 shared secret with `share`, or `nil` if `share` has low order. Throws the errors of `unlock`.
     func sharedSecret(_ share: [UInt8]) throws -> SecretBytes? {
         let secret = try key().withSeed { seed in
             x25519Secret(fromEd25519Seed: SecretBytes(copying: seed))
@@ -57,7 +58,7 @@ public struct AgeSSHIdentity: Sendable {
         return X25519.sharedSecret(secret, share)
     }
 
-    /// A key, once it was unlocked.
+    /// A key that is unlocked once and then kept.
     private final class Unlocked: Sendable {
         private let key = Mutex<SigningKey?>(nil)
 
@@ -89,7 +90,8 @@ enum AgeSSH {
             body: ChaChaPoly.sealOnce(fileKey, key: key))
     }
 
-    /// The file key, or `nil` where the stanza is for somebody else. Throws ``AgeError``, or what unlocking the key does.
+    /// Returns the file key, or `nil` if the stanza is for another recipient. Throws ``AgeError``, or the errors of
+    /// `unlock`.
     static func unwrap(
         _ stanza: AgeStanza, with identity: AgeSSHIdentity
     ) throws -> SecretBytes? {
@@ -104,12 +106,12 @@ enum AgeSSH {
         return ChaChaPoly.openOnce(stanza.body, key: key)
     }
 
-    /// The first 4 bytes of SHA-256 of the key's wire form.
+    /// Returns the first 4 bytes of SHA-256 of the key's wire form, in base64.
     private static func tag(of key: OpenSSHPublicKey) -> String {
         Base64.raw.encode(Array(sha256(key.blob).prefix(4)))
     }
 
-    /// The tweak binds the shared secret to the key in SSH's form.
+    /// Derives the key that wraps the file key. The tweak binds the shared secret to the SSH key.
     private static func wrapKey(
         _ shared: borrowing SecretBytes, share: [UInt8], recipient: AgeSSHRecipient
     ) -> SecretBytes? {

@@ -1,13 +1,13 @@
 import CSodium
 
-/// A passphrase, shared by reference; see ``SecretBytes``.
+/// A passphrase that can be shared by reference; see ``SecretBytes``.
 public final class Passphrase: Sendable {
     let secret: SecretBytes
 
-    /// A passphrase of these UTF-8 bytes.
+    /// Creates a passphrase from UTF-8 bytes.
     public init(_ secret: consuming SecretBytes) { self.secret = secret }
 
-    /// Whether another is the same.
+    /// Whether `other` is the same passphrase. Takes constant time for equal lengths.
     public func matches(_ other: Passphrase) -> Bool {
         secret.withBytes { a in
             other.secret.withBytes { b in constantTimeEqual(Array(a), Array(b)) }
@@ -18,9 +18,9 @@ public final class Passphrase: Sendable {
 /// Passphrase recipients (C2SP age, "The scrypt recipient type").
 public enum AgeScrypt {
     static let type = "scrypt"
-    /// The work factor that files are written with: 2¹⁸ rounds, 256 MiB.
+    /// The work factor of new files: 2¹⁸ rounds, 256 MiB.
     public static let logN = 18
-    /// The highest work factor that is read.
+    /// The highest work factor that is accepted when reading.
     public static let maximumLogN = 22
 
     static func wrap(
@@ -33,7 +33,7 @@ public enum AgeScrypt {
             body: ChaChaPoly.sealOnce(fileKey, key: key))
     }
 
-    /// The file key; throws `wrongPassphrase` where the stanza does not open.
+    /// Returns the file key. Throws `wrongPassphrase` if the stanza cannot be decrypted.
     static func unwrap(
         _ stanza: AgeStanza, passphrase: Passphrase
     ) throws(AgeError) -> SecretBytes {
@@ -63,7 +63,7 @@ public enum AgeScrypt {
                     $0, count, salt, salt.count, UInt64(1) << UInt64(logN), 8, 1,
                     out.baseAddress!.assumingMemoryBound(to: UInt8.self), 32)
             }
-            // The only way to fail is memory: 2^(logN + 10) bytes.
+            // scrypt fails only if it cannot allocate 2^(logN + 10) bytes.
             guard result == 0 else { throw .workFactor(logN) }
         }
     }

@@ -14,7 +14,7 @@ enum AgeX25519 {
             body: ChaChaPoly.sealOnce(fileKey, key: key))
     }
 
-    /// The file key, or `nil` where the stanza is for somebody else.
+    /// Returns the file key, or `nil` if the stanza is for another recipient.
     static func unwrap(
         _ stanza: AgeStanza, with identity: AgeX25519Identity
     ) throws(AgeError) -> SecretBytes? {

@@ -1,15 +1,15 @@
-/// Protected chunks that are verified.
+/// A batch of protected chunks to verify.
 private final class VerifyingBatch: ChunkBatch, @unchecked Sendable {
-    /// The bytes that were read.
+    /// The number of bytes that were read.
     private(set) var filled = 0
-    /// How many chunks are verified.
+    /// The number of chunks that were verified.
     private(set) var verified = 0
-    /// Why the rest is not.
+    /// The error of the first chunk that is not authentic.
     private(set) var failure: (any Error)?
 
-    /// The room that is left.
+    /// The free space.
     var room: UnsafeMutableRawBufferPointer { part(filled, bytes.count) }
-    /// How much it has in chunks behind which there is more.
+    /// The number of bytes in complete chunks that are followed by more bytes.
     var whole: Int { max(0, filled - 1) / stride * stride }
 
     func fill(_ count: Int) {
@@ -19,10 +19,10 @@ private final class VerifyingBatch: ChunkBatch, @unchecked Sendable {
 
     func empty() { filled = 0 }
 
-    /// Leaves the chunks behind which there is more.
+    /// Removes all but the complete chunks that are followed by more bytes.
     func cut() { filled = whole }
 
-    /// Moves what it has from `start` on to another.
+    /// Moves the bytes from `start` on to another batch.
     func move(from start: Int, to other: VerifyingBatch) {
         let rest = part(start, filled)
         other.room.copyMemory(from: .init(rest))
@@ -30,7 +30,7 @@ private final class VerifyingBatch: ChunkBatch, @unchecked Sendable {
         filled = start
     }
 
-    /// The content of a verified chunk.
+    /// Returns the content of a verified chunk.
     func content(of chunk: Int) -> UnsafeRawBufferPointer {
         let start = chunk * stride
         return .init(
@@ -41,7 +41,7 @@ private final class VerifyingBatch: ChunkBatch, @unchecked Sendable {
     override func run() {
         (verified, failure) = (0, nil)
         do {
-            // Also nothing at all is a chunk: one that is not there.
+            // An empty stream still has one chunk, which is empty.
             repeat {
                 let start = verified * stride
                 let end = min(start + stride, filled)
@@ -56,32 +56,32 @@ private final class VerifyingBatch: ChunkBatch, @unchecked Sendable {
     }
 }
 
-/// Verifies a stream of chunks; gives out no byte before its chunk has been verified.
+/// Verifies a stream of chunks. It returns no byte before the byte's chunk was verified.
 final class ChunkReader: BorrowingSource {
     private let source: any ByteSource
     private let protection: any ChunkProtection
     private var index: UInt64 = 0
-    /// What is given out, and which of its chunks, from `start` on.
+    /// The batch, chunk and offset of the next byte to return.
     private var current: VerifyingBatch?
     private var chunk = 0
     private var start = 0
-    /// What is being filled; it begins with what the one before it had too much. None at the end.
+    /// The batch that is being filled. It begins with the bytes that exceeded the previous batch. `nil` at the end.
     private var filling: VerifyingBatch?
-    /// Why nothing more could be read. What was read before is given out first.
+    /// The error of the source. It is thrown after all verified bytes were returned.
     private var failure: (any Error)?
     private var underWay: [VerifyingBatch] = []
     private var spare: [VerifyingBatch] = []
     private let crew = Crew()
 
-    /// The first chunk has the number 0.
+    /// Creates a reader whose first chunk has the index 0.
     init(_ protection: any ChunkProtection, from source: any ByteSource) {
         self.protection = protection
         self.source = source
-        // Most streams are messages, and end in it.
+        // Most streams are short messages that fit this batch.
         filling = VerifyingBatch(protection, capacity: 1)
     }
 
-    /// Whether something is verified, or is soon without anything more to read.
+    /// Whether verified content is available, or soon will be without reading more.
     var isReady: Bool {
         current.map { chunk < $0.verified || $0.failure != nil } ?? false || !underWay.isEmpty
     }
@@ -100,7 +100,7 @@ final class ChunkReader: BorrowingSource {
         return rest
     }
 
-    /// What is verified of a chunk and not given out yet; empty at the end.
+    /// Returns the verified content of a chunk that was not returned yet; empty at the end.
     private func rest() throws -> UnsafeRawBufferPointer {
         while true {
             while let current, chunk < current.verified {
@@ -124,7 +124,7 @@ final class ChunkReader: BorrowingSource {
         }
     }
 
-    /// Reads what is there, and waits for more only where nothing is under way.
+    /// Reads the available bytes. Waits for more only if no batch is in flight.
     private func readAhead() {
         while let batch = filling, underWay.count < Chunks.batches,
             underWay.isEmpty || source.isReady
@@ -157,7 +157,7 @@ final class ChunkReader: BorrowingSource {
     private func submit(_ batch: VerifyingBatch) {
         batch.index = index
         index += UInt64(batch.filled / batch.stride)
-        // The end of a short stream is no work for another thread.
+        // The end of a short stream is too small for another thread.
         if batch.isLast, underWay.isEmpty { batch.run() } else { crew.submit(batch) }
         underWay.append(batch)
     }

@@ -1,10 +1,10 @@
-/// Content that is protected.
+/// A batch of content to protect.
 private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
-    /// The content, without gaps, so that much can be read into it at once.
+    /// The content without gaps, so that large reads can fill it.
     private let content: UnsafeMutableRawBufferPointer
-    /// The bytes of content.
+    /// The number of content bytes.
     private(set) var count = 0
-    /// The most content that it ever had.
+    /// The highest number of content bytes so far.
     private var most = 0
 
     override init(_ protection: any ChunkProtection, capacity: Int = Chunks.batchSize) {
@@ -18,15 +18,15 @@ private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
         content.deallocate()
     }
 
-    /// How many chunks it has; one without content is one.
+    /// The number of chunks. A batch without content has one chunk.
     var chunks: Int { max(1, (count + Chunks.size - 1) / Chunks.size) }
     var isFull: Bool { count == content.count }
-    /// How much it has in chunks behind which there is more.
+    /// The number of bytes in complete chunks that are followed by more bytes.
     var whole: Int { max(0, count - 1) / Chunks.size * Chunks.size }
-    /// The room that is left.
+    /// The free space.
     var room: UnsafeMutableRawBufferPointer { .init(rebasing: content[count...]) }
 
-    /// What it is protected.
+    /// The protected chunks.
     var result: UnsafeRawBufferPointer {
         .init(part(0, count + chunks * (protection.before + protection.after)))
     }
@@ -38,7 +38,7 @@ private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
 
     func empty() { count = 0 }
 
-    /// Moves what it has from `start` on to another.
+    /// Moves the content from `start` on to another batch.
     func move(from start: Int, to other: ProtectingBatch) {
         let rest = UnsafeRawBufferPointer(rebasing: content[start..<count])
         other.room.copyMemory(from: rest)
@@ -58,23 +58,23 @@ private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
     }
 }
 
-/// Protects what is written to it and passes it on.
+/// Protects the content that is written to it and passes the chunks on.
 final class ChunkWriter: LendingSink {
     private let sink: any ByteSink
     private let protection: any ChunkProtection
     private var index: UInt64 = 0
     private var current: ProtectingBatch
-    /// A full one before `current`, of which is not known whether anything follows.
+    /// A full batch before `current`. It is kept until more content shows that it is not the last.
     private var full: ProtectingBatch?
     private var underWay: [ProtectingBatch] = []
     private var spare: [ProtectingBatch] = []
     private let crew = Crew()
 
-    /// The first chunk has the number 0.
+    /// Creates a writer whose first chunk has the index 0.
     init(_ protection: any ChunkProtection, to sink: any ByteSink) {
         self.protection = protection
         self.sink = sink
-        // Most streams are messages, and end in it.
+        // Most streams are short messages that fit this batch.
         current = ProtectingBatch(protection, capacity: 1)
     }
 
@@ -91,7 +91,7 @@ final class ChunkWriter: LendingSink {
 
     func lend() throws -> UnsafeMutableRawBufferPointer {
         if current.isFull {
-            // Only when something follows it is known not to be the last.
+            // The full batch is known not to be the last only when more content follows.
             full = current
             current = try next()
         }
@@ -106,7 +106,7 @@ final class ChunkWriter: LendingSink {
         }
         current.fill(count)
         guard current.whole > 0, !current.isFull, try isIdle() else { return }
-        // Nobody has anything to do: what is complete is not kept waiting for more.
+        // All threads are idle, so complete chunks do not wait for more content.
         let complete = current
         current = try next()
         complete.move(from: complete.whole, to: current)
@@ -123,7 +123,7 @@ final class ChunkWriter: LendingSink {
         try sink.finish()
     }
 
-    /// Passes on what is protected, in order, and says whether that was all.
+    /// Passes on the protected batches in order. Returns whether none is left.
     private func isIdle() throws -> Bool {
         while let first = underWay.first, crew.isDone(first) { try drain() }
         return underWay.isEmpty
@@ -136,7 +136,7 @@ final class ChunkWriter: LendingSink {
         crew.submit(batch)
     }
 
-    /// A batch that nothing is in.
+    /// Returns an empty batch.
     private func next() throws -> ProtectingBatch {
         _ = try isIdle()
         while underWay.count >= Chunks.batches { try drain() }
@@ -145,7 +145,7 @@ final class ChunkWriter: LendingSink {
         return batch
     }
 
-    /// Passes on the first batch that is under way.
+    /// Passes on the first batch in flight.
     private func drain() throws {
         let batch = underWay.removeFirst()
         crew.wait(for: batch)

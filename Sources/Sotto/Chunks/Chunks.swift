@@ -1,49 +1,49 @@
-/// How each chunk of a stream is protected.
+/// A method that protects each chunk of a stream.
 ///
-/// Several threads may use one at once.
+/// Several threads may use one instance at a time.
 protocol ChunkProtection: AnyObject, Sendable {
-    /// How many bytes stand before a chunk's content.
+    /// The number of bytes before a chunk's content.
     var before: Int { get }
-    /// How many bytes stand after a chunk's content.
+    /// The number of bytes after a chunk's content.
     var after: Int { get }
 
-    /// Protects a chunk's content into `out`, which has `before` and `after` bytes more.
+    /// Protects a chunk's content into `out`, which is `before` + `after` bytes longer than the content.
     func protect(
         _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
         index: UInt64, isLast: Bool)
 
-    /// Verifies a chunk in place, so that its content is there between the same bytes. It has no more bytes
-    /// than a whole one. `isLast` says that nothing follows it.
+    /// Verifies a chunk in place. Its content is then between the same `before` and `after` bytes. The chunk is at most
+    /// as long as a full one. `isLast` tells that no bytes follow it.
     func verify(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) throws
 }
 
-/// A stream of chunks, each protected alone and with its number. All but the last have as much content.
+/// A stream of chunks, each protected separately with its index. All chunks but the last are full.
 ///
-/// Some chunks together are a batch, and several batches are protected or verified at once, on as many threads as
-/// there are processors. A stream of less than two chunks needs no thread.
+/// Several chunks form a batch. Several batches are protected or verified at a time, on one thread for each processor.
+/// A stream of less than two chunks needs no thread.
 enum Chunks {
-    /// The content of a whole chunk, in bytes.
+    /// The content of a full chunk, in bytes.
     static let size = 64 << 10
-    /// The chunks of a batch.
+    /// The number of chunks in a batch.
     static let batchSize = 8
-    /// The most batches that are under way, each of half a MiB, or one with its result.
+    /// The highest number of batches in flight. Each uses half a MiB, or one MiB with its result.
     static let batches = 2 * Crew.size + 1
 }
 
-/// Some protected chunks, one after the other. Pages of it that are not used take no memory.
+/// A batch of consecutive protected chunks. Unused pages of its buffer take no memory.
 class ChunkBatch: CrewTask, @unchecked Sendable {
-    // One byte more: whether it is there tells whether the last chunk is the last of all.
+    // One extra byte: if it is filled, more bytes follow the last chunk of the batch.
     let bytes: UnsafeMutableRawBufferPointer
     let protection: any ChunkProtection
-    /// The bytes of a whole chunk, protected.
+    /// The length of a full protected chunk in bytes.
     let stride: Int
-    /// How many chunks it has room for.
+    /// The number of chunks that the buffer holds.
     let capacity: Int
-    /// The number of the first chunk.
+    /// The index of the first chunk.
     var index: UInt64 = 0
-    /// Whether the last chunk is the last of all.
+    /// Whether the last chunk of the batch is the last of the stream.
     var isLast = false
-    /// How far it was ever filled.
+    /// The highest position that was ever filled.
     private var reached = 0
 
     init(_ protection: any ChunkProtection, capacity: Int = Chunks.batchSize) {
@@ -58,7 +58,7 @@ class ChunkBatch: CrewTask, @unchecked Sendable {
         bytes.deallocate()
     }
 
-    /// Notes that bytes were put in up to `end`.
+    /// Records that the buffer was filled up to `end`.
     func reach(_ end: Int) { reached = max(reached, end) }
 
     func part(_ start: Int, _ end: Int) -> UnsafeMutableRawBufferPointer {

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Something that a ``Crew`` does. Whoever submits it leaves it alone until it is done.
+/// A task for a ``ThreadPool``. The submitter does not touch it until it is done.
 class CrewTask: @unchecked Sendable {
     fileprivate var isUnderWay = false
 
-    /// Does it, on some thread.
+    /// Runs the task on a thread of the pool.
     func run() {}
 }
 
-/// A few threads for work that takes a while, begun with the first task.
+/// A few threads for long computations. They are created with the first task.
 final class Crew {
-    /// What the threads share. They hold it, and not the crew, which ends them when it goes.
+    /// The state that the threads share. Threads hold the state and not the pool, whose `deinit` stops them.
     private final class State: @unchecked Sendable {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -51,7 +51,7 @@ final class Crew {
         }
     }
 
-    /// How many threads there are: one for each processor, at most 8.
+    /// The number of threads: one for each processor, at most 8.
     static let size = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     private let state = State()
@@ -65,7 +65,7 @@ final class Crew {
         for thread in threads { pthread_join(thread, nil) }
     }
 
-    /// Has a task done; here, if there can be no thread.
+    /// Runs a task on a thread, or on the calling thread if no thread can be created.
     func submit(_ task: CrewTask) {
         if threads.isEmpty { begin() }
         guard !threads.isEmpty else { return task.run() }
@@ -76,10 +76,10 @@ final class Crew {
         }
     }
 
-    /// Whether a task that was submitted is done.
+    /// Whether a submitted task is done.
     func isDone(_ task: CrewTask) -> Bool { state.locked { !task.isUnderWay } }
 
-    /// Waits until a task that was submitted is done.
+    /// Waits until a submitted task is done.
     func wait(for task: CrewTask) {
         state.locked {
             while task.isUnderWay { pthread_cond_wait(state.changed, state.mutex) }

@@ -1,10 +1,10 @@
 /// RFC 4648 base64: the standard alphabet (§4) and the URL-safe one (§5), with or without padding.
 public enum Base64: Sendable {
-    /// §4, padded: what records and PEM-like armor use.
+    /// §4 with padding, for records and PEM-like armor.
     case standard
-    /// §4 without padding: what an age header uses.
+    /// §4 without padding, for age headers.
     case raw
-    /// §5 without padding: what a contact URI uses.
+    /// §5 without padding, for contact URIs.
     case url
 
     private var alphabet: StaticString {
@@ -16,12 +16,12 @@ public enum Base64: Sendable {
 
     private var isPadded: Bool { if case .standard = self { true } else { false } }
 
-    /// The text of `bytes`, without line breaks.
+    /// Returns the text of `bytes`, without line breaks.
     public func encode(_ bytes: [UInt8]) -> String {
         String(decoding: encodeBytes(bytes), as: UTF8.self)
     }
 
-    /// The text of `bytes` as ASCII.
+    /// Returns the text of `bytes` as ASCII.
     public func encodeBytes(_ bytes: [UInt8]) -> [UInt8] {
         let size = isPadded ? (bytes.count + 2) / 3 * 4 : (bytes.count * 4 + 2) / 3
         return [UInt8](unsafeUninitializedCapacity: size) { out, count in
@@ -61,20 +61,20 @@ public enum Base64: Sendable {
         }
     }
 
-    /// The bytes of `text`; `nil` unless it is the one canonical encoding of them: exact padding, no
-    /// white space, unused bits zero.
+    /// Returns the bytes of `text`, or `nil` unless it is their canonical encoding: exact padding, no white space,
+    /// unused bits zero.
     public func decode(_ text: some StringProtocol) -> [UInt8]? {
         decode(utf8: Array(text.utf8)[...])
     }
 
-    /// As ``decode(_:)``, from ASCII bytes.
+    /// Decodes ASCII bytes as ``decode(_:)`` does.
     public func decode(utf8 text: ArraySlice<UInt8>) -> [UInt8]? {
         var text = text
         if isPadded {
             guard text.count.isMultiple(of: 4) else { return nil }
             if text.last == UInt8(ascii: "=") { text.removeLast() }
             if text.last == UInt8(ascii: "=") { text.removeLast() }
-            // What was removed must be exactly the padding that the rest calls for.
+            // The removed characters must be exactly the padding that the remaining length requires.
         }
         let tail = text.count % 4
         guard tail != 1 else { return nil }

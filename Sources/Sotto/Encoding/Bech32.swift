@@ -25,7 +25,7 @@ public enum Bech32 {
         return checksum
     }
 
-    /// The lower-case text of `data` under the human-readable part `prefix` (lower-case ASCII).
+    /// Returns the lower-case text of `data` with the human-readable part `prefix` (lower-case ASCII).
     public static func encode(prefix: String, _ data: [UInt8]) -> String {
         let prefix = Array(prefix.utf8)
         var text = prefix + [UInt8(ascii: "1")]
@@ -52,7 +52,7 @@ public enum Bech32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The human-readable part, in lower case, and the data of `text`; `nil` for a wrong checksum, mixed
+    /// Returns the human-readable part in lower case and the data of `text`. Returns `nil` for a wrong checksum, mixed
     /// case, a character outside the alphabet, or padding bits that are not zero.
     public static func decode(_ text: some StringProtocol) -> (prefix: String, data: [UInt8])? {
         var characters = Array(text.utf8)

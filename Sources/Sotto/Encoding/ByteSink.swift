@@ -1,22 +1,23 @@
-/// Somewhere that bytes are written to, in order.
+/// A destination for bytes that are written in order.
 public protocol ByteSink: AnyObject {
-    /// Takes all of `bytes`.
+    /// Writes all of `bytes`.
     func write(_ bytes: UnsafeRawBufferPointer) throws
-    /// Says that nothing follows. Called once, last; passed on to the sink behind, if there is one.
+    /// Ends the stream. The caller calls it once, after the last write. A sink that wraps another sink ends that one
+    /// too.
     func finish() throws
 }
 
 extension ByteSink {
-    /// Takes all of `bytes`.
+    /// Writes all of `bytes`.
     public func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 }
 
-/// Bytes collected in memory.
+/// A sink that collects bytes in memory.
 public final class MemorySink: ByteSink {
-    /// What was written so far.
+    /// The bytes that were written so far.
     public private(set) var bytes: [UInt8] = []
 
-    /// An empty sink.
+    /// Creates an empty sink.
     public init() {}
 
     /// Appends `bytes`.
@@ -26,10 +27,10 @@ public final class MemorySink: ByteSink {
     public func finish() {}
 }
 
-/// A sink that lends the place where bytes go.
+/// A sink that lends its buffer, so that callers can fill it directly.
 public protocol LendingSink: ByteSink {
-    /// Room for at least one byte, until something else is asked for.
+    /// Returns free space for at least one byte. It is valid until the next call.
     func lend() throws -> UnsafeMutableRawBufferPointer
-    /// Takes as many bytes as were put into the room that was lent.
+    /// Writes the first `count` bytes of the space that was lent.
     func take(_ count: Int) throws
 }

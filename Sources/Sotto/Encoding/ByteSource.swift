@@ -1,22 +1,22 @@
-/// Somewhere that bytes are read from, in order.
+/// A source of bytes that are read in order.
 public protocol ByteSource: AnyObject {
-    /// Puts at least one byte into `buffer`, which is not empty, and returns how many; 0 at the end, and
-    /// then always.
+    /// Puts at least one byte into `buffer`, which is not empty, and returns the number of bytes. Returns 0 at the end,
+    /// and on every later call.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 
-    /// Whether ``read(into:)`` would certainly return at once.
+    /// Whether ``read(into:)`` is certain to return at once.
     var isReady: Bool { get }
 }
 
-/// Bytes in memory as a source.
+/// A source of bytes in memory.
 public final class MemorySource: ByteSource {
     private let bytes: [UInt8]
     private var index = 0
 
-    /// A source of these bytes.
+    /// Creates a source of these bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Copies the next bytes.
+    /// Copies the next bytes into `buffer`.
     public func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(buffer.count, bytes.count - index)
         buffer.copyBytes(from: bytes[index..<(index + count)])
@@ -26,10 +26,10 @@ public final class MemorySource: ByteSource {
 }
 
 extension ByteSource {
-    /// Not certain.
+    /// False: it is not certain.
     public var isReady: Bool { false }
 
-    /// Reads until `buffer` is full or the source ends, and returns how many bytes there are.
+    /// Reads until `buffer` is full or the source ends, and returns the number of bytes.
     public func fill(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -41,8 +41,8 @@ extension ByteSource {
     }
 }
 
-/// A source whose bytes can be looked at where they are.
+/// A source that lends its buffer, so that callers can read the bytes without a copy.
 public protocol BorrowingSource: ByteSource {
-    /// The next bytes, at least one, or none at the end. They are there until something else is asked for.
+    /// Returns the next bytes: at least one, or none at the end. They are valid until the next call.
     func borrow() throws -> UnsafeRawBufferPointer
 }

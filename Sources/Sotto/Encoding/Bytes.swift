@@ -1,7 +1,7 @@
 import CSodium
 import Glibc
 
-/// Lower-case hexadecimal of `bytes`, two digits each.
+/// Returns the lower-case hexadecimal digits of `bytes`, two for each byte.
 public func hex(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
@@ -13,7 +13,7 @@ public func hex(_ bytes: some Sequence<UInt8>) -> String {
     return String(decoding: text, as: UTF8.self)
 }
 
-/// The bytes of a hexadecimal string in either case; `nil` for an odd length or any other character.
+/// Returns the bytes of hexadecimal digits in either case, or `nil` for an odd length or any other character.
 public func bytes(hex text: some StringProtocol) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count.isMultiple(of: 2) else { return nil }
@@ -37,22 +37,23 @@ public func bytes(hex text: some StringProtocol) -> [UInt8]? {
 }
 
 extension FixedWidthInteger where Self: UnsignedInteger {
-    /// The integer's bytes, most significant first.
+    /// The integer's bytes in big-endian order.
     public var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 
-    /// The integer whose bytes, most significant first, are all of `bytes`; `nil` for another count.
+    /// Creates an integer from all of `bytes` in big-endian order, or returns `nil` if the length does not match its
+    /// size.
     public init?(bigEndianBytes bytes: some Collection<UInt8>) {
         guard bytes.count == MemoryLayout<Self>.size else { return nil }
         self = bytes.reduce(0) { $0 << 8 | Self($1) }
     }
 }
 
-/// Whether two byte strings are equal, in time that depends on their lengths alone.
+/// Whether two byte strings are equal. The time depends only on their lengths.
 public func constantTimeEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a.count == b.count && sodium_memcmp(a, b, a.count) == 0
 }
 
-/// `count` bytes from the operating system's generator.
+/// Returns `count` bytes from the operating system's random generator.
 public func randomBytes(_ count: Int) -> [UInt8] {
     Sodium.start()
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -62,8 +63,8 @@ public func randomBytes(_ count: Int) -> [UInt8] {
 }
 
 extension StringProtocol {
-    /// Whether two strings are the same bytes of UTF-8. Swift's `==` also calls strings equal that are
-    /// merely canonically equivalent, which is wrong for identifiers and member names.
+    /// Whether two strings have the same UTF-8 bytes. Swift's `==` also treats canonically equivalent strings as equal,
+    /// which is wrong for identifiers and member names.
     public func isSameBytes(as other: some StringProtocol) -> Bool {
         let same = utf8.withContiguousStorageIfAvailable { own in
             other.utf8.withContiguousStorageIfAvailable { other in

@@ -8,7 +8,7 @@ enum DER {
         case sequence = 0x30
     }
 
-    /// An element with its tag and length.
+    /// Returns an element: tag, length and `content`.
     static func element(_ tag: Tag, _ content: [UInt8]) -> [UInt8] {
         guard content.count >= 0x80 else {
             return [tag.rawValue, UInt8(content.count)] + content
@@ -21,7 +21,7 @@ enum DER {
         element(.sequence, elements.flatMap { $0 })
     }
 
-    /// An integer that is not negative.
+    /// Returns the encoding of a non-negative integer.
     static func integer(_ value: UInt64) -> [UInt8] {
         var content = Array(value.bigEndianBytes.drop { $0 == 0 })
         if content.first.map({ $0 >= 0x80 }) ?? true { content.insert(0, at: 0) }
@@ -29,7 +29,7 @@ enum DER {
     }
 }
 
-/// Takes elements off the front of DER, and refuses every length that is not the shortest.
+/// Reads elements from the front of DER. It refuses lengths that are not in the shortest form.
 struct DERReader {
     private var rest: ByteReader
 
@@ -39,7 +39,7 @@ struct DERReader {
     /// The tag of the next element.
     var nextTag: UInt8? { rest.remaining.first }
 
-    /// The content of the next element, if it has this tag.
+    /// Returns the content of the next element, or `nil` if it has another tag.
     mutating func content(_ tag: DER.Tag) -> ArraySlice<UInt8>? {
         guard rest.byte() == tag.rawValue, let first = rest.byte() else { return nil }
         guard first >= 0x80 else { return rest.bytes(Int(first)) }
@@ -53,7 +53,7 @@ struct DERReader {
 
     mutating func sequence() -> DERReader? { content(.sequence).map { DERReader($0) } }
 
-    /// An integer below 2⁶³ that is not negative.
+    /// Returns a non-negative integer below 2⁶³.
     mutating func integer() -> Int? {
         guard let digits = content(.integer), let first = digits.first, first < 0x80,
             digits.count <= 8
@@ -62,11 +62,11 @@ struct DERReader {
         return digits.reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// Whether the next element is this object identifier, which is taken.
+    /// Consumes the next element and returns whether it is this object identifier.
     mutating func takes(_ identifier: [UInt8]) -> Bool {
         content(.objectIdentifier).map { Array($0) == identifier } ?? false
     }
 
-    /// Whether the next element is NULL, which is taken.
+    /// Consumes the next element and returns whether it is NULL.
     mutating func takesNull() -> Bool { content(.null).map(\.isEmpty) ?? false }
 }

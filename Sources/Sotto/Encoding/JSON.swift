@@ -1,5 +1,4 @@
-/// A JSON value (RFC 8259) as records use it: integers stay integers, members keep their order, and a
-/// member name occurs once.
+/// A JSON value (RFC 8259) for records: integers stay integers, members keep their order, and member names are unique.
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -9,8 +8,8 @@ public enum JSON: Sendable, Hashable {
     case array([JSON])
     case object(JSONObject)
 
-    /// Whether two values are the same; strings as bytes, where Swift's `==` also takes canonically equivalent
-    /// ones for equal.
+    /// Whether two values are equal. Strings are compared as bytes, because Swift's `==` also treats canonically
+    /// equivalent strings as equal.
     public static func == (a: JSON, b: JSON) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -26,36 +25,36 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
-    /// The string of a `.string`.
+    /// The string, or `nil` if the value is not a `.string`.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The integer of an `.integer`.
+    /// The integer, or `nil` if the value is not an `.integer`.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-    /// The truth of a `.bool`.
+    /// The Boolean, or `nil` if the value is not a `.bool`.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-    /// The elements of an `.array`.
+    /// The elements, or `nil` if the value is not an `.array`.
     public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
-    /// The members of an `.object`.
+    /// The members, or `nil` if the value is not an `.object`.
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 }
 
 /// The members of a JSON object, in order. Names are compared as bytes.
 public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
-    /// Names and values, in the order in which they were read or added.
+    /// The names and values, in the order in which they were read or added.
     public private(set) var members: [(name: String, value: JSON)]
 
-    /// An object with these members.
+    /// Creates an object with these members.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         members = elements.map { ($0.0, $0.1) }
     }
 
-    /// The members of a literal-like list, in which a `nil` value leaves its member out.
+    /// Creates an object from a list. A member whose value is `nil` is left out.
     public init(_ elements: [(String, JSON?)]) {
         members = elements.compactMap { name, value in value.map { (name, $0) } }
     }
 
     init(uncheckedMembers members: [(name: String, value: JSON)]) { self.members = members }
 
-    /// The value of a member. Setting `nil` removes it; setting a new name appends it.
+    /// The value of the member `name`. Setting `nil` removes it; a new name is appended.
     public subscript(name: String) -> JSON? {
         get { members.first { $0.name.isSameBytes(as: name) }?.value }
         set {
@@ -77,7 +76,7 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
             }
     }
 
-    /// Hashes the members in their order.
+    /// Hashes the members in order.
     public func hash(into hasher: inout Hasher) {
         for (name, value) in members {
             hasher.combine(name)
@@ -85,20 +84,21 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The object on one line, without white space or a line feed at the end.
+    /// Returns the object on one line, without white space or a line feed at the end.
     public func serialized() -> [UInt8] { JSON.object(self).serialized() }
 }
 
 extension JSON {
-    /// The value on one line, without white space, members in their order. What was parsed is parsed again.
+    /// Returns the value on one line, without white space, with members in order. The result of a parsed value can be
+    /// parsed again.
     public func serialized() -> [UInt8] {
         var out: [UInt8] = []
         append(to: &out, canonical: false)
         return out
     }
 
-    /// The one canonical form of the value (RFC 8785): members sorted by UTF-16 code unit, shortest
-    /// numbers, no white space. What signatures of records cover.
+    /// Returns the canonical form of the value (RFC 8785): members sorted by UTF-16 code unit, shortest numbers, no
+    /// white space. Signatures of records cover it.
     public func canonical() -> [UInt8] {
         var out: [UInt8] = []
         append(to: &out, canonical: true)
@@ -111,7 +111,7 @@ extension JSON {
         case .bool(let value): out += (value ? "true" : "false").utf8
         case .integer(let value): out += String(value).utf8
         case .number(let value):
-            // Digits alone would be read as an integer, which ends at 2⁶³.
+            // Digits without an exponent would be read as an integer, which must be below 2⁶³.
             let isLarge = !canonical && value.magnitude >= 0x1p63
             out += (isLarge ? Self.scientific(value) : Self.shortest(value)).utf8
         case .string(let value): Self.append(value, to: &out)
@@ -142,7 +142,7 @@ extension JSON {
         out.append(UInt8(ascii: "\""))
         var string = string
         string.withUTF8 { bytes in
-            // Most strings are one run of bytes that need no escape.
+            // Most strings need no escape and are copied in one run.
             var start = 0
             for index in bytes.indices where needsEscape(bytes[index]) {
                 out += bytes[start..<index]
@@ -170,9 +170,9 @@ extension JSON {
         }
     }
 
-    /// The shortest digits of a finite number that is not 0, and where the point is among them.
+    /// Returns the shortest digits of a finite number other than 0, and the position of the decimal point in them.
     private static func decimal(_ value: Double) -> (digits: String, point: Int) {
-        // Swift prints the same shortest digits, but places point and exponent differently.
+        // Swift prints the same shortest digits, but places the point and the exponent differently.
         let text = "\(value.magnitude)".split(separator: "e")
         let mantissa = text[0].split(separator: ".", omittingEmptySubsequences: false)
         var digits = String(mantissa[0]) + (mantissa.count > 1 ? String(mantissa[1]) : "")
@@ -185,7 +185,7 @@ extension JSON {
         return (digits, point)
     }
 
-    /// ECMAScript's text of a finite number, which RFC 8785 §3.2.2.3 prescribes.
+    /// Returns ECMAScript's text of a finite number (RFC 8785 §3.2.2.3).
     static func shortest(_ value: Double) -> String {
         if value == 0 { return "0" }
         let (digits, point) = decimal(value)
@@ -203,7 +203,7 @@ extension JSON {
         return scientific(value)
     }
 
-    /// The same digits with an exponent, of a number that is not 0.
+    /// Returns the digits of a number other than 0 with an exponent.
     private static func scientific(_ value: Double) -> String {
         let (digits, point) = decimal(value)
         let sign = value < 0 ? "-" : ""

@@ -1,25 +1,25 @@
-/// Why a text is not JSON that we read.
+/// A reason to refuse a text as JSON.
 public enum JSONError: Error, Sendable, Equatable {
-    /// Not RFC 8259 JSON; `offset` is the byte where reading stopped.
+    /// The text is not JSON (RFC 8259); `offset` is the byte where reading stopped.
     case malformed(offset: Int)
-    /// A string that is not UTF-8, or a lone surrogate.
+    /// A string is not UTF-8, or has a lone surrogate.
     case invalidText(offset: Int)
-    /// One name twice in one object. Readers differ in which they take, so we take neither.
+    /// An object has two members of one name. Readers differ in which one they use, so the object is refused.
     case duplicateMember(offset: Int)
-    /// Arrays and objects nested deeper than ``JSON/maximumDepth``.
+    /// Arrays and objects are nested deeper than ``JSON/maximumDepth``.
     case tooDeep(offset: Int)
-    /// An integer outside 64 bits, or a number that no double is near.
+    /// An integer does not fit 64 bits, or a number is beyond the range of a double.
     case numberOutOfRange(offset: Int)
 }
 
 extension JSON {
-    /// How deep arrays and objects may nest.
+    /// The deepest nesting of arrays and objects.
     public static let maximumDepth = 16
 
-    /// Reads exactly one value, with white space around it allowed.
+    /// Reads exactly one value, with optional white space around it.
     ///
-    /// Strict where JSON readers commonly differ: member names are unique (as bytes), text is UTF-8 without
-    /// lone surrogates, nesting is at most ``maximumDepth``, nothing follows the value.
+    /// It is strict where JSON readers often differ: member names are unique (as bytes), text is UTF-8 without lone
+    /// surrogates, nesting is at most ``maximumDepth``, and nothing follows the value.
     public init(parsing bytes: [UInt8]) throws(JSONError) {
         var result: Result<JSON, JSONError> = .failure(.malformed(offset: 0))
         bytes.withUnsafeBufferPointer { buffer in
@@ -95,7 +95,8 @@ private struct Parser {
         guard depth <= JSON.maximumDepth else { throw .tooDeep(offset: index) }
         index += 1
         var members: [(name: String, value: JSON)] = []
-        // Few members are compared one by one; many go through a set, so that a hostile object stays linear.
+        // The names of a small object are compared one by one. A large object uses a set, so that the time stays
+        // linear.
         var names: Set<[UInt8]> = []
         skipSpace()
         if peek() == UInt8(ascii: "}") {

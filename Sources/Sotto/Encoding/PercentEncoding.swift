@@ -1,6 +1,6 @@
 /// Percent-encoding of the values in a URI's query (RFC 3986 §2.1).
 enum PercentEncoding {
-    /// The text with every byte that is not unreserved (RFC 3986 §2.3) as `%` and two upper-case digits.
+    /// Returns the text with each byte outside the unreserved set (RFC 3986 §2.3) as `%` and two upper-case digits.
     static func encode(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {
@@ -15,7 +15,7 @@ enum PercentEncoding {
         return out
     }
 
-    /// The text that was encoded; `nil` for a `%` without two hexadecimal digits, or bytes that are not UTF-8.
+    /// Returns the decoded text, or `nil` for a `%` without two hexadecimal digits or for bytes that are not UTF-8.
     static func decode(_ text: Substring) -> String? {
         let input = Array(text.utf8)
         var out: [UInt8] = []

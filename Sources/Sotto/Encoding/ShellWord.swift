@@ -1,4 +1,4 @@
-/// `text` as a word of the shell, quoted where that is needed.
+/// Returns `text` as a word of the shell, quoted if necessary.
 public func shellWord(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy {
         switch $0 {

@@ -1,7 +1,8 @@
-// What the standard library has only together with regular expressions, whose share of a program costs each start
-// of it time.
+// The standard library has these functions only in its regular expression module, which would slow down the start of
+// each program.
 extension StringProtocol where SubSequence == Substring {
-    /// The pieces between the places where `separator` stands, which is not empty; one piece where it stands nowhere.
+    /// Returns the parts of the text around each `separator`, which is not empty. Without a separator there is one
+    /// part.
     public func pieces(between separator: String) -> [Substring] {
         let (text, mark) = (self[...], Array(separator.utf8))
         precondition(!mark.isEmpty)
@@ -18,7 +19,7 @@ extension StringProtocol where SubSequence == Substring {
         return pieces + [text[start...]]
     }
 
-    /// The text with `replacement` wherever `text` stands.
+    /// Returns the text with each occurrence of `text` replaced by `replacement`.
     public func replacingAll(_ text: String, with replacement: String) -> String {
         pieces(between: text).joined(separator: replacement)
     }

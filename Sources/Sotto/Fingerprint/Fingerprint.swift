@@ -1,26 +1,26 @@
 import Crypto
 
-/// A key for people: 30 digits in six groups, from SHA-512 iterated 5200 times.
+/// A key fingerprint that users compare: 30 digits in six groups, from SHA-512 iterated 5200 times.
 public struct Fingerprint: Sendable, Hashable {
-    /// Which key bytes are hashed, and how two fingerprints are put in order.
+    /// The key bytes that are hashed, and the order of two fingerprints in a safety number.
     public enum Style: String, Sendable, CaseIterable {
-        /// The 32-byte Ed25519 key; the two halves in the order of the user ids' bytes.
+        /// The 32-byte Ed25519 key. The two halves are in the order of the user ids' bytes.
         case sotto
-        /// As libsignal: `0x05` and the 32-byte X25519 key; the halves in the order of their digits.
+        /// As in libsignal: `0x05` and the 32-byte X25519 key. The two halves are in the order of their digits.
         case signal
     }
 
-    /// How many times SHA-512 is applied.
+    /// The number of SHA-512 iterations.
     public static let rounds = 5200
 
-    /// The user id that is hashed in with the key.
+    /// The user id, which is hashed with the key.
     public let userID: String
-    /// The key as it is hashed: 32 bytes, or 33 for ``Style/signal``.
+    /// The key bytes that are hashed: 32 bytes, or 33 for ``Style/signal``.
     public let key: [UInt8]
     /// The 30 digits.
     public let digits: String
 
-    /// The fingerprint of a key that belongs to `userID`.
+    /// Creates the fingerprint of a key that belongs to `userID`.
     public init(userID: String, key: [UInt8]) {
         self.userID = userID
         self.key = key
@@ -40,7 +40,8 @@ public struct Fingerprint: Sendable, Hashable {
         }.joined()
     }
 
-    /// The fingerprint of an identity's key; for ``Style/signal`` of its X25519 form.
+    /// Creates the fingerprint of an id's Ed25519 key, or of its X25519 form for ``Style/signal``. Returns `nil` if it
+    /// has no X25519 form.
     public init?(_ id: SessionID, style: Style = .sotto) {
         switch style {
         case .sotto: self.init(userID: id.description, key: id.publicKey)
@@ -50,13 +51,13 @@ public struct Fingerprint: Sendable, Hashable {
         }
     }
 
-    /// Digits in groups of five.
+    /// Returns the digits in groups of five.
     public static func grouped(_ digits: String) -> String {
         stride(from: 0, to: digits.count, by: 5)
             .map { String(digits.dropFirst($0).prefix(5)) }.joined(separator: " ")
     }
 
-    /// The 60-digit safety number of two fingerprints; the same for both sides.
+    /// Returns the 60-digit safety number of two fingerprints, which is the same on both sides.
     public static func safetyNumber(_ a: Fingerprint, _ b: Fingerprint, style: Style) -> String {
         let isOrdered: Bool
         switch style {

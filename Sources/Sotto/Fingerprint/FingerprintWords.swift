@@ -1,12 +1,12 @@
-/// Digits in words, which are read out and remembered more easily.
+/// Fingerprint digits as words, which are easier to read aloud and to remember.
 ///
-/// Each 30 digits are a number below 10^30, less than 2^100; it is written in ten digits to the base 2048,
-/// the most significant first, and each of these is a word of the English BIP 39 list. So 20 words are as
-/// much as 60 digits, no more and no less.
+/// Each 30 digits are a number below 10^30, which is less than 2^100. It is written as ten digits to the base 2048, the
+/// most significant first, and each digit is a word of the English BIP 39 list. 20 words have the same strength as 60
+/// digits.
 ///
-/// A mnemonic has 12 to 24 words, in threes: ten and twenty words are none.
+/// Ten or twenty words are never a valid mnemonic, which has 12, 15, 18, 21 or 24 words.
 extension Fingerprint {
-    /// How many words 30 digits are.
+    /// The number of words for 30 digits.
     public static let wordCount = 10
 
     private static let digitCount = 30
@@ -15,7 +15,7 @@ extension Fingerprint {
         (0..<digitCount).reduce(1) { power, _ in power * 10 }
     }()
 
-    /// The words of a fingerprint's 30 digits or a safety number's 60.
+    /// Returns the words of a fingerprint's 30 digits or a safety number's 60.
     public static func words(of digits: String) -> [String] {
         let list = Wordlist.english.words
         return groups(of: Array(digits.utf8), digitCount).flatMap { group in
@@ -29,14 +29,14 @@ extension Fingerprint {
         }
     }
 
-    /// The place, counted from 0, of the first of these words in lower case that is not in the list.
+    /// Returns the position, from 0, of the first lower-case word that is not in the list, or `nil`.
     public static func unknownWord(in words: [String]) -> Int? {
         let places = Wordlist.english.places
         return words.firstIndex { places[$0] == nil }
     }
 
-    /// The digits of words in lower case; `nil` for an unknown word, for any number of words that is not a
-    /// multiple of ten, and for ten that are the words of no digits.
+    /// Returns the digits of lower-case words. Returns `nil` for an unknown word, for a number of words that is not a
+    /// multiple of ten, and for ten words whose number is 10^30 or more.
     public static func digits(of words: [String]) -> String? {
         guard !words.isEmpty, words.count.isMultiple(of: wordCount) else { return nil }
         var digits = ""

@@ -1,6 +1,6 @@
-/// Why a record is not a card that we trust.
+/// A reason to refuse a record as a card.
 public enum CardError: Error, Sendable, Equatable {
-    /// A member is missing, or not of its form.
+    /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
     case version(Int64)
@@ -10,28 +10,28 @@ public enum CardError: Error, Sendable, Equatable {
     case profile
 }
 
-/// Somebody's public keys, for others to write to and to check.
+/// The public keys of a contact, for encrypting to them and verifying their signatures.
 ///
-/// A card read from a record is signed by the key in its id. One read from a ``ContactURI`` has the two
-/// short keys and no signature: what vouches for it is how it came.
+/// A card from a record is signed by the key in its id. A card from a ``ContactURI`` has the two short keys and no
+/// signature: it is as trustworthy as the channel over which it came.
 public struct Card: Sendable, Hashable {
     /// The self-certifying id.
     public let id: SessionID
-    /// What the owner calls themselves; it proves nothing.
+    /// The name that the owner chose. It proves nothing.
     public let name: String
     /// The X25519 age recipient, `age1…`.
     public let age: AgeX25519Recipient
-    /// The post-quantum age recipient, `age1pq1…`; absent from a URI.
+    /// The post-quantum age recipient, `age1pq1…`, or `nil` for a card from a URI.
     public let hybrid: AgeHybridRecipient?
-    /// Where the owner fetches mail, such as `tcp://relay.example.org:7667`.
+    /// The address of the relay where the owner fetches mail, such as `tcp://relay.example.org:7667`.
     public let relay: String?
-    /// Where mail goes that is written by whoever has this card, in place of the id: see ``SendAddress``.
+    /// The mailbox to which the holder of this card sends mail, in place of the id: see ``SendAddress``.
     public let address: SessionID?
     /// The owner's accounts in other messengers.
     public let profiles: Profiles
-    /// When it was signed, if it says so: of two cards in a directory the later one counts.
+    /// The time of the signature, if the card has one. A directory keeps the later of two cards.
     public let issued: Timestamp?
-    /// The signed record, with members that this version does not know; `nil` for a card from a URI.
+    /// The signed record, including members that this version does not know, or `nil` for a card from a URI.
     public let record: JSONObject?
 
     static func signed(
@@ -105,7 +105,7 @@ public struct Card: Sendable, Hashable {
             record: record)
     }
 
-    /// The card that a scanned URI describes.
+    /// Creates the unsigned card that a scanned URI describes.
     public init(uri: ContactURI) {
         self.init(
             id: uri.id, name: uri.name ?? "", age: AgeX25519Recipient(publicKey: uri.x25519),
@@ -113,12 +113,12 @@ public struct Card: Sendable, Hashable {
             record: nil)
     }
 
-    /// The short form.
+    /// The short form of the card.
     public var uri: ContactURI {
         ContactURI(id: id, x25519: age.publicKey, name: name.isEmpty ? nil : name, relay: relay)
     }
 
-    /// The recipient that messages and files go to: post-quantum where the card has it and `classic` is not asked for.
+    /// Returns the recipient for messages and files: the post-quantum one if the card has it and `classic` is false.
     public func recipient(classic: Bool = false) -> AgeRecipient {
         if !classic, let hybrid { .hybrid(hybrid) } else { .x25519(age) }
     }

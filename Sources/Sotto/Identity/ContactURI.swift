@@ -1,6 +1,6 @@
-/// Why a text is not a contact URI.
+/// A reason to refuse a text as a contact URI.
 public enum ContactURIError: Error, Sendable, Equatable {
-    /// It does not begin with `sotto:`.
+    /// The text does not begin with `sotto:`.
     case scheme
     /// The id is not `05` and 64 hexadecimal digits, or its key is not on the curve.
     case id
@@ -12,19 +12,18 @@ public enum ContactURIError: Error, Sendable, Equatable {
     case encoding(String)
 }
 
-/// The short form of a card, small enough for a QR code:
-/// `sotto:05…?x=…&name=…&relay=…`.
+/// The short form of a card, which fits into a QR code: `sotto:05…?x=…&name=…&relay=…`.
 public struct ContactURI: Sendable, Hashable {
     /// The id with the Ed25519 key.
     public let id: SessionID
     /// The 32-byte X25519 key.
     public let x25519: [UInt8]
-    /// What the owner calls themselves.
+    /// The name that the owner chose.
     public let name: String?
-    /// Where the owner fetches mail.
+    /// The address of the relay where the owner fetches mail.
     public let relay: String?
 
-    /// A URI of these parts.
+    /// Creates a URI from its parts.
     public init(id: SessionID, x25519: [UInt8], name: String? = nil, relay: String? = nil) {
         self.id = id
         self.x25519 = x25519
@@ -32,7 +31,7 @@ public struct ContactURI: Sendable, Hashable {
         self.relay = relay
     }
 
-    /// The text, percent-encoded as RFC 3986 §2 has it.
+    /// The text, percent-encoded (RFC 3986 §2).
     public var text: String {
         var text = "sotto:\(id)?x=\(Base64.url.encode(x25519))"
         if let name { text += "&name=" + PercentEncoding.encode(name) }
@@ -40,7 +39,7 @@ public struct ContactURI: Sendable, Hashable {
         return text
     }
 
-    /// Reads a URI. Unknown parameters are ignored; a parameter twice is refused.
+    /// Reads a URI. Unknown parameters are ignored; a repeated parameter is refused.
     public init(_ text: String) throws(ContactURIError) {
         guard text.hasPrefix("sotto:") else { throw .scheme }
         let parts = text.dropFirst("sotto:".count).split(

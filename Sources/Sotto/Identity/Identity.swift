@@ -1,14 +1,14 @@
-/// Why a record is not an identity.
+/// A reason to refuse a record as an identity.
 public enum IdentityError: Error, Sendable, Equatable {
-    /// A member is missing, or not of its form.
+    /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
     case version(Int64)
-    /// The keys, the words and the id in the record do not belong together.
+    /// The keys, the words and the id in the record do not match.
     case inconsistent
 }
 
-/// Somebody's secret keys, all derived from one BIP 39 sentence.
+/// The secret keys of one user, all derived from one BIP 39 sentence:
 ///
 /// | key | HKDF-SHA256(seed, salt `modern/v1`, info …, 32) |
 /// |---|---|
@@ -16,19 +16,19 @@ public enum IdentityError: Error, Sendable, Equatable {
 /// | X25519, an age identity | `age-x25519` |
 /// | X-Wing (ML-KEM-768 + X25519), a post-quantum age identity | `age-pq` |
 public final class Identity: Sendable {
-    /// What the owner calls themselves; it proves nothing. May be empty.
+    /// The name that the owner chose. It proves nothing and may be empty.
     public let name: String
-    /// Empty for an identity that came from a key alone.
+    /// Empty for an identity that was made from a key without words.
     private let words: SecretBytes
     private let wordlist: Wordlist
-    /// BIP 39's passphrase, without which the words give other keys; as a rule empty.
+    /// BIP 39's passphrase, usually empty. With another passphrase the words give other keys.
     private let passphrase: SecretBytes
-    /// The name of the owner's Whisper2 account, which its server gave.
+    /// The id of the owner's Whisper2 account, which its server assigned.
     public let whisperID: WhisperID?
-    /// The address of the relay where the owner fetches mail, such as `tls://relay.example.org:7667`; `nil` if none is
-    /// chosen. Cards name it.
+    /// The address of the relay where the owner fetches mail, such as `tls://relay.example.org:7667`, or `nil` if none
+    /// is chosen. Cards name it.
     public let relay: String?
-    /// The PKCS #8 PEM of the RSA key for Mercurio, which is not in the words; empty where there is none.
+    /// The PKCS #8 PEM of the RSA key for Mercurio, which the words do not restore. Empty if the identity has none.
     private let rsa: SecretBytes
     /// The Ed25519 signing key.
     public let signingKey: SigningKey
@@ -37,10 +37,11 @@ public final class Identity: Sendable {
     /// The post-quantum age identity.
     public let hybridKey: AgeHybridIdentity
 
-    /// The id: `05` and the signing key's public half.
+    /// The id: `05` and the hexadecimal signing public key.
     public var id: SessionID { SessionID(publicKey: signingKey.publicKey) }
 
-    /// The identity of a sentence, and what the words do not hold. `passphrase` is BIP 39's, in NFKD, as ASCII is.
+    /// Creates the identity of a sentence, with values that the words do not restore. `passphrase` is BIP 39's, in
+    /// NFKD; ASCII always is.
     public init(
         mnemonic: Mnemonic, name: String, passphrase: String = "", whisperID: WhisperID? = nil,
         rsaKey: MercurioPrivateKey? = nil, relay: String? = nil
@@ -58,8 +59,9 @@ public final class Identity: Sendable {
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
     }
 
-    /// The identity of a signing key's 32-byte seed, as Kecalek's key files hold one. The age keys come from that
-    /// seed as they come from a sentence's; those of the words that the seed once came from are not restored.
+    /// Creates the identity of a signing key's 32-byte seed, which Kecalek's key files hold. The age keys are derived
+    /// from this seed as from a sentence's seed. They differ from the age keys of the sentence that the signing seed
+    /// was derived from.
     public init(
         seed: borrowing SecretBytes, name: String, whisperID: WhisperID? = nil,
         rsaKey: MercurioPrivateKey? = nil, relay: String? = nil
@@ -81,17 +83,17 @@ public final class Identity: Sendable {
         hkdfSHA256(seed, salt: Array("modern/v1".utf8), info: info)
     }
 
-    /// A key for one purpose of this installation, such as sealing its local state.
+    /// Returns a key for one purpose of this installation, such as encrypting its local state.
     public func derivedKey(info: String) -> SecretBytes {
         hkdfSHA256(signingSeed(), info: "sotto/" + info)
     }
 
     // MARK: The identity record
 
-    /// The record that an identity file holds: one line of JSON, all of it secret.
+    /// The record in an identity file: one line of JSON, which is secret.
     ///
-    /// The keys stand beside the words so that a program starts without 2048 rounds of PBKDF2, and so that
-    /// `age` can use the two age identities.
+    /// It has the keys as well as the words, so that programs start without 2048 rounds of PBKDF2 and `age` can use the
+    /// two age identities.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("identity")),
@@ -111,8 +113,8 @@ public final class Identity: Sendable {
         return .string(secret.withBytes { String(decoding: $0, as: UTF8.self) })
     }
 
-    /// Reads an identity record. The id is checked against the signing key; a record whose words give other
-    /// keys is found by ``isConsistent()``, which costs milliseconds.
+    /// Reads an identity record and checks the id against the signing key. ``isConsistent()`` checks the words against
+    /// the keys, which takes milliseconds.
     public init(record: JSONObject) throws(IdentityError) {
         guard record["type"]?.string == "identity" else { throw .member("type") }
         guard let version = record["v"]?.integer else { throw .member("v") }
@@ -132,7 +134,7 @@ public final class Identity: Sendable {
             throw .member("language")
         }
         self.wordlist = wordlist
-        // An identity from a key alone has neither words nor their language.
+        // An identity that was made from a key has neither words nor a language.
         let isWordless = record["words"] == nil && record["language"] == nil
         words = SecretBytes(copying: isWordless ? "".utf8 : try text("words").utf8)
         passphrase = SecretBytes(
@@ -152,29 +154,29 @@ public final class Identity: Sendable {
         guard SessionID(try text("id")) == id else { throw .inconsistent }
     }
 
-    /// The words that restore the keys. They are read when they are asked for: looking them up in their list
-    /// would cost every start of every program a millisecond.
+    /// Returns the words that restore the keys. They are parsed on demand, because looking them up in their list takes
+    /// a millisecond.
     ///
-    /// Throws ``MnemonicError/noWords`` for an identity that came from a key alone.
+    /// Throws ``MnemonicError/noWords`` for an identity that was made from a key.
     public func mnemonic() throws(MnemonicError) -> Mnemonic {
         guard hasWords else { throw .noWords }
         return try Mnemonic(
             parsing: words.withBytes { String(decoding: $0, as: UTF8.self) }, wordlist: wordlist)
     }
 
-    /// Whether there are words to restore it from.
+    /// Whether the identity has words that restore it.
     public var hasWords: Bool { words.count > 0 }
 
     /// Whether the words need BIP 39's passphrase too.
     public var hasWordsPassphrase: Bool { passphrase.count > 0 }
 
-    /// BIP 39's passphrase, empty where there is none.
+    /// Returns BIP 39's passphrase, which is empty if the identity has none.
     func wordsPassphrase() -> String {
         passphrase.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The RSA key for Mercurio; `nil` where there is none. Throws ``IdentityError/member(_:)`` for one that is
-    /// damaged; it is read when it is asked for.
+    /// Returns the RSA key for Mercurio, or `nil` if the identity has none. The key is parsed on demand. Throws
+    /// ``IdentityError/member(_:)`` for a damaged key.
     public func rsaKey() throws(IdentityError) -> MercurioPrivateKey? {
         guard rsa.count > 0 else { return nil }
         do {
@@ -185,12 +187,12 @@ public final class Identity: Sendable {
         }
     }
 
-    /// The signing key's seed, 32 bytes: what Kecalek's key files hold.
+    /// Returns the signing key's seed, 32 bytes, which Kecalek's key files hold.
     public func signingSeed() -> SecretBytes {
         signingKey.withSeed { SecretBytes(copying: $0) }
     }
 
-    /// Whether the words, or the seed where there are none, really give these keys.
+    /// Whether the words give the stored keys. Without words, whether the seed does.
     public func isConsistent() -> Bool {
         let other: Identity
         if hasWords {
@@ -203,7 +205,8 @@ public final class Identity: Sendable {
             && other.hybridKey.recipient == hybridKey.recipient
     }
 
-    /// The public card, signed; with an address for its one recipient. Without `relay` it names the identity's.
+    /// Returns the signed public card, with `address` for the card's only holder. The default for `relay` is the
+    /// identity's relay.
     public func card(
         relay: String? = nil, address: SendAddress? = nil, issued: Timestamp? = nil
     ) -> Card {
@@ -212,8 +215,8 @@ public final class Identity: Sendable {
             address: address?.id(of: self), issued: issued)
     }
 
-    /// The public card, signed, with the owner's accounts in other messengers: each proves it with its own key. Without
-    /// `relay` it names the identity's.
+    /// Returns the signed public card with the owner's accounts in other messengers, each proven with its own key. The
+    /// default for `relay` is the identity's relay.
     public func card(relay: String? = nil, profiles: Profiles, issued: Timestamp? = nil)
         throws(MnemonicError) -> Card
     {

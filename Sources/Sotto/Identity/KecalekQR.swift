@@ -1,30 +1,30 @@
 import CSodium
 
-/// Why bytes are not the payload of Kecalek's QR code.
+/// A reason to refuse bytes as the payload of Kecalek's QR code.
 public enum KecalekQRError: Error, Sendable, Equatable {
-    /// The first byte is not 1.
+    /// The version byte is not 1.
     case version
-    /// Shorter or longer than the length inside says.
+    /// The payload is shorter or longer than its length byte requires.
     case length
     /// The user's id is empty, longer than 255 bytes, or not UTF-8.
     case userID
-    /// The key is not an Ed25519 key of the main subgroup in canonical form.
+    /// The key is not a canonical Ed25519 key of the main subgroup.
     case key
 }
 
-/// What Kecalek's QR code has in byte mode, 34 bytes and the user's id:
+/// The payload of Kecalek's QR code in byte mode: 34 bytes and the user's id.
 ///
 ///     0x01 ‖ u8(length of id) ‖ id, UTF-8, 1 to 255 bytes ‖ Ed25519 identity key(32)
 public struct KecalekQR: Sendable, Equatable {
     private static let version: UInt8 = 1
     private static let keySize = 32
 
-    /// The user's id, compared as bytes.
+    /// The user's id. It is compared as bytes.
     public let userID: String
     /// The Ed25519 identity key, 32 bytes.
     public let identityKey: [UInt8]
 
-    /// A payload of these parts. Throws ``KecalekQRError/userID`` or ``KecalekQRError/key``.
+    /// Creates a payload. Throws ``KecalekQRError/userID`` or ``KecalekQRError/key``.
     public init(userID: String, identityKey: [UInt8]) throws(KecalekQRError) {
         guard (1...255).contains(userID.utf8.count) else { throw .userID }
         guard identityKey.count == Self.keySize, isEd25519Key(identityKey) else { throw .key }
@@ -32,7 +32,7 @@ public struct KecalekQR: Sendable, Equatable {
         self.identityKey = identityKey
     }
 
-    /// Reads a payload: all of it, and nothing behind it.
+    /// Reads a payload. Nothing may follow it.
     public init(payload: [UInt8]) throws(KecalekQRError) {
         guard payload.count >= 2 else { throw .length }
         guard payload[0] == Self.version else { throw .version }
@@ -44,16 +44,16 @@ public struct KecalekQR: Sendable, Equatable {
         try self.init(userID: userID, identityKey: Array(payload[end...]))
     }
 
-    /// The payload.
+    /// The payload's bytes.
     public var payload: [UInt8] {
         [Self.version, UInt8(userID.utf8.count)] + Array(userID.utf8) + identityKey
     }
 
-    /// Whether both are the same bytes.
+    /// Whether both payloads have the same bytes.
     public static func == (a: KecalekQR, b: KecalekQR) -> Bool { a.payload == b.payload }
 }
 
-/// Whether 32 bytes are the canonical encoding of a point of the main subgroup, and not of small order.
+/// Whether 32 bytes are the canonical encoding of a point of the main subgroup that does not have small order.
 func isEd25519Key(_ publicKey: [UInt8]) -> Bool {
     Sodium.start()
     return publicKey.count == 32 && crypto_core_ed25519_is_valid_point(publicKey) == 1

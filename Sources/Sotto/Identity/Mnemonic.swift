@@ -1,34 +1,34 @@
-/// Why a sentence is not a BIP 39 mnemonic.
+/// A reason to refuse a sentence as a BIP 39 mnemonic.
 public enum MnemonicError: Error, Sendable, Equatable {
-    /// Not 12, 15, 18, 21 or 24 words.
+    /// The sentence does not have 12, 15, 18, 21 or 24 words.
     case wordCount(Int)
-    /// The word at `position`, counted from 1, is not in the list; `suggestion` is the list's nearest word.
+    /// The word at `position`, from 1, is not in the list. `suggestion` is the closest word of the list.
     case unknownWord(position: Int, suggestion: String?)
-    /// Every word is in the list, but the sentence's checksum is wrong: a word was exchanged or moved.
+    /// All words are in the list, but the checksum is wrong: a word was exchanged or moved.
     case checksum
-    /// The words are in more than one list, and give different keys; name the list.
+    /// The words are valid in several lists, which give different keys. The caller must name the list.
     case ambiguous([Wordlist])
-    /// There are no words: the identity came from a key alone.
+    /// The identity has no words: it was made from a key.
     case noWords
 }
 
-/// A BIP 39 sentence: the whole of an identity.
+/// A BIP 39 sentence, from which all keys of an identity are derived.
 public final class Mnemonic: Sendable {
-    /// The list that the words are from.
+    /// The list of the words.
     public let wordlist: Wordlist
     private let sentence: SecretBytes  // NFKD, joined by U+0020
 
-    /// A sentence with `wordCount` (12, 15, 18, 21 or 24) words of fresh entropy.
+    /// Generates a sentence with `wordCount` (12, 15, 18, 21 or 24) words.
     public convenience init(randomWordCount wordCount: Int, wordlist: Wordlist = .english) {
         precondition(Self.wordCounts.contains(wordCount))
         let entropy = SecretBytes(randomCount: wordCount / 3 * 4)
         self.init(entropy: entropy, wordlist: wordlist)
     }
 
-    /// The numbers of words that a sentence may have.
+    /// The valid numbers of words.
     public static let wordCounts = [12, 15, 18, 21, 24]
 
-    /// The sentence of 16, 20, 24, 28 or 32 bytes of entropy.
+    /// Creates the sentence of 16, 20, 24, 28 or 32 bytes of entropy.
     public init(entropy: borrowing SecretBytes, wordlist: Wordlist = .english) {
         precondition([16, 20, 24, 28, 32].contains(entropy.count))
         var bytes = entropy.withBytes { Array($0) }
@@ -49,12 +49,12 @@ public final class Mnemonic: Sendable {
         sentence = SecretBytes(copying: text)
     }
 
-    /// Reads a sentence: white space and letter case do not matter, the checksum is checked.
+    /// Reads a sentence and verifies its checksum. White space and letter case do not matter.
     ///
-    /// Without `wordlist` the list is found from the words; sentences that are valid in two lists are
-    /// refused with the lists' names.
+    /// Without `wordlist` the words determine the list. A sentence that is valid in two lists is refused with the
+    /// lists' names.
     public convenience init(parsing text: String, wordlist: Wordlist? = nil) throws(MnemonicError) {
-        // Canonical equivalence is what Swift's == compares, so composed input finds the NFKD words.
+        // Swift's == compares by canonical equivalence, so that composed input matches the NFKD words.
         let words = text.split(whereSeparator: \.isWhitespace).map { $0.lowercased() }
         guard Self.wordCounts.contains(words.count) else { throw .wordCount(words.count) }
         if let wordlist {
@@ -63,7 +63,7 @@ public final class Mnemonic: Sendable {
             return
         }
         var valid: [Wordlist] = []
-        // Of the lists that refuse, the one that knows the most words tells what is wrong.
+        // If all lists refuse the sentence, the error is that of the list that has the most of its words.
         var best: (wordlist: Wordlist, reached: Int) = (.english, -1)
         for wordlist in Wordlist.allCases {
             let places = wordlist.places
@@ -73,7 +73,7 @@ public final class Mnemonic: Sendable {
             }
             if reached > best.reached { best = (wordlist, reached) }
         }
-        // The two Chinese lists share words at different places.
+        // The two Chinese lists share words at different positions.
         guard valid.count <= 1 else { throw .ambiguous(valid) }
         let wordlist = valid.first ?? best.wordlist
         self.init(entropy: try Self.entropy(of: words, in: wordlist), wordlist: wordlist)
@@ -103,7 +103,7 @@ public final class Mnemonic: Sendable {
         return SecretBytes(copying: bytes[..<count])
     }
 
-    /// The list's only word that differs by one edit, or that begins with the same four letters.
+    /// Returns the only word of the list at an edit distance of one, or the only one with the same first four letters.
     private static func nearest(to word: String, in list: [Substring]) -> String? {
         let typed = Array(word)
         func isOneEdit(_ candidate: [Character]) -> Bool {
@@ -123,13 +123,13 @@ public final class Mnemonic: Sendable {
         sentence.withBytes { $0.count(where: { $0 == UInt8(ascii: " ") }) + 1 }
     }
 
-    /// The sentence as people write it down. A secret: show it, do not log it.
+    /// Returns the sentence as users write it down. It is secret: show it, but do not log it.
     public func sentenceText() -> String {
         let text = sentence.withBytes { String(decoding: $0, as: UTF8.self) }
         return text.split(separator: " ").joined(separator: wordlist.separator)
     }
 
-    /// The 64-byte seed (BIP 39, "From mnemonic to seed"). `passphrase` must be in NFKD; ASCII always is.
+    /// Returns the 64-byte seed (BIP 39, "From mnemonic to seed"). `passphrase` must be in NFKD; ASCII always is.
     public func seed(passphrase: String = "") -> SecretBytes {
         var password = sentence.withBytes { Array($0) }
         defer { wipe(&password) }

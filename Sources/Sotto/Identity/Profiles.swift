@@ -1,29 +1,29 @@
-/// A messenger whose own keys an identity has too, from the same words.
+/// Another messenger in which an identity can have an account, with keys from the same words.
 public enum Profile: String, Sendable, CaseIterable {
-    /// A user's id beside the identity key, which is the identity's own Ed25519 key.
+    /// A user id and an identity key, which is the identity's own Ed25519 key.
     case kecalek
-    /// An id that the server gave, and two keys.
+    /// An id that the server assigned, and two keys.
     case whisper2
-    /// A Session ID of its own, and an RSA key.
+    /// A separate Session ID, and an RSA key.
     case mercurio
 }
 
-/// What somebody is in other messengers: public keys, pinned by whoever keeps them.
+/// The accounts of a contact in other messengers: ids and public keys, which the holder pins.
 ///
-/// In a card they are signed with everything else; learned from a messenger's own code they stand for what that
-/// code was worth.
+/// In a card they are signed with the rest of the card. Accounts from a messenger's own code are as trustworthy as that
+/// code.
 public struct Profiles: Sendable, Hashable {
     /// The user's id in Kecalek and Message Flow, 1 to 255 bytes; the key is the identity's.
     public var kecalek: String?
     /// The Whisper2 account.
     public var whisper2: Whisper2Contact?
-    /// The Mercurio account, its RSA key signed by its Session ID.
+    /// The Mercurio account, whose RSA key is signed by its Session ID.
     public var mercurio: MercurioKeyBundle?
-    /// For each account the signature by its own key that it belongs to an id: else anybody could put another's
-    /// account onto their card.
+    /// For each account, the signature by the account's own key over the id that it belongs to. Without it an attacker
+    /// could put another user's account on their own card.
     private(set) var proofs: [Profile: [UInt8]] = [:]
 
-    /// No profile, or these.
+    /// Creates a set of accounts, empty by default.
     public init(
         kecalek: String? = nil, whisper2: Whisper2Contact? = nil,
         mercurio: MercurioKeyBundle? = nil
@@ -33,10 +33,10 @@ public struct Profiles: Sendable, Hashable {
         self.mercurio = mercurio
     }
 
-    /// Whether there is none.
+    /// Whether it has no account.
     public var isEmpty: Bool { kecalek == nil && whisper2 == nil && mercurio == nil }
 
-    /// Whether no account has other keys, or another name, in both.
+    /// Whether the accounts that both have, have the same keys and names.
     public func agree(with other: Profiles) -> Bool {
         func isSame<T: Equatable>(_ a: T?, _ b: T?) -> Bool { a == nil || b == nil || a == b }
         return isSame(kecalek, other.kecalek) && isSame(whisper2, other.whisper2)
@@ -44,7 +44,7 @@ public struct Profiles: Sendable, Hashable {
             && isSame(mercurio?.key, other.mercurio?.key)
     }
 
-    /// The object in a card: `{"kecalek":{"userId"},"whisper2":{"id","key","skey"},"mercurio":{…}}`, the last a
+    /// The object in a card: `{"kecalek":{"userId"},"whisper2":{"id","key","skey"},"mercurio":{…}}`. `mercurio` is a
     /// ``MercurioKeyBundle``.
     public var object: JSONObject {
         JSONObject([
@@ -62,7 +62,8 @@ public struct Profiles: Sendable, Hashable {
 
     // MARK: Proofs
 
-    /// `"sotto/profile/v1\0" ‖ profile ‖ "\0" ‖ the id's key (32 bytes) ‖` the account's object without `proof`, canonical.
+    /// `"sotto/profile/v1\0" ‖ profile ‖ "\0" ‖ the id's key (32 bytes) ‖` the account's canonical object without
+    /// `proof`.
     private func message(_ profile: Profile, of id: SessionID) -> [UInt8] {
         let object =
             switch profile {
@@ -74,7 +75,7 @@ public struct Profiles: Sendable, Hashable {
             + id.publicKey + JSON.object(object).canonical()
     }
 
-    /// Proves that the accounts are those of an identity, with their own keys.
+    /// Signs with the accounts' own keys that they belong to an identity.
     mutating func prove(for identity: Identity) throws(MnemonicError) {
         if whisper2 != nil {
             let keys = try identity.whisper2Keys()
@@ -86,7 +87,7 @@ public struct Profiles: Sendable, Hashable {
         }
     }
 
-    /// Whether every account proves that it belongs to an id. Kecalek's key is the id's own.
+    /// Whether each account has a proof for an id. Kecalek needs none, because its key is the id's key.
     func areProven(for id: SessionID) -> Bool {
         func isProven(_ profile: Profile, by key: [UInt8]?) -> Bool {
             guard let key, let proof = proofs[profile] else { return false }
@@ -98,7 +99,7 @@ public struct Profiles: Sendable, Hashable {
                     && isProven(.mercurio, by: mercurio?.id.publicKey))
     }
 
-    /// Whether there is an account for each that `other` has.
+    /// Whether it has an account in each messenger in which `other` has one.
     public func cover(_ other: Profiles) -> Bool {
         (kecalek != nil || other.kecalek == nil) && (whisper2 != nil || other.whisper2 == nil)
             && (mercurio != nil || other.mercurio == nil)
@@ -112,8 +113,8 @@ public struct Profiles: Sendable, Hashable {
         ])
     }
 
-    /// Reads the object and verifies what is signed in it; `nil` for one that is not of its form. Other messengers'
-    /// members are ignored.
+    /// Reads the object and verifies the signatures in it. Returns `nil` if it is malformed. Unknown messengers are
+    /// ignored.
     public init?(_ object: JSONObject) {
         if let value = object["kecalek"] {
             guard let id = value.object?["userId"]?.string, (1...255).contains(id.utf8.count) else {

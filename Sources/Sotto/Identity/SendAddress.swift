@@ -1,41 +1,41 @@
-/// An address that one correspondent alone knows: mail to it reaches us until we no longer want it.
+/// A mailbox address for one sender only. The owner can stop receiving mail at it without affecting other senders.
 ///
-/// To a relay it is a mailbox like any other, with a key of its own. Nothing in it is derived from what others know of
-/// us, so that two who compare their addresses do not learn that both are ours.
+/// A relay treats it as any other mailbox; it has its own key. Others cannot derive it, so that two senders who compare
+/// their addresses do not learn that both belong to one owner.
 public struct SendAddress: Sendable, Hashable {
     /// The length of the salt in bytes.
     public static let saltSize = 16
 
-    /// What makes it another one than the next; 16 random bytes, of use to nobody without the identity.
+    /// The salt that makes the address unique: 16 random bytes. It is useless without the identity.
     public let salt: [UInt8]
 
-    /// A new address.
+    /// Creates a new address.
     public init() { salt = randomBytes(Self.saltSize) }
 
-    /// The address of a salt; `nil` unless that has 16 bytes.
+    /// Creates the address of a salt, or returns `nil` unless the salt has 16 bytes.
     public init?(salt: [UInt8]) {
         guard salt.count == Self.saltSize else { return nil }
         self.salt = salt
     }
 
-    /// The key that owns its mailbox: HKDF-SHA256 (RFC 5869) of the identity's signing seed, with the salt and
+    /// Returns the key of its mailbox: HKDF-SHA256 (RFC 5869) of the identity's signing seed, with the salt and
     /// `sotto/address/v1`.
     public func key(of identity: Identity) -> SigningKey {
         SigningKey(
             seed: hkdfSHA256(identity.signingSeed(), salt: salt, info: "sotto/address/v1"))
     }
 
-    /// The mailbox.
+    /// Returns the id of its mailbox.
     public func id(of identity: Identity) -> SessionID {
         SessionID(publicKey: key(of: identity).publicKey)
     }
 }
 
 extension Envelope {
-    /// The envelope for a card's send address, if it has one: the mailbox on the outside is that address, and a
-    /// sender who stood there in the clear is sealed to the card's X25519 key, as `payload.sender`.
+    /// Returns the envelope for a card's send address, or the envelope itself if the card has none. The outer `to` is
+    /// the address. A sender in `from` is encrypted to the card's X25519 key, as `payload.sender`.
     ///
-    /// What the suite authenticates is unchanged: ``arrived(for:)`` gives it back.
+    /// The authenticated fields are unchanged: ``arrived(for:)`` restores them.
     public func addressed(to card: Card) -> Envelope {
         guard let address = card.address, to == card.id else { return self }
         var payload = payload
@@ -46,7 +46,7 @@ extension Envelope {
         return Envelope(id: id, suite: suite, to: address, time: time, payload: payload)
     }
 
-    /// The envelope as its suite made it, of one that came to an address of ours.
+    /// Returns the envelope as its suite made it, if it came to one of the owner's send addresses.
     public func arrived(for identity: Identity) -> Envelope {
         guard let to, to != identity.id else { return self }
         var payload = payload
@@ -65,13 +65,13 @@ extension Envelope {
     }
 }
 
-/// A sender's id that the recipient alone can read: an ephemeral X25519 key ‖ ChaCha20-Poly1305 of the 32 bytes of the
-/// sender's key, 80 bytes. It proves nothing; what the suite authenticates does.
+/// A sender's id that only the recipient can read: an ephemeral X25519 key ‖ ChaCha20-Poly1305 of the sender's 32-byte
+/// key, 80 bytes. It does not prove the sender; the suite does.
 enum SealedSender {
     /// The length in bytes.
     static let size = 32 + 32 + ChaChaPoly.tagSize
 
-    /// Seals an id.
+    /// Encrypts an id to a recipient.
     static func seal(_ sender: SessionID, to recipient: AgeX25519Recipient) -> [UInt8] {
         while true {
             let ephemeral = SecretBytes(randomCount: 32)
@@ -82,7 +82,7 @@ enum SealedSender {
         }
     }
 
-    /// The id in what ``seal(_:to:)`` made; `nil` for anything else.
+    /// Decrypts the id from ``seal(_:to:)``, or returns `nil` if that fails.
     static func open(_ sealed: [UInt8], with identity: AgeX25519Identity) -> SessionID? {
         guard sealed.count == size else { return nil }
         let ephemeral = Array(sealed[..<32])

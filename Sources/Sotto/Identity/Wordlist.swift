@@ -28,7 +28,7 @@ public enum Wordlist: String, Sendable, CaseIterable {
             .split(whereSeparator: { $0 == " " || $0 == "\n" })
     }
 
-    /// The place of each word in the list; made once for each list that is asked.
+    /// The position of each word in the list. It is computed once for each list that is used.
     var places: [String: Int] {
         Self.places.withLock { places in
             if let known = places[self] { return known }
@@ -41,6 +41,7 @@ public enum Wordlist: String, Sendable, CaseIterable {
 
     private static let places = Mutex<[Wordlist: [String: Int]]>([:])
 
-    /// What joins the words of a sentence when it is shown: U+3000 for Japanese (BIP 39), else a space.
+    /// The separator of the words when a sentence is displayed: U+3000 for Japanese (BIP 39), a space for the other
+    /// lists.
     public var separator: String { self == .japanese ? "\u{3000}" : " " }
 }

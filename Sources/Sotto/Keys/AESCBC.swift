@@ -7,15 +7,15 @@ import CryptoExtras
     import Foundation
 #endif
 
-/// AES-256-CBC with the padding of PKCS #7 (NIST SP 800-38A §6.2, RFC 5652 §6.3): key 32 bytes, IV 16.
+/// AES-256-CBC with PKCS #7 padding (NIST SP 800-38A §6.2, RFC 5652 §6.3): a 32-byte key, a 16-byte IV.
 ///
-/// It authenticates nothing: whoever changes the IV changes the first block. It is here for formats that
-/// others have laid down.
+/// It is not authenticated: an attacker who changes the IV changes the first block. It is only for formats of other
+/// programs.
 public enum AESCBC {
-    /// The length of a block and of an IV.
+    /// The length of a block and of an IV in bytes.
     public static let blockSize = 16
 
-    /// Encrypts `message`; the result is 1 to 16 bytes longer, a multiple of 16.
+    /// Encrypts `message`. The result is 1 to 16 bytes longer, a multiple of 16.
     public static func encrypt(_ message: [UInt8], iv: [UInt8], key: borrowing SecretBytes)
         -> [UInt8]
     {
@@ -29,7 +29,7 @@ public enum AESCBC {
         }
     }
 
-    /// Decrypts `ciphertext`; `nil` unless its length and its padding are right.
+    /// Decrypts `ciphertext`, or returns `nil` if its length or its padding is wrong.
     public static func decrypt(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes)
         -> [UInt8]?
     {
@@ -37,14 +37,14 @@ public enum AESCBC {
         return opened.message
     }
 
-    /// What was decrypted. Where the padding is wrong, the message is all of the blocks: the caller still has
-    /// something to hash, and decides once.
+    /// The result of a decryption. If the padding is wrong, the message is all of the blocks, so that the caller can
+    /// still hash it and return one error.
     struct Opened {
         let message: [UInt8]
         let isPadded: Bool
     }
 
-    /// Decrypts whole blocks, without a look at any padding; `nil` for a length that is no multiple of 16.
+    /// Decrypts whole blocks without checking the padding, or returns `nil` for a length that is not a multiple of 16.
     static func openBlocks(
         _ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes
     ) -> [UInt8]? {
@@ -57,14 +57,14 @@ public enum AESCBC {
         return Array(blocks)
     }
 
-    /// Decrypts and looks at the padding without a branch on it; `nil` for a length that is not a positive multiple
-    /// of 16.
+    /// Decrypts and checks the padding without a branch on it, or returns `nil` for a length that is not a positive
+    /// multiple of 16.
     static func open(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes) -> Opened? {
         guard !ciphertext.isEmpty, let bytes = openBlocks(ciphertext, iv: iv, key: key) else {
             return nil
         }
         let length = Int(bytes[bytes.count - 1])
-        // All ones where the first number is less than the second.
+        // Returns all ones if `a` is less than `b`, else zero.
         func less(_ a: Int, _ b: Int) -> Int { (a - b) >> (Int.bitWidth - 1) }
         var wrong = less(length, 1) | less(blockSize, length)
         for place in 1...blockSize {

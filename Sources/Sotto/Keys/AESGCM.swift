@@ -6,14 +6,14 @@ import Crypto
     import Foundation
 #endif
 
-/// AES-256-GCM (NIST SP 800-38D) in one piece: nonce (12 bytes) ‖ ciphertext ‖ tag (16), key 32 bytes.
+/// AES-256-GCM (NIST SP 800-38D) with a 32-byte key: nonce (12 bytes) ‖ ciphertext ‖ tag (16).
 enum AESGCM {
     static let nonceSize = 12
     static let tagSize = 16
-    /// How much longer than its message a piece is.
+    /// The number of bytes that encryption adds to a message.
     static let overhead = nonceSize + tagSize
 
-    /// Seals `message`, under a random nonce unless one is given.
+    /// Encrypts `message`, by default with a random nonce.
     static func seal(
         _ message: some DataProtocol, authenticating data: [UInt8] = [], nonce: [UInt8]? = nil,
         key: SymmetricKey
@@ -30,14 +30,14 @@ enum AESGCM {
         }
     }
 
-    /// Opens a piece; `nil` unless its tag is right.
+    /// Decrypts the bytes of ``seal(_:authenticating:nonce:key:)``, or returns `nil` if the tag is wrong.
     static func open(
         _ combined: [UInt8], authenticating data: [UInt8] = [], key: SymmetricKey
     ) -> [UInt8]? {
         decrypt(combined, data, key).map { Array($0) }
     }
 
-    /// As ``open(_:authenticating:key:)``, for a message that is a secret.
+    /// Decrypts a secret message as ``open(_:authenticating:key:)`` does.
     static func openSecret(
         _ combined: [UInt8], authenticating data: [UInt8] = [], key: SymmetricKey
     ) -> SecretBytes? {
@@ -56,6 +56,6 @@ enum AESGCM {
 }
 
 extension SecretBytes {
-    /// The same key for swift-crypto, which wipes its copy.
+    /// Returns the key in swift-crypto's type, which wipes its copy.
     borrowing func symmetricKey() -> SymmetricKey { withBytes { SymmetricKey(data: $0) } }
 }

@@ -1,10 +1,10 @@
 import CSodium
 
-/// ChaCha20-Poly1305 (RFC 8439): key 32 bytes, nonce 12, tag 16 behind the ciphertext.
+/// ChaCha20-Poly1305 (RFC 8439): a 32-byte key, a 12-byte nonce, and a 16-byte tag after the ciphertext.
 enum ChaChaPoly {
     static let tagSize = 16
 
-    /// Seals `message` into `out`, which has room for 16 bytes more.
+    /// Encrypts `message` into `out`, which has space for 16 more bytes.
     static func seal(
         _ message: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8],
         key: borrowing SecretBytes
@@ -20,8 +20,8 @@ enum ChaChaPoly {
         }
     }
 
-    /// Opens `box` into `out`, which has room for 16 bytes less; false, with nothing written, unless the tag
-    /// is right.
+    /// Decrypts `box` into `out`, which has space for 16 fewer bytes. Returns false and writes nothing if the tag is
+    /// wrong.
     static func open(
         _ box: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8],
         key: borrowing SecretBytes
@@ -37,7 +37,7 @@ enum ChaChaPoly {
         }
     }
 
-    /// Seals a short secret under a key that is used once, with a nonce of zeros.
+    /// Encrypts a short secret under a key that is used once, with a nonce of zeros.
     static func sealOnce(_ message: borrowing SecretBytes, key: borrowing SecretBytes) -> [UInt8] {
         var box = [UInt8](repeating: 0, count: message.count + tagSize)
         box.withUnsafeMutableBytes { out in
@@ -48,7 +48,7 @@ enum ChaChaPoly {
         return box
     }
 
-    /// Opens what ``sealOnce(_:key:)`` made; `nil` unless the tag is right.
+    /// Decrypts the bytes of ``sealOnce(_:key:)``, or returns `nil` if the tag is wrong.
     static func openOnce(_ box: [UInt8], key: borrowing SecretBytes) -> SecretBytes? {
         guard box.count >= tagSize else { return nil }
         var valid = false

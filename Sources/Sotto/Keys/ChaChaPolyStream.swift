@@ -1,13 +1,13 @@
 import CCryptoBoringSSL
 
-/// ChaCha20-Poly1305 (RFC 8439) for much data under one key: BoringSSL's, which takes less than half the time of
-/// libsodium's where a processor has AVX2.
+/// ChaCha20-Poly1305 (RFC 8439) for large data under one key. It uses BoringSSL, which takes less than half of
+/// libsodium's time on a processor with AVX2.
 ///
-/// Several threads may use it at once.
+/// Several threads may use one instance at a time.
 final class ChaChaPolyStream: @unchecked Sendable {
     private let context: OpaquePointer
 
-    /// Keeps a key of 32 bytes.
+    /// Creates an instance with a 32-byte key.
     init(key: borrowing SecretBytes) {
         let made = key.withPointer {
             CCryptoBoringSSL_EVP_AEAD_CTX_new(
@@ -19,7 +19,7 @@ final class ChaChaPolyStream: @unchecked Sendable {
 
     deinit { CCryptoBoringSSL_EVP_AEAD_CTX_free(.init(context)) }
 
-    /// Seals `message` into `out`, which has room for 16 bytes more.
+    /// Encrypts `message` into `out`, which has space for 16 more bytes.
     func seal(
         _ message: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8]
     ) {
@@ -34,7 +34,7 @@ final class ChaChaPolyStream: @unchecked Sendable {
         precondition(isDone == 1, "BoringSSL does not seal")
     }
 
-    /// Opens `box` into `out`, which has room for as much; false unless the tag is right.
+    /// Decrypts `box` into `out`, which has space for as many bytes. Returns false if the tag is wrong.
     func open(
         _ box: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8]
     ) -> Bool {

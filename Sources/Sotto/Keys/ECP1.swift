@@ -4,37 +4,37 @@
     import Foundation
 #endif
 
-/// Why a key file is not opened.
+/// A reason why a key file cannot be made or opened.
 public enum ECP1Error: Error, Sendable, Equatable {
-    /// Not a file of this kind: it does not begin with `ECP`, or is too short to be one.
+    /// The file does not begin with `ECP` and a digit, or is too short.
     case form
-    /// A later version than 1.
+    /// The file is of a later version than 1.
     case version
-    /// More than ``ECP1File/limit`` bytes.
+    /// The file is longer than ``ECP1File/limit``.
     case tooLong(limit: Int)
-    /// A wrong password or a damaged file; nothing can tell which.
+    /// The password is wrong or the file is damaged. The two cannot be distinguished.
     case authentication
 }
 
-/// A key file of Kecalek, a secret under a password:
+/// A key file of Kecalek: a secret under a password.
 ///
 ///     "ECP1" ‖ salt(16) ‖ nonce(12) ‖ AES-256-GCM(key, nonce, secret) ‖ tag(16), no associated data
 ///     key = PBKDF2-HMAC-SHA256(password as typed, salt, 600000, 32)
 ///
-/// PBKDF2 is cheap to attack with graphics cards, and the file has no parameters that could be raised: for exchange
-/// alone. An age file under a passphrase (``AgeFile``) is the better place for a secret.
+/// It is only for exchange with Kecalek: PBKDF2 is cheap to attack with graphics cards, and the file has no parameters
+/// that could be raised. Use an age file with a passphrase (``AgeFile``) to store a secret.
 public struct ECP1File: Sendable, Equatable {
-    /// Rounds of PBKDF2.
+    /// The rounds of PBKDF2.
     public static let rounds = 600_000
     /// The longest file, 1 MiB.
     public static let limit = 1 << 20
     static let magic = Array("ECP1".utf8)
     private static let saltSize = 16
 
-    /// The file.
+    /// The file's bytes.
     public let bytes: [UInt8]
 
-    /// Reads a file's form, which proves nothing yet.
+    /// Reads a file's structure. It does not verify anything.
     public init(_ bytes: [UInt8]) throws(ECP1Error) {
         guard bytes.starts(with: Self.magic.dropLast()), bytes.count > 3,
             (0x30...0x39).contains(bytes[3])
@@ -45,7 +45,7 @@ public struct ECP1File: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// A new file with `secret` under `password`. Throws ``ECP1Error/tooLong(limit:)``.
+    /// Creates a file with `secret` under `password`. Throws ``ECP1Error/tooLong(limit:)``.
     public init(
         sealing secret: borrowing SecretBytes, password: borrowing SecretBytes
     ) throws(ECP1Error) {
@@ -67,7 +67,7 @@ public struct ECP1File: Sendable, Equatable {
             + secret.withBytes { AESGCM.seal($0, nonce: nonce, key: key.symmetricKey()) }
     }
 
-    /// The secret. Throws ``ECP1Error/authentication``.
+    /// Returns the secret. Throws ``ECP1Error/authentication``.
     public func open(password: borrowing SecretBytes) throws(ECP1Error) -> SecretBytes {
         let body = Self.magic.count + Self.saltSize
         let key = pbkdf2SHA256(

@@ -4,23 +4,24 @@
     import Foundation
 #endif
 
-/// Why a file is not encrypted or decrypted.
+/// A reason why a file cannot be encrypted or decrypted.
 public enum FileEncryptionError: Error, Sendable, Equatable {
-    /// The file is longer than ``FileEncryption/limit``.
+    /// The file is longer than ``FileEncryption/limit``, in bytes.
     case tooLong(limit: Int)
-    /// Another key, or the file was changed, or a chunk is missing.
+    /// The key is wrong, the file was changed, or a chunk is missing.
     case authentication
 }
 
-/// A file of the messengers: all of it is one `nonce(12) ‖ AES-256-GCM ‖ tag(16)` under a key of its own, which travels
-/// in a message. The chunks in which it travels mean nothing and protect nothing.
+/// The file encryption of Kecalek and Message Flow: the whole file is one `nonce(12) ‖ AES-256-GCM ‖ tag(16)` under its
+/// own key, which is sent in a message. The chunks in which the file is sent have no meaning of their own and are not
+/// protected.
 public enum FileEncryption {
-    /// The longest file, 1 GiB: it is held whole, because nothing of it is authentic before its end.
+    /// The longest file, 1 GiB. It is held in memory, because no part is authentic before its end.
     public static let limit = 1 << 30
     /// The length of a chunk, 24 KiB.
     public static let chunkSize = 24 << 10
 
-    /// A fresh key, 32 bytes, for one file.
+    /// Generates a key for one file, 32 bytes.
     public static func newKey() -> SecretBytes { SecretBytes(randomCount: 32) }
 
     /// Encrypts a file under its key. Throws ``FileEncryptionError/tooLong(limit:)``.
@@ -31,7 +32,7 @@ public enum FileEncryption {
         return AESGCM.seal(file, key: key.symmetricKey())
     }
 
-    /// Decrypts a file, whose chunks the caller has put together.
+    /// Decrypts a file that the caller has assembled from its chunks.
     public static func open(
         _ sealed: [UInt8], key: borrowing SecretBytes
     ) throws(FileEncryptionError) -> [UInt8] {
@@ -40,7 +41,7 @@ public enum FileEncryption {
         return file
     }
 
-    /// The chunks of an encrypted file in their order: ``chunkSize`` bytes each, the last 1 to that.
+    /// Returns the chunks of an encrypted file in order. All have ``chunkSize`` bytes; the last one may be shorter.
     public static func chunks(of sealed: [UInt8]) -> [ArraySlice<UInt8>] {
         stride(from: 0, to: sealed.count, by: chunkSize).map {
             sealed[$0..<min($0 + chunkSize, sealed.count)]

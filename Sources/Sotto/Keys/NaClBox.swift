@@ -1,10 +1,10 @@
 import CSodium
 
-/// NaCl's authenticated boxes: XSalsa20-Poly1305 under a shared key, or one agreed by X25519.
+/// NaCl's authenticated boxes: XSalsa20-Poly1305 under a shared key, or under a key from X25519.
 ///
-/// The layout is `crypto_box_easy`'s: tag (16 bytes) ‖ ciphertext. Nonces are 24 bytes.
+/// The layout is that of `crypto_box_easy`: tag (16 bytes) ‖ ciphertext. Nonces have 24 bytes.
 public enum NaClBox {
-    /// Seals `message` under a 32-byte key.
+    /// Encrypts `message` under a 32-byte key.
     public static func seal(_ message: [UInt8], nonce: [UInt8], key: borrowing SecretBytes)
         -> [UInt8]
     {
@@ -16,7 +16,7 @@ public enum NaClBox {
         return box
     }
 
-    /// Opens a box; `nil` unless its tag is right.
+    /// Decrypts a box, or returns `nil` if its tag is wrong.
     public static func open(_ box: [UInt8], nonce: [UInt8], key: borrowing SecretBytes) -> [UInt8]?
     {
         precondition(nonce.count == 24 && key.count == 32)
@@ -28,8 +28,8 @@ public enum NaClBox {
         return result == 0 ? message : nil
     }
 
-    /// The key that `crypto_box` derives from a secret and the other's public key
-    /// (`crypto_box_beforenm`); `nil` for a low-order key.
+    /// Returns the key that `crypto_box` derives from a secret and the peer's public key (`crypto_box_beforenm`), or
+    /// `nil` for a public key of low order.
     public static func sharedKey(_ secret: borrowing SecretBytes, _ publicKey: [UInt8])
         -> SecretBytes?
     {

@@ -7,34 +7,34 @@ import CryptoExtras
     import Foundation
 #endif
 
-/// Why an OpenSSH private key is not read.
+/// A reason why an OpenSSH private key cannot be read.
 public enum OpenSSHKeyError: Error, Sendable, Equatable {
-    /// Not an `OPENSSH PRIVATE KEY` of the form `openssh-key-v1`.
+    /// The text is not an `OPENSSH PRIVATE KEY` of the form `openssh-key-v1`.
     case form
-    /// The key is under a passphrase, by a cipher or a derivation of these names that is not read.
+    /// The cipher or the key derivation is not supported; the string has their names.
     case protection(String)
-    /// The passphrase does not open the key.
+    /// The passphrase is wrong.
     case wrongPassphrase
-    /// The key is of another type than `ssh-ed25519`; the string is its type.
+    /// The key's type is not `ssh-ed25519`; the string is its type.
     case type(String)
-    /// The halves of the key do not belong together.
+    /// The private and the public half do not match.
     case inconsistent
 }
 
-/// An Ed25519 public key in the form of SSH (RFC 8709 §4).
+/// An Ed25519 public key in SSH's form (RFC 8709 §4).
 public struct OpenSSHPublicKey: Sendable, Hashable {
-    /// The key's type, the first word of its line.
+    /// The key's type: the first word of its line.
     public static let type = "ssh-ed25519"
     /// The 32-byte public key.
     public let publicKey: [UInt8]
 
-    /// The form of a 32-byte public key.
+    /// Creates the SSH form of a 32-byte public key.
     public init(publicKey: [UInt8]) {
         precondition(publicKey.count == 32)
         self.publicKey = publicKey
     }
 
-    /// Reads a line `ssh-ed25519 AAAA… [comment]`; `nil` for another form or type.
+    /// Reads a line `ssh-ed25519 AAAA… [comment]`, or returns `nil` for another form or type.
     public init?(line: some StringProtocol) {
         let words = line.split(
             maxSplits: 2, whereSeparator: { $0 == " " || $0 == "\t" })
@@ -43,7 +43,7 @@ public struct OpenSSHPublicKey: Sendable, Hashable {
         self.init(blob: blob)
     }
 
-    /// Reads the wire form: the type and the key, each a string.
+    /// Reads the wire form: the type and the key, each as an SSH string.
     init?(blob: [UInt8]) {
         var reader = SSHReader(blob)
         guard let type = reader.string(), type.elementsEqual(Self.type.utf8),
@@ -64,17 +64,17 @@ public struct OpenSSHPublicKey: Sendable, Hashable {
     public var text: String { "\(Self.type) \(Base64.standard.encode(blob))" }
 }
 
-/// A private key of OpenSSH in a file.
+/// The content of an OpenSSH private key file.
 public enum OpenSSHKeyFile: Sendable {
-    /// It is there for whoever reads the file.
+    /// The key has no passphrase.
     case plain(SigningKey)
-    /// It is under a passphrase.
+    /// The key has a passphrase.
     case protected(ProtectedOpenSSHKey)
 }
 
-/// Private keys of OpenSSH, `openssh-key-v1` (its PROTOCOL.key), for Ed25519.
+/// OpenSSH private keys, `openssh-key-v1` (OpenSSH's PROTOCOL.key), for Ed25519.
 public enum OpenSSHKey {
-    /// Derives `count` bytes by OpenBSD's bcrypt_pbkdf, in so many rounds, each of about 10 ms; `nil` where it cannot.
+    /// Derives `count` bytes with OpenBSD's bcrypt_pbkdf and returns `nil` if that fails. Each round takes about 10 ms.
     public typealias Derivation =
         @Sendable (
             _ passphrase: UnsafeRawBufferPointer, _ salt: [UInt8], _ rounds: Int, _ count: Int
@@ -84,12 +84,12 @@ public enum OpenSSHKey {
     private static let magic = Array("openssh-key-v1\0".utf8)
     private static let blockSize = 8
 
-    /// Whether a text says of itself that it is such a key.
+    /// Whether a text begins as an OpenSSH private key does.
     public static func isOpenSSH(_ text: some Collection<UInt8>) -> Bool {
         text.drop { $0 <= 0x20 }.starts(with: "-----BEGIN \(label)-----".utf8)
     }
 
-    /// The key as PEM text with `comment`, which is shown by `ssh-add -l`. A secret.
+    /// Returns the key as PEM text with `comment`, which `ssh-add -l` shows. The text is secret.
     public static func pem(_ key: SigningKey, comment: String) -> SecretBytes {
         pem(key, comment: comment, check: randomBytes(4).reduce(0) { $0 << 8 | UInt32($1) })
     }
@@ -152,7 +152,7 @@ public enum OpenSSHKey {
         return .plain(try key(in: secret, of: publicKey, blockSize: blockSize))
     }
 
-    /// Reads the part that a passphrase protects.
+    /// Reads the private section, decrypted if it was encrypted.
     fileprivate static func key(
         in secret: [UInt8], of publicKey: OpenSSHPublicKey, blockSize: Int
     ) throws(OpenSSHKeyError) -> SigningKey {
@@ -173,14 +173,14 @@ public enum OpenSSHKey {
     }
 }
 
-/// A private key of OpenSSH under a passphrase. Which key it is stands outside.
+/// An OpenSSH private key with a passphrase. The file names its public key unencrypted.
 public struct ProtectedOpenSSHKey: Sendable {
     private enum Cipher: String {
         case ctr = "aes256-ctr"
         case cbc = "aes256-cbc"
     }
 
-    /// The most rounds that are read; they take a quarter of an hour, or more.
+    /// The highest number of rounds that is accepted. They take a quarter of an hour or more.
     private static let maximumRounds = 100_000
 
     /// The public key that the file names.
@@ -190,7 +190,7 @@ public struct ProtectedOpenSSHKey: Sendable {
     private let rounds: Int
     private let sealed: [UInt8]
 
-    /// Of the fields of the file.
+    /// Creates a key from the fields of the file.
     init(
         _ publicKey: OpenSSHPublicKey, cipher: [UInt8], derivation: [UInt8], options: [UInt8],
         sealed: [UInt8]
@@ -211,7 +211,7 @@ public struct ProtectedOpenSSHKey: Sendable {
         self.sealed = sealed
     }
 
-    /// The private key.
+    /// Decrypts the private key. Throws ``OpenSSHKeyError``.
     public func open(
         _ passphrase: Passphrase, derivation: OpenSSHKey.Derivation
     ) throws(OpenSSHKeyError) -> SigningKey {
@@ -223,7 +223,7 @@ public struct ProtectedOpenSSHKey: Sendable {
         return try OpenSSHKey.key(in: secret, of: publicKey, blockSize: AESCBC.blockSize)
     }
 
-    /// `derived` is 32 bytes of the key and 16 of the first counter or the initialization vector.
+    /// Decrypts the private section. `derived` is 32 bytes of key and 16 bytes of initial counter or IV.
     private func decrypted(with derived: borrowing SecretBytes) -> [UInt8]? {
         let key = derived.withBytes { SecretBytes(copying: $0.prefix(32)) }
         let first = derived.withBytes { Array($0.suffix(16)) }

@@ -1,9 +1,9 @@
 /// A private key under a password: `EncryptedPrivateKeyInfo` (RFC 5958 §3) with PBES2 (RFC 8018 §6.2), PBKDF2 with
-/// HMAC-SHA256 and AES-256-CBC. Nothing in it is authenticated.
+/// HMAC-SHA256 and AES-256-CBC. It is not authenticated.
 package struct PBES2: Sendable, Equatable {
-    /// Rounds that are written.
+    /// The rounds of new files.
     static let writtenRounds = 600_000
-    /// The most rounds that are read: a few seconds.
+    /// The highest number of rounds that is accepted. They take a few seconds.
     package static let roundsLimit = 10_000_000
 
     let salt: [UInt8]
@@ -29,7 +29,7 @@ package struct PBES2: Sendable, Equatable {
             plaintext, iv: iv, key: pbkdf2SHA256(password: password, salt: salt, rounds: rounds))
     }
 
-    /// Reads the DER. Throws ``RSAKeyError/form``, ``RSAKeyError/scheme`` or ``RSAKeyError/rounds(limit:)``.
+    /// Reads DER. Throws ``RSAKeyError/form``, ``RSAKeyError/scheme`` or ``RSAKeyError/rounds(limit:)``.
     package init(der: [UInt8]) throws(RSAKeyError) {
         var outer = DERReader(der[...])
         guard var info = outer.sequence(), outer.isAtEnd, var algorithm = info.sequence(),
@@ -57,7 +57,7 @@ package struct PBES2: Sendable, Equatable {
         self.ciphertext = Array(ciphertext)
     }
 
-    /// The DER.
+    /// The DER encoding.
     package var der: [UInt8] {
         let derivation = DER.sequence([
             DER.element(.objectIdentifier, Identifier.pbkdf2),
@@ -80,7 +80,8 @@ package struct PBES2: Sendable, Equatable {
         ])
     }
 
-    /// The plaintext; `nil` where its padding is wrong, which a wrong password makes likely, not certain.
+    /// Returns the plaintext, or `nil` if its padding is wrong. A wrong password usually gives wrong padding, but not
+    /// always.
     func open(password: borrowing SecretBytes) -> [UInt8]? {
         AESCBC.decrypt(
             ciphertext, iv: iv, key: pbkdf2SHA256(password: password, salt: salt, rounds: rounds))

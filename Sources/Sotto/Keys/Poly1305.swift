@@ -1,10 +1,10 @@
 import CSodium
 
-/// Poly1305 (Bernstein, 2005) over bytes that come in pieces. The key, 32 bytes, is for one message alone.
+/// Poly1305 (Bernstein, 2005) over bytes that are added in pieces. Its 32-byte key must be used for one message only.
 final class Poly1305 {
     static let tagSize = 16
 
-    // libsodium wants the state at a multiple of 16 bytes.
+    // libsodium requires alignment to 16 bytes.
     private let memory: UnsafeMutableRawPointer
     private var state: UnsafeMutablePointer<crypto_onetimeauth_state> {
         memory.assumingMemoryBound(to: crypto_onetimeauth_state.self)
@@ -22,14 +22,14 @@ final class Poly1305 {
         memory.deallocate()
     }
 
-    /// Takes the next bytes.
+    /// Adds bytes.
     func update(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
         crypto_onetimeauth_update(
             state, base.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count))
     }
 
-    /// The tag of all bytes. Called once, last.
+    /// Returns the tag of all bytes. Call it once, after the last bytes.
     func tag() -> [UInt8] {
         var tag = [UInt8](repeating: 0, count: Self.tagSize)
         crypto_onetimeauth_final(state, &tag)

@@ -1,17 +1,17 @@
 import CSodium
 
-/// Why a proof of work is not made.
+/// A reason why a proof of work cannot be made.
 public enum ProofOfWorkError: Error, Sendable, Equatable {
-    /// Fewer than 0 or more than ``ProofOfWork/limit`` zero bits are asked for.
+    /// The difficulty is below 0 or above ``ProofOfWork/limit`` zero bits.
     case difficulty(limit: Int)
 }
 
-/// A counter that makes the hash of a challenge begin with zero bits: SHA-256(challenge ‖ u64be(counter)).
+/// A proof of work: a counter for which SHA-256(challenge ‖ u64be(counter)) begins with enough zero bits.
 public enum ProofOfWork {
-    /// The most zero bits that are looked for: about an hour of one core.
+    /// The highest difficulty in zero bits: about an hour on one core.
     public static let limit = 32
 
-    /// The smallest counter that gives at least `bits` zero bits.
+    /// Returns the smallest counter that gives at least `bits` zero bits.
     public static func solve(_ challenge: [UInt8], bits: Int) throws(ProofOfWorkError) -> UInt64 {
         guard (0...limit).contains(bits) else { throw .difficulty(limit: limit) }
         var input = challenge + [UInt8](repeating: 0, count: 8)
@@ -26,7 +26,7 @@ public enum ProofOfWork {
         return zeroBits(&input, counter) >= bits
     }
 
-    /// The zero bits at the beginning of the hash of `input`, whose last 8 bytes become the counter.
+    /// Returns the number of leading zero bits of the hash of `input`, whose last 8 bytes are replaced by the counter.
     private static func zeroBits(_ input: inout [UInt8], _ counter: UInt64) -> Int {
         for place in 0..<8 {
             input[input.count - 1 - place] = UInt8(truncatingIfNeeded: counter >> (8 * place))

@@ -1,12 +1,11 @@
-/// A file with an RSA private key, in one of the forms that other programs write: PKCS #8 (RFC 5958) or PKCS #1
-/// (RFC 8017 §A.1.2), each in PEM (RFC 7468) or DER.
+/// The content of an RSA private key file: PKCS #8 (RFC 5958) or PKCS #1 (RFC 8017 §A.1.2), in PEM (RFC 7468) or DER.
 package enum RSAKeyFile: ~Copyable {
     /// The DER of a PKCS #8 key without a password.
     case plain(SecretBytes)
     /// A PKCS #8 key under a password.
     case encrypted(PBES2)
 
-    /// The most bytes that are read: a key of 16384 bits in PEM fits.
+    /// The longest file in bytes. A key of 16384 bits in PEM fits.
     package static let limit = 64 << 10
 
     private static let label = "PRIVATE KEY"
@@ -14,8 +13,8 @@ package enum RSAKeyFile: ~Copyable {
     private static let pkcs1Label = "RSA PRIVATE KEY"
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1]
 
-    /// Reads a file. Throws ``RSAKeyError/form`` for anything but an RSA private key, ``RSAKeyError/scheme`` and
-    /// ``RSAKeyError/rounds(limit:)`` for a key that is encrypted in another way than ``PBES2`` reads.
+    /// Reads a file. Throws ``RSAKeyError/form`` if it is not an RSA private key, and ``RSAKeyError/scheme`` or
+    /// ``RSAKeyError/rounds(limit:)`` for an encryption that ``PBES2`` does not read.
     package init(_ file: [UInt8]) throws(RSAKeyError) {
         guard file.count <= Self.limit else { throw .form }
         guard file.first != DER.Tag.sequence.rawValue else {
@@ -48,7 +47,7 @@ package enum RSAKeyFile: ~Copyable {
         return PEM.decode(file)?.label == encryptedLabel
     }
 
-    /// The plain DER of PKCS #8. Throws ``RSAKeyError/encrypted`` for a key under a password.
+    /// Returns the plain DER of PKCS #8. Throws ``RSAKeyError/encrypted`` for a key under a password.
     consuming func withoutPassword() throws(RSAKeyError) -> SecretBytes {
         switch consume self {
         case .plain(let der): return der
@@ -56,8 +55,8 @@ package enum RSAKeyFile: ~Copyable {
         }
     }
 
-    /// The plain DER of PKCS #8 of a key under a password. Throws ``RSAKeyError/notEncrypted``, and ``RSAKeyError/password``
-    /// for a wrong password and for a damaged key alike.
+    /// Decrypts a key under a password and returns the plain DER of PKCS #8. Throws ``RSAKeyError/notEncrypted``, and
+    /// ``RSAKeyError/password`` for a wrong password or a damaged key.
     consuming func opened(
         with password: borrowing SecretBytes
     ) throws(RSAKeyError) -> SecretBytes {
@@ -66,13 +65,13 @@ package enum RSAKeyFile: ~Copyable {
         case .encrypted(let sealed):
             guard var der = sealed.open(password: password) else { throw .password }
             defer { wipe(&der) }
-            // One wrong password in 256 leaves a padding that looks right.
+            // One in 256 wrong passwords gives padding that looks valid.
             guard Self.isPKCS8(der) else { throw .password }
             return SecretBytes(copying: der)
         }
     }
 
-    /// Whether the DER is a PKCS #8 key of RSA and nothing more.
+    /// Whether the DER is an RSA key in PKCS #8, with nothing after it.
     private static func isPKCS8(_ der: [UInt8]) -> Bool {
         var outer = DERReader(der[...])
         guard var info = outer.sequence(), outer.isAtEnd, info.integer() == 0,
@@ -82,7 +81,7 @@ package enum RSAKeyFile: ~Copyable {
         return info.isAtEnd
     }
 
-    /// Whether the DER is a PKCS #1 key of two primes and nothing more: the version and eight integers.
+    /// Whether the DER is a PKCS #1 key of two primes (the version and eight integers), with nothing after it.
     private static func isPKCS1(_ der: [UInt8]) -> Bool {
         var outer = DERReader(der[...])
         guard var key = outer.sequence(), outer.isAtEnd, key.integer() == 0 else { return false }
@@ -90,7 +89,7 @@ package enum RSAKeyFile: ~Copyable {
         return key.isAtEnd
     }
 
-    /// The PKCS #8 key (RFC 5958 §2) of a PKCS #1 key.
+    /// Returns the PKCS #8 form (RFC 5958 §2) of a PKCS #1 key.
     private static func pkcs8(of pkcs1: [UInt8]) -> SecretBytes {
         var der = DER.sequence([
             DER.integer(0),

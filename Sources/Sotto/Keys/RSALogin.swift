@@ -7,36 +7,36 @@ import CryptoExtras
     import Foundation
 #endif
 
-/// Why an RSA key is not read, or does not answer.
+/// A reason why an RSA key cannot be read or used.
 public enum RSAKeyError: Error, Sendable, Equatable {
-    /// Not an RSA private key in PKCS #8 or PKCS #1, in PEM or DER.
+    /// The file is not an RSA private key in PKCS #8 or PKCS #1, in PEM or DER.
     case form
-    /// The key is under a password, and none was given.
+    /// The key is under a password, and no password was given.
     case encrypted
-    /// The key is not under a password, and one was given.
+    /// The key is not under a password, and a password was given.
     case notEncrypted
-    /// Encrypted otherwise than by PBES2 with PBKDF2-HMAC-SHA256 and AES-256-CBC.
+    /// The encryption is not PBES2 with PBKDF2-HMAC-SHA256 and AES-256-CBC.
     case scheme
-    /// More rounds of PBKDF2 than are read.
+    /// The key has more rounds of PBKDF2 than the limit.
     case rounds(limit: Int)
-    /// A wrong password or a damaged key; nothing can tell which.
+    /// The password is wrong or the key is damaged. The two cannot be distinguished.
     case password
-    /// Not 2048 to 4096 bits.
+    /// The key does not have 2048 to 4096 bits.
     case size(bits: Int)
-    /// The challenge is not 32 bytes long.
+    /// The challenge does not have 32 bytes.
     case challenge
 }
 
-/// The RSA key with which Kecalek's clients log in; it does nothing else.
+/// The RSA key with which Kecalek's clients log in. It is used for nothing else.
 ///
-/// What it signs is a label and exactly 32 bytes, so that a server gets no signature of anything else from it.
+/// It signs a label and exactly 32 bytes, so that a server cannot obtain a signature of other data.
 public final class RSALoginKey: Sendable {
-    /// The lengths in bits of keys that are read.
+    /// The key lengths that are accepted, in bits.
     public static let sizes = 2048...4096
     /// The length of a challenge in bytes.
     public static let challengeSize = 32
 
-    /// The length of a new key.
+    /// The length of a new key, in bits.
     public enum Size: Int, Sendable, CaseIterable {
         case bits2048 = 2048
         case bits3072 = 3072
@@ -45,7 +45,7 @@ public final class RSALoginKey: Sendable {
 
     private let key: _RSA.Signing.PrivateKey
 
-    /// A new key, which takes up to some seconds.
+    /// Generates a key, which can take some seconds.
     public init(size: Size = .bits3072) {
         do {
             key = try _RSA.Signing.PrivateKey(
@@ -55,7 +55,7 @@ public final class RSALoginKey: Sendable {
         }
     }
 
-    /// Whether a file has the form of a key under a password.
+    /// Whether a file has the structure of a key under a password.
     public static func isEncrypted(file: [UInt8]) -> Bool { RSAKeyFile.isEncrypted(file) }
 
     /// Reads a file without a password: PKCS #8 (RFC 5958 §2) or PKCS #1 (RFC 8017 §A.1.2), in PEM or DER.
@@ -71,7 +71,7 @@ public final class RSALoginKey: Sendable {
         do throws(RSAKeyError) {
             try self.init(pkcs8: der)
         } catch {
-            // A wrong password can leave bytes that look like a key.
+            // A wrong password can give bytes that look like a key.
             throw error == .form ? .password : error
         }
     }
@@ -92,33 +92,33 @@ public final class RSALoginKey: Sendable {
 
     // MARK: Writing
 
-    /// The key as `PRIVATE KEY`, without a password.
+    /// Returns the key as `PRIVATE KEY`, without a password.
     public func pem() -> String { PEM.encode(Self.label, Array(key.pkcs8DERRepresentation)) }
 
-    /// The key as `ENCRYPTED PRIVATE KEY` under a password.
+    /// Returns the key as `ENCRYPTED PRIVATE KEY` under a password.
     public func pem(password: borrowing SecretBytes) -> String {
         var der = Array(key.pkcs8DERRepresentation)
         defer { wipe(&der) }
         return PEM.encode(Self.encryptedLabel, PBES2(sealing: der, password: password).der)
     }
 
-    /// The public key as `PUBLIC KEY` (RFC 5280 §4.1.2.7).
+    /// Returns the public key as `PUBLIC KEY` (RFC 5280 §4.1.2.7).
     public func publicPEM() -> String {
         PEM.encode("PUBLIC KEY", Array(key.publicKey.derRepresentation))
     }
 
-    /// The key's length.
+    /// The key's length in bits.
     public var bits: Int { key.keySizeInBits }
 
     // MARK: The login
 
-    /// `"ratchet/login/v1\0" ‖ challenge`.
+    /// Returns the bytes that are signed: `"ratchet/login/v1\0" ‖ challenge`.
     static func signed(_ challenge: [UInt8]) -> [UInt8] {
         Array("ratchet/login/v1\0".utf8) + challenge
     }
 
-    /// The answer to a challenge of 32 bytes: RSASSA-PSS (RFC 8017 §8.1) with SHA-256, MGF1-SHA-256 and a salt of 32
-    /// bytes, as long as the key. Throws ``RSAKeyError/challenge``.
+    /// Returns the answer to a challenge of 32 bytes: RSASSA-PSS (RFC 8017 §8.1) with SHA-256, MGF1-SHA-256 and a salt
+    /// of 32 bytes. The answer is as long as the key. Throws ``RSAKeyError/challenge``.
     public func answer(to challenge: [UInt8]) throws(RSAKeyError) -> [UInt8] {
         guard challenge.count == Self.challengeSize else { throw .challenge }
         do {
@@ -130,23 +130,23 @@ public final class RSALoginKey: Sendable {
         }
     }
 
-    /// Whether `answer` is the key's to `challenge`.
+    /// Whether `answer` is this key's answer to `challenge`.
     public func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
         publicKey.isAnswer(answer, to: challenge)
     }
 
-    /// The half that a server knows.
+    /// The public half of the key, for the server.
     public var publicKey: RSALoginPublicKey { RSALoginPublicKey(key.publicKey) }
 }
 
-/// The public half of an ``RSALoginKey``, as a server knows it.
+/// The public half of an ``RSALoginKey``.
 public struct RSALoginPublicKey: Sendable {
     private let key: _RSA.Signing.PublicKey
 
     fileprivate init(_ key: _RSA.Signing.PublicKey) { self.key = key }
 
-    /// Reads a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) in DER; `nil` for anything else, and for a length that
-    /// is not one of ``RSALoginKey/sizes``.
+    /// Reads a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) in DER. Returns `nil` if it is malformed or its length is not
+    /// in ``RSALoginKey/sizes``.
     public init?(der: [UInt8]) {
         guard let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: der),
             RSALoginKey.sizes.contains(key.keySizeInBits), key.keySizeInBits.isMultiple(of: 8),
@@ -158,7 +158,7 @@ public struct RSALoginPublicKey: Sendable {
     /// The SubjectPublicKeyInfo in DER.
     public var der: [UInt8] { Array(key.derRepresentation) }
 
-    /// Whether `answer` is the key's to a `challenge` of 32 bytes.
+    /// Whether `answer` is this key's answer to a `challenge` of 32 bytes.
     public func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
         challenge.count == RSALoginKey.challengeSize
             && key.isValidSignature(

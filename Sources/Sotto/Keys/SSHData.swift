@@ -14,7 +14,7 @@ struct SSHWriter {
     mutating func wipeAll() { wipe(&bytes) }
 }
 
-/// Reads the data types of SSH (RFC 4251 §5); each is `nil` where the bytes end before it does.
+/// Reads the data types of SSH (RFC 4251 §5). Each method returns `nil` if too few bytes are left.
 struct SSHReader {
     private(set) var rest: ArraySlice<UInt8>
 

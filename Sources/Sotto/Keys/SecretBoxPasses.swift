@@ -1,27 +1,27 @@
 import CSodium
 
-/// Why a box could not be made or opened from a source.
+/// A reason why a box could not be made or opened from a source.
 enum SecretBoxPassError: Error {
-    /// The second pass read other bytes than the first.
+    /// The second pass read different bytes than the first.
     case changed
 }
 
 /// A NaCl `secretbox` (XSalsa20-Poly1305) over a source of any length, in bounded memory.
 ///
-/// Its one tag stands before the ciphertext and covers all of it, so the source is read twice: the first pass makes
-/// the tag, the second gives out what is sealed or opened. libsodium has no streaming secretbox; this is built from
-/// its stream cipher and its one-time authenticator, as `crypto_secretbox` is: the first 32 bytes of the
-/// key stream are Poly1305's key, and the message is encrypted with what follows.
+/// Its single tag comes before the ciphertext and covers all of it, so the source is read twice: the first pass
+/// computes the tag, the second returns the encrypted or decrypted blocks. libsodium has no streaming secretbox. This
+/// one uses libsodium's stream cipher and one-time authenticator, as `crypto_secretbox` does: the first 32 bytes of the
+/// key stream are Poly1305's key, and the bytes after them encrypt the message.
 ///
-/// The second pass compares each block's BLAKE2b hash with the first's. So a file that is exchanged between the
-/// passes gives nothing that the tag did not cover.
+/// The second pass compares the BLAKE2b hash of each block with that of the first pass. If the file is replaced between
+/// the passes, no byte is returned that the tag did not cover.
 final class SecretBoxPasses {
     static let nonceSize = 24
     static let blockSize = 64 << 10
-    /// The key stream's bytes that are Poly1305's key, before those for the message.
+    /// The bytes of the key stream that form Poly1305's key, before those for the message.
     private static let reserved = 32
 
-    /// What the passes do with the source.
+    /// The operation on the source.
     enum Direction {
         /// The source is the message.
         case seal
@@ -36,12 +36,12 @@ final class SecretBoxPasses {
     private let key: SecretBytes
     private var digests: [[UInt8]] = []
     private var index = 0
-    // A block of the message begins 32 bytes into a block of the key stream: with so many before it, the stream's
-    // block counter fits.
+    // The message begins 32 bytes into the key stream. With as many bytes before each block, the block starts on a
+    // boundary of the stream's block counter.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: reserved + blockSize, alignment: 64)
 
-    /// Passes over `count` bytes from `offset` on; `key` has 32 bytes, `nonce` 24.
+    /// Prepares both passes over `count` bytes from `offset` on. `key` has 32 bytes, `nonce` 24.
     init(
         _ source: any SeekableSource, from offset: Int, count: Int, nonce: [UInt8],
         key: borrowing SecretBytes
@@ -60,7 +60,7 @@ final class SecretBoxPasses {
         buffer.deallocate()
     }
 
-    /// The first pass: the 16-byte tag over the ciphertext.
+    /// Runs the first pass and returns the 16-byte tag over the ciphertext.
     func tag(_ direction: Direction) throws -> [UInt8] {
         let authenticator = Poly1305(
             key: SecretBytes(count: Self.reserved) { out in
@@ -78,7 +78,8 @@ final class SecretBoxPasses {
         return authenticator.tag()
     }
 
-    /// The second pass: the next block, sealed or opened; `nil` after the last. The bytes stay until the next call.
+    /// Continues the second pass. Returns the next block, encrypted or decrypted, or `nil` after the last. The bytes
+    /// are valid until the next call.
     func next() throws -> UnsafeRawBufferPointer? {
         guard let block = try load(index) else { return nil }
         guard constantTimeEqual(Self.digest(UnsafeRawBufferPointer(block)), digests[index]) else {
@@ -89,7 +90,7 @@ final class SecretBoxPasses {
         return UnsafeRawBufferPointer(block)
     }
 
-    /// Reads a block of the source; `nil` after the last.
+    /// Reads a block of the source, or returns `nil` after the last.
     private func load(_ index: Int) throws -> UnsafeMutableRawBufferPointer? {
         let start = index * Self.blockSize
         guard start < count else { return nil }

@@ -1,13 +1,13 @@
 import CCryptoBoringSSL
 import CSodium
 
-/// An Ed25519 key pair (RFC 8032 §5.1), kept as its 32-byte seed.
+/// An Ed25519 key pair (RFC 8032 §5.1), stored as its 32-byte seed.
 public final class SigningKey: Sendable {
     private let secret: SecretBytes  // libsodium's 64 bytes: seed ‖ public
     /// The 32-byte public key.
     public let publicKey: [UInt8]
 
-    /// The pair of a 32-byte seed.
+    /// Creates the key pair of a 32-byte seed.
     public init(seed: borrowing SecretBytes) {
         precondition(seed.count == 32)
         var publicKey = [UInt8](repeating: 0, count: 32)
@@ -20,8 +20,8 @@ public final class SigningKey: Sendable {
         self.publicKey = publicKey
     }
 
-    /// The 64-byte signature over `message`. BoringSSL's, which takes two thirds of libsodium's time; to verify, it is
-    /// the other way about.
+    /// Returns the 64-byte signature over `message`. BoringSSL signs in two thirds of libsodium's time; libsodium
+    /// verifies faster.
     public func sign(_ message: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
             let isDone = secret.withPointer {
@@ -43,7 +43,6 @@ public final class SigningKey: Sendable {
 }
 
 /// Whether `signature` (64 bytes) is the Ed25519 signature of `message` under `publicKey` (32 bytes).
-///
 /// libsodium refuses small-order keys and non-canonical encodings.
 public func verifySignature(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8])
     -> Bool
@@ -54,7 +53,7 @@ public func verifySignature(_ signature: [UInt8], of message: [UInt8], by public
             signature, message, UInt64(message.count), publicKey) == 0
 }
 
-/// The X25519 form of an Ed25519 public key; `nil` for a key of small order or off the curve.
+/// Returns the X25519 form of an Ed25519 public key, or `nil` for a key of small order or off the curve.
 public func x25519PublicKey(fromEd25519 publicKey: [UInt8]) -> [UInt8]? {
     Sodium.start()
     guard publicKey.count == 32 else { return nil }
@@ -62,11 +61,11 @@ public func x25519PublicKey(fromEd25519 publicKey: [UInt8]) -> [UInt8]? {
     return crypto_sign_ed25519_pk_to_curve25519(&result, publicKey) == 0 ? result : nil
 }
 
-/// The X25519 scalar of an Ed25519 seed (RFC 8032 §5.1.5's hash, clamped).
+/// Returns the X25519 scalar of an Ed25519 seed (the clamped hash of RFC 8032 §5.1.5).
 public func x25519Secret(fromEd25519Seed seed: borrowing SecretBytes) -> SecretBytes {
     precondition(seed.count == 32)
     return SecretBytes(count: 32) { memory in
-        // Of the 64 bytes of a secret key it hashes the first 32, which are the seed.
+        // libsodium hashes the first 32 of the 64 bytes of a secret key, which are the seed.
         _ = seed.withPointer {
             crypto_sign_ed25519_sk_to_curve25519(
                 memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0)

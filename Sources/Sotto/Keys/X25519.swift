@@ -1,8 +1,8 @@
 import CSodium
 
-/// X25519 (RFC 7748 §5), refusing the all-zero shared secret everywhere.
+/// X25519 (RFC 7748 §5). It refuses the all-zero shared secret.
 public enum X25519 {
-    /// The 32-byte public key of a 32-byte secret.
+    /// Returns the 32-byte public key of a 32-byte secret.
     public static func publicKey(of secret: borrowing SecretBytes) -> [UInt8] {
         precondition(secret.count == 32)
         var result = [UInt8](repeating: 0, count: 32)
@@ -10,7 +10,7 @@ public enum X25519 {
         return result
     }
 
-    /// The 32-byte shared secret, or `nil` where it is zero: `publicKey` is of low order.
+    /// Returns the 32-byte shared secret, or `nil` if it is all zeros because `publicKey` has low order.
     public static func sharedSecret(
         _ secret: borrowing SecretBytes, _ publicKey: [UInt8]
     ) -> SecretBytes? {
@@ -27,7 +27,7 @@ public enum X25519 {
         return shared
     }
 
-    /// Whether a 32-byte public key has low order, so that every secret gives zero with it.
+    /// Whether a 32-byte public key has low order, so that every shared secret with it is all zeros.
     public static func isLowOrder(_ publicKey: [UInt8]) -> Bool {
         let secret = SecretBytes(randomCount: 32)
         return sharedSecret(secret, publicKey) == nil

@@ -2,37 +2,37 @@ import CSodium
 
 /// Ed25519 keys in the form of minisign's key files.
 ///
-/// A key has an id of 8 bytes, by which a signature says who made it; it proves nothing. minisign draws it; here it
-/// is the beginning of the public key, so that it is the same whenever a key is exported.
+/// A key has an id of 8 bytes, by which a signature names its key. The id proves nothing. minisign chooses it at
+/// random; here it is the first 8 bytes of the public key, so that each export of a key has the same id.
 public enum MinisignKey {
     static let algorithm = Array("Ed".utf8)
     private static let scrypt = Array("Sc".utf8)
     private static let unprotected: [UInt8] = [0, 0]
     private static let blake2b = Array("B2".utf8)
     private static let saltSize = 32
-    /// The limits of a key under a password, as libsodium counts them: 2¹⁸ rounds in 256 MiB.
+    /// The scrypt parameters of a key under a password, as libsodium counts them: 2¹⁸ rounds in 256 MiB.
     private static let operations: UInt64 = 1 << 23
     private static let memory: UInt64 = 1 << 28
 
-    /// The id of a 32-byte public key, 8 bytes.
+    /// Returns the id of a 32-byte public key, 8 bytes.
     static func id(of publicKey: [UInt8]) -> [UInt8] { Array(publicKey.prefix(8)) }
 
-    /// An id as minisign writes it: a number in hexadecimal, without zeros before it, whose lowest byte comes first
-    /// in files.
+    /// Returns an id as minisign prints it: a hexadecimal number without leading zeros. Files store its lowest byte
+    /// first.
     static func text(id: some BidirectionalCollection<UInt8>) -> String {
         let digits = hex(Array(id.reversed())).uppercased().drop { $0 == "0" }
         return digits.isEmpty ? "0" : String(digits)
     }
 
-    /// The public key file of a 32-byte public key: a comment and a line of base64.
+    /// Returns the public key file of a 32-byte public key: a comment and a line of base64.
     public static func publicFile(_ publicKey: [UInt8]) -> String {
         let id = id(of: publicKey)
         let line = Base64.standard.encode(algorithm + id + publicKey)
         return "untrusted comment: minisign public key \(text(id: id))\n\(line)\n"
     }
 
-    /// The secret key file, under `password` with scrypt, or without one as `minisign -W` writes it. `nil` where
-    /// there is no memory for scrypt.
+    /// Returns the secret key file, under `password` with scrypt, or without a password as `minisign -W` writes it.
+    /// Returns `nil` if scrypt cannot allocate its memory.
     public static func secretFile(_ key: SigningKey, password: Passphrase?) -> SecretBytes? {
         secretFile(key, password: password, salt: randomBytes(saltSize))
     }

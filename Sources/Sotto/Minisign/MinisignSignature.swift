@@ -1,27 +1,27 @@
 import CSodium
 
-/// Why a detached signature is not made or not taken.
+/// A reason why a detached signature cannot be made or is refused.
 public enum MinisignError: Error, Sendable, Equatable {
-    /// Not the four lines of a signature.
+    /// The text does not have the four lines of a signature.
     case form
-    /// A signature over the file itself and not over its hash: minisign's legacy form.
+    /// The signature is over the file itself and not over its hash: minisign's legacy form.
     case legacy
     /// A comment has a control character or more than ``MinisignSignature/commentLimit`` bytes.
     case comment(limit: Int)
-    /// The signature is of another file or by another key.
+    /// The signature is over another file or by another key.
     case signature
-    /// The file is as it was signed, and the trusted comment was changed.
+    /// The signature over the file is valid, but the trusted comment was changed.
     case trustedComment
 }
 
-/// BLAKE2b-512 of a stream, which is what is signed.
+/// BLAKE2b-512 of a stream: the hash that is signed.
 public final class MinisignHash: ByteSink {
     private let memory = UnsafeMutableRawPointer.allocate(
         byteCount: crypto_generichash_statebytes(), alignment: 64)
     private var state: OpaquePointer { OpaquePointer(memory) }
     private var hash: [UInt8] = []
 
-    /// The hash of nothing yet.
+    /// Creates the hash of an empty stream.
     public init() {
         Sodium.start()
         crypto_generichash_init(state, nil, 0, 64)
@@ -29,24 +29,24 @@ public final class MinisignHash: ByteSink {
 
     deinit { memory.deallocate() }
 
-    /// Takes `bytes`.
+    /// Adds `bytes`.
     public func write(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
         crypto_generichash_update(
             state, base.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count))
     }
 
-    /// Ends the stream; only now there is a ``value``.
+    /// Ends the stream and computes ``value``.
     public func finish() {
         hash = [UInt8](repeating: 0, count: 64)
         crypto_generichash_final(state, &hash, hash.count)
     }
 
-    /// The 64 bytes; empty before ``finish()``.
+    /// The hash, 64 bytes. Empty before ``finish()``.
     public var value: [UInt8] { hash }
 }
 
-/// A detached signature in minisign's format, prehashed: an Ed25519 signature (RFC 8032 §5.1) over the file's
+/// A detached signature in minisign's prehashed format: an Ed25519 signature (RFC 8032 §5.1) over the file's
 /// BLAKE2b-512, and a second one over the first and the trusted comment.
 public struct MinisignSignature: Sendable, Equatable {
     /// The longest comment, in bytes.
@@ -57,16 +57,16 @@ public struct MinisignSignature: Sendable, Equatable {
     private static let untrusted = "untrusted comment: "
     private static let trusted = "trusted comment: "
 
-    /// The id of the key that made it, 8 bytes; it proves nothing.
+    /// The id of the signing key, 8 bytes. It proves nothing.
     public let keyID: [UInt8]
     /// The signature over the hash, 64 bytes.
     let signature: [UInt8]
-    /// What was signed beside the file. Trust it after ``verify(hash:by:)`` only.
+    /// The comment that was signed with the file. Trust it only after ``verify(hash:by:)``.
     public let trustedComment: String
     /// The signature over `signature ‖ trustedComment`, 64 bytes.
     let globalSignature: [UInt8]
 
-    /// Signs a file's `hash` of 64 bytes, and `comment` with it.
+    /// Signs a file's `hash` of 64 bytes and a comment. Throws ``MinisignError/comment(limit:)``.
     public init(
         hash: [UInt8], trustedComment comment: String, by key: SigningKey
     ) throws(MinisignError) {
@@ -80,12 +80,12 @@ public struct MinisignSignature: Sendable, Equatable {
         globalSignature = key.sign(signature + comment.utf8)
     }
 
-    /// Reads a signature file, which proves nothing yet.
+    /// Reads a signature file without verifying it.
     public init(_ file: [UInt8]) throws(MinisignError) {
         guard file.count <= Self.limit, let text = String(validating: file, as: UTF8.self) else {
             throw .form
         }
-        // As minisign does, without any of the CR at the end of a line.
+        // As minisign does, remove all CR characters at the end of a line.
         var lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
             Substring(line.prefix(line.count - line.reversed().prefix { $0 == 0x0D }.count))
         }
@@ -105,7 +105,7 @@ public struct MinisignSignature: Sendable, Equatable {
         globalSignature = global
     }
 
-    /// The signature file: four lines.
+    /// The signature file, four lines.
     public var text: String {
         """
         \(Self.untrusted)signature from key \(keyName)
@@ -116,32 +116,32 @@ public struct MinisignSignature: Sendable, Equatable {
         """
     }
 
-    /// The id of the key as minisign writes it, at most 16 hexadecimal digits.
+    /// The id of the key as minisign prints it, at most 16 hexadecimal digits.
     public var keyName: String { MinisignKey.text(id: keyID) }
 
-    /// Whether it says that it is by the key whose public half this is, as it is exported here.
+    /// Whether the key id is that of `publicKey`, as exported here.
     public func names(_ publicKey: [UInt8]) -> Bool { keyID == MinisignKey.id(of: publicKey) }
 
-    /// Whether it is the signature over `hash` by the 32-byte `publicKey`, whatever its trusted comment.
+    /// Whether the signature over `hash` is by the 32-byte `publicKey`. The trusted comment is not checked.
     public func isSignature(of hash: [UInt8], by publicKey: [UInt8]) -> Bool {
         verifySignature(signature, of: hash, by: publicKey)
     }
 
-    /// Whether the 32-byte `publicKey` made it, over any file.
+    /// Whether the 32-byte `publicKey` made the signature, over any file.
     ///
-    /// The global signature shows it, also where the file was changed and where the key id is another: minisign draws
-    /// ids, and nothing protects them.
+    /// The global signature shows this even if the file was changed or the key id is different: minisign's ids are
+    /// random and not authenticated.
     public func isMade(by publicKey: [UInt8]) -> Bool {
         verifySignature(globalSignature, of: signature + trustedComment.utf8, by: publicKey)
     }
 
-    /// Verifies it over the `hash` of 64 bytes of a file, under a 32-byte public key.
+    /// Verifies the signature over the 64-byte `hash` of a file, under a 32-byte public key.
     public func verify(hash: [UInt8], by publicKey: [UInt8]) throws(MinisignError) {
         guard isSignature(of: hash, by: publicKey) else { throw .signature }
         guard isMade(by: publicKey) else { throw .trustedComment }
     }
 
-    /// Whether a text has no control characters but tabs.
+    /// Whether a text has no control characters other than tabs.
     private static func isPlain(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { $0 == "\t" || $0.value >= 0x20 && $0.value != 0x7F }
     }

@@ -1,38 +1,38 @@
 import CSodium
 
-/// Why bytes are not a padded frame.
+/// A reason why a frame cannot be made or read.
 public enum PaddingError: Error, Sendable, Equatable {
-    /// The frame's length is none that the scheme makes.
+    /// The scheme does not make frames of this length.
     case length(Int)
-    /// The first byte is not 1.
+    /// The version byte is not 1.
     case version
-    /// The length of the padding is longer than the frame.
+    /// The padding is longer than the frame.
     case padLength
     /// The ISO/IEC 7816-4 marker is missing.
     case marker
-    /// More than 2³¹ − 1 bytes.
+    /// The frame is longer than 2³¹ − 1 bytes.
     case tooLong
 }
 
-/// Frames that hide a length: `0x01 ‖ plaintext ‖ random ‖ u32be(number of random bytes)`.
+/// Padded frames that hide the length: `0x01 ‖ plaintext ‖ random ‖ u32be(number of random bytes)`.
 ///
-/// Remove padding only after what is around it has been authenticated.
+/// Remove the padding only after the enclosing layer was authenticated.
 public enum Padding {
-    /// The bytes of a frame beside the plaintext and the random bytes.
+    /// The bytes of a frame other than the plaintext and the random bytes.
     public static let overhead = 5
-    /// The frame lengths for up to 65,531 bytes of plaintext.
+    /// The frame lengths for plaintexts of up to 65,531 bytes.
     public static let buckets = (0...10).map { 64 << $0 }
-    /// The most bytes of a frame.
+    /// The longest frame in bytes.
     public static let limit = Int(Int32.max)
 
-    /// How a frame's length is chosen.
+    /// The rule for a frame's length.
     public enum Scheme: String, Sendable, CaseIterable {
-        /// The smallest bucket of 64·2^k up to 65,536; above, Padmé.
+        /// The smallest of 64·2^k that fits, up to 65,536; Padmé above.
         case bucket
         /// The next power of two, at least 64.
         case pow2
 
-        /// The length of the frame for `count` bytes of plaintext.
+        /// Returns the length of the frame for `count` bytes of plaintext.
         public func frameLength(_ count: Int) -> Int {
             let least = count + Padding.overhead
             switch self {
@@ -52,8 +52,8 @@ public enum Padding {
         }
     }
 
-    /// Padmé's length for `length` bytes (Nikitin et al., PoPETs 2019): at most 12 % more, leaking
-    /// O(log log n) bits.
+    /// Returns Padmé's length for `length` bytes (Nikitin et al., PoPETs 2019): at most 12 % more, with a leak of O(log
+    /// log n) bits.
     public static func padme(_ length: Int) -> Int {
         guard length > 1 else { return length }
         let exponent = Int.bitWidth - 1 - length.leadingZeroBitCount
@@ -62,7 +62,7 @@ public enum Padding {
         return (length + mask) & ~mask
     }
 
-    /// The frame of `plaintext`, at most 2³¹ − 1 bytes long.
+    /// Returns the frame of `plaintext`. The frame has at most 2³¹ − 1 bytes.
     public static func frame(
         _ plaintext: [UInt8], scheme: Scheme = .bucket
     ) throws(PaddingError) -> [UInt8] {
@@ -78,7 +78,7 @@ public enum Padding {
         return frame
     }
 
-    /// The plaintext of a frame. The random bytes are not looked at.
+    /// Returns the plaintext of a frame. The random bytes are not checked.
     public static func unframe(
         _ frame: [UInt8], scheme: Scheme = .bucket
     ) throws(PaddingError) -> [UInt8] {
@@ -90,19 +90,19 @@ public enum Padding {
         return Array(frame[1..<(frame.count - 4 - padLength)])
     }
 
-    /// How long ``padISO7816(_:block:)`` makes `count` bytes.
+    /// Returns the length of the result of ``padISO7816(_:block:)`` for `count` bytes.
     public static func lengthISO7816(_ count: Int, block: Int) -> Int {
         precondition(block > 0)
         return (count / block + 1) * block
     }
 
-    /// ISO/IEC 7816-4 padding to a multiple of `block` bytes: 0x80, then zeros.
+    /// Adds ISO/IEC 7816-4 padding to a multiple of `block` bytes: 0x80, then zeros.
     public static func padISO7816(_ message: [UInt8], block: Int) -> [UInt8] {
         let total = lengthISO7816(message.count, block: block)
         return message + [0x80] + [UInt8](repeating: 0, count: total - message.count - 1)
     }
 
-    /// What ``padISO7816(_:block:)`` padded.
+    /// Removes the padding of ``padISO7816(_:block:)``.
     public static func unpadISO7816(
         _ padded: [UInt8], block: Int
     ) throws(PaddingError) -> [UInt8] {

@@ -15,8 +15,8 @@ public struct PreKeyPublication: Sendable, Equatable {
     public let pqSignedPreKey: PreKeyBundle.SignedPreKey?
     /// The one-time prekeys, sorted by number. May be empty.
     public let oneTimePreKeys: [PreKeyBundle.PreKey]
-    /// The lowest number of a one-time prekey whose secret the owner still has. A relay deletes all prekeys below it.
-    /// An owner who lost their state starts above all earlier numbers.
+    /// The lowest number of a one-time prekey whose secret the owner still has. Prekeys below it at a relay are
+    /// useless. An owner who lost their state starts above all earlier numbers.
     public let oneTimeFrom: UInt32
     /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimeFrom",
     /// "oneTimePreKeys","relay","sig"}`; `relay` is the relay to publish it at, if the identity has one.

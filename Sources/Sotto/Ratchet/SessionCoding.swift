@@ -4,7 +4,8 @@
 extension Session {
     /// Version 1 has no unfinished chains.
     private static let version: UInt8 = 2
-    /// The largest number of skipped keys in a state of version 0.1.0 or of a later build.
+    /// The highest number of skipped keys that is read. States of version 0.1.0 and of some builds after it have this
+    /// many.
     private static let maximumRead = 2000
 
     /// Returns the session's bytes. The caller wipes them.

@@ -226,7 +226,7 @@ struct AgeFileTests {
         let other = AgeX25519.wrap(key, to: People.bob.ageKey.recipient)!
         for stanzas in [[scrypt, other], [other, scrypt], [scrypt, scrypt]] {
             let file = AgeHeader.encode(stanzas, fileKey: key) + [UInt8](repeating: 0, count: 32)
-            #expect(throws: AgeError.header("scrypt beside another stanza")) {
+            #expect(throws: AgeError.header("scrypt with another stanza")) {
                 try Self.open(file)
             }
         }
