@@ -28,7 +28,7 @@ public final class Identity: Sendable {
     /// The address of the relay where the owner fetches mail, such as `tls://relay.example.org:7667`, or `nil` if none
     /// is chosen. Cards name it.
     public let relay: String?
-    /// The PKCS #8 PEM of the RSA key for Mercurio, which the words do not restore. Empty if the identity has none.
+    /// The PKCS #8 PEM of the RSA key for Mercurio, which the words do not restore. Empty without such a key.
     private let rsa: SecretBytes
     /// The Ed25519 signing key.
     public let signingKey: SigningKey

@@ -13,8 +13,7 @@ public enum FileEncryptionError: Error, Sendable, Equatable {
 }
 
 /// The file encryption of Kecalek and Message Flow: the whole file is one `nonce(12) ‖ AES-256-GCM ‖ tag(16)` under its
-/// own key, which is sent in a message. The chunks in which the file is sent have no meaning of their own and are not
-/// protected.
+/// own key, which is sent in a message. The file is sent in chunks that are not authenticated separately.
 public enum FileEncryption {
     /// The longest file, 1 GiB. It is held in memory, because no part is authentic before its end.
     public static let limit = 1 << 30

@@ -10,7 +10,7 @@ public enum SelfEncryptionError: Error, Sendable, Equatable {
     case tooLong(limit: Int)
 }
 
-/// The legacy form of copies that a sender keeps of their own messages, encrypted to themselves under a fixed key:
+/// The legacy form in which a sender keeps a copy of a sent message, encrypted to themselves under a fixed key:
 ///
 ///     key  = HKDF-SHA256(seed of the identity, no salt, info "ratchet/self/v1", 32)
 ///     copy = nonce(12) ‖ AES-256-GCM(key, nonce, padded frame) ‖ tag(16), without associated data

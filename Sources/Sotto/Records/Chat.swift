@@ -1,27 +1,28 @@
-/// Why a record is not a chat.
+/// A reason to refuse a record as a chat.
 public enum ChatError: Error, Sendable, Equatable {
-    /// A member is missing, or not of its form.
+    /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
     case version(Int64)
-    /// The id does not belong to the key.
+    /// The id does not match the key.
     case inconsistent
 }
 
-/// A chat of all who know its phrase, with the keys of both forms: ``PhraseKey`` and, for exchange with that
-/// messenger, ``ShainyChat``.
+/// A chat whose members share a phrase. It has the keys of both forms: ``PhraseKey``, and ``ShainyChat`` for exchange
+/// with SHAiny.
 public final class Chat: Sendable {
-    /// What the chat is called; may be empty.
+    /// The name of the chat; may be empty.
     public let name: String
-    /// The safe form.
+    /// The key of the secure form.
     public let phrase: PhraseKey
-    /// SHAiny's form.
+    /// The key of SHAiny's form.
     public let shainy: ShainyChat
-    /// How hard the phrase was to guess, by ``PhraseStrength``, in whole bits.
+    /// The strength of the phrase when the chat was made: an estimate by ``PhraseStrength`` in whole bits.
     public let strength: Int
     private let root: SecretBytes
 
-    /// The chat of a phrase: half a second and 256 MiB. Throws ``PhraseError/phrase`` or ``PhraseError/memory``.
+    /// Creates the chat of a phrase, which takes half a second and 256 MiB. Throws ``PhraseError/phrase`` or
+    /// ``PhraseError/memory``.
     public init(phrase: borrowing SecretBytes, name: String) throws(PhraseError) {
         guard let text = phrase.withBytes({ String(validating: $0, as: UTF8.self) }) else {
             throw .phrase
@@ -33,8 +34,8 @@ public final class Chat: Sendable {
         self.name = name
     }
 
-    /// The record that a chat file holds, all of it secret:
-    /// `{"v":1,"type":"chat","name","id","root","shainy","strength"}`. The phrase itself is not in it.
+    /// The record in a chat file, which is secret: `{"v":1,"type":"chat","name","id","root","shainy","strength"}`. It
+    /// does not contain the phrase.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("chat")),
@@ -45,7 +46,7 @@ public final class Chat: Sendable {
         ])
     }
 
-    /// Reads a chat file's record.
+    /// Reads the record of a chat file. Throws ``ChatError``.
     public init(record: JSONObject) throws(ChatError) {
         guard record["type"]?.string == "chat" else { throw .member("type") }
         guard let version = record["v"]?.integer else { throw .member("v") }
@@ -71,8 +72,7 @@ public final class Chat: Sendable {
 
     // MARK: The name
 
-    /// The public record, for those who keep a list of chats: `{"v":1,"type":"chat-name","id","name"}`, the name
-    /// encrypted.
+    /// The public record for lists of chats: `{"v":1,"type":"chat-name","id","name"}`, with the name encrypted.
     public var nameRecord: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("chat-name")), ("id", .string(hex(phrase.id))),
@@ -80,7 +80,7 @@ public final class Chat: Sendable {
         ])
     }
 
-    /// SHAiny's form of it: `{"chatId","name"}`. **The id is the key.**
+    /// The record of the name in SHAiny's form: `{"chatId","name"}`. **The id is the key.**
     public var shainyNameRecord: JSONObject {
         JSONObject([
             ("chatId", .string(shainy.id())),
@@ -88,7 +88,7 @@ public final class Chat: Sendable {
         ])
     }
 
-    /// The name in either record of this chat. SHAiny's is authenticated by nothing but its padding. Throws
+    /// Returns the name in either record of this chat. In SHAiny's record only the padding protects it. Throws
     /// ``SuiteError/refused``.
     public func name(in record: JSONObject) throws(SuiteError) -> (text: String, isAuthentic: Bool)
     {

@@ -1,41 +1,42 @@
-/// Why a record is not an envelope.
+/// A reason to refuse a record as an envelope.
 public enum EnvelopeError: Error, Sendable, Equatable {
-    /// A member is missing, or not of its form.
+    /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
     case version(Int64)
-    /// A suite that this version does not have.
+    /// The suite is unknown to this version.
     case suite(String)
 }
 
-/// An encrypted message on its way, one line of JSON. Everything in it but `payload` is for the carrier,
-/// and is believed only after it has been compared with what the payload authenticates.
+/// An encrypted message in transit, one line of JSON. All members other than `payload` are for delivery. They are
+/// trusted only after a comparison with the authenticated values in the payload.
 public struct Envelope: Sendable, Hashable {
     /// A lower-case UUID.
     public let id: String
-    /// How the payload is protected.
+    /// The suite that protects the payload.
     public let suite: Suite
-    /// Whose mailbox it is for; absent where it is nobody's, as with a message of a chat that no relay carries.
+    /// The mailbox of the recipient. Absent for an envelope without a mailbox, such as a chat message that no relay
+    /// carries.
     public let to: SessionID?
-    /// Who says to have sent it. Absent with `sealed`, so that the relay does not learn it; with `ratchet` it
-    /// finds the session.
+    /// The claimed sender. Absent in `sealed`, so that the relay does not learn it; in `ratchet` it selects the
+    /// session.
     public let from: SessionID?
-    /// When it was made.
+    /// The time of creation.
     public let time: Timestamp
-    /// What the suite made.
+    /// The output of the suite.
     public let payload: JSONObject
-    /// What it stands for if not for an envelope of ours; not written.
+    /// The form of the foreign record that the envelope was made from, or `nil`. It is not written.
     var stand: Stand?
 
-    /// A messenger's own record or file, whose text need not be a record of ours.
+    /// A messenger's own record or file. Its plaintext may be plain text and not a message record.
     enum Stand {
         /// A record with an id and a time.
         case record
-        /// A file without either: those of the text are taken.
+        /// A file without an id or a time. Those of the plaintext are used.
         case file
     }
 
-    /// An envelope of these parts.
+    /// Creates an envelope from its parts.
     public init(
         id: String, suite: Suite, to: SessionID?, from: SessionID? = nil, time: Timestamp,
         payload: JSONObject
@@ -59,16 +60,16 @@ public struct Envelope: Sendable, Hashable {
         ])
     }
 
-    /// Whether it stands for a messenger's own record or file, and is not what came in.
+    /// Whether the envelope was made from a messenger's own record or file.
     public var isForeign: Bool { stand != nil }
 
-    /// SHA-256 over what is authenticated or has a meaning: the envelope without members that this version
-    /// does not know, which anybody on the way may have added; of a suite that does not bind its envelope, the payload
-    /// alone.
+    /// SHA-256 over the authenticated and the meaningful members: the envelope without unknown members, which an
+    /// attacker may have added in transit. For a suite that does not bind its envelope, it covers the payload only.
     ///
-    /// Of a file, which has no time, the time is left out: it is that of the reading, and differs each time.
+    /// The digest of a file does not include the time, because a file has none and the time of reading differs each
+    /// time.
     public var digest: [UInt8] {
-        // Each part with its length before it, so that no two envelopes are the same bytes.
+        // Each part follows its length, so that different envelopes give different bytes.
         var bytes: [UInt8] = []
         func add(_ part: [UInt8]) {
             bytes += UInt32(part.count).bigEndianBytes
@@ -88,10 +89,10 @@ public struct Envelope: Sendable, Hashable {
         return sha256(bytes)
     }
 
-    /// What a message has in common with its repeats: the envelope's id, or what its suite has in place of one.
+    /// The value that a message shares with its repeats: the envelope's id, or the suite's replacement for it.
     public var repeatID: String { suite.messageSuite?.repeatID(of: self) ?? id }
 
-    /// Reads an envelope record.
+    /// Reads an envelope record. Throws ``EnvelopeError``.
     public init(record: JSONObject) throws(EnvelopeError) {
         guard record["type"]?.string == "envelope" else { throw .member("type") }
         guard let version = record["v"]?.integer else { throw .member("v") }
@@ -110,10 +111,10 @@ public struct Envelope: Sendable, Hashable {
         self.init(id: id, suite: suite, to: to, from: from, time: time, payload: payload)
     }
 
-    /// A fresh id: a random UUID (RFC 9562 §5.4) in lower case.
+    /// Returns a new id: a random UUID (RFC 9562 §5.4) in lower case.
     public static func newID() -> String { uuid(randomBytes(16)) }
 
-    /// An id for a record that has none: it comes from what is encrypted in it, and so is the same each time.
+    /// Returns an id for a record without one. It is derived from the ciphertext, so it is the same each time.
     static func id(of bytes: [UInt8]) -> String { uuid(Array(sha256(bytes)[..<16])) }
 
     private static func uuid(_ bytes: [UInt8]) -> String {
@@ -129,8 +130,8 @@ public struct Envelope: Sendable, Hashable {
         return text
     }
 
-    /// Whether `text` has the form of an id: 36 characters, lower-case hexadecimal with hyphens at the
-    /// places of a UUID.
+    /// Whether `text` has the form of an id: 36 characters, lower-case hexadecimal with hyphens at the positions of a
+    /// UUID.
     public static func isID(_ text: String) -> Bool {
         let characters = Array(text.utf8)
         guard characters.count == 36 else { return false }

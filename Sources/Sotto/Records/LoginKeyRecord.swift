@@ -1,27 +1,27 @@
-/// An id's word on the RSA key that may log in for it, or that none may: a record
+/// A signed statement of an id about the RSA key that may log in for it: a record
 /// `{"v":1,"type":"login-key","id","key","issued","sig"}`.
 ///
-/// `key` is the SubjectPublicKeyInfo in DER, base64; without it earlier keys are revoked. Of two records the later
-/// one counts.
+/// `key` is a SubjectPublicKeyInfo in DER, in base64. A record without `key` revokes earlier keys. The later of two
+/// records is valid.
 public struct LoginKeyRecord: Sendable, Equatable {
-    /// Why a record is none.
+    /// A reason to refuse a record.
     public enum Invalid: Error, Sendable {
-        /// A member is missing, or not of its form.
+        /// A member is missing or malformed.
         case form
-        /// It is not signed by the id.
+        /// The signature is not the id's.
         case signature
     }
 
-    /// Whose logins it is about.
+    /// The id whose logins the record controls.
     public let id: SessionID
-    /// The key, a SubjectPublicKeyInfo in DER; `nil` where none may log in.
+    /// The key, a SubjectPublicKeyInfo in DER, or `nil` if no key may log in.
     public let key: [UInt8]?
-    /// When it was signed.
+    /// The time of the signature.
     public let issued: Timestamp
     /// The signed record.
     public let record: JSONObject
 
-    /// Signs that `key` may log in for an identity, or that none may.
+    /// Signs that `key` may log in for an identity, or with `nil` that no key may.
     public init(_ key: RSALoginPublicKey?, of identity: Identity, issued: Timestamp) {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("login-key")),
@@ -33,7 +33,7 @@ public struct LoginKeyRecord: Sendable, Equatable {
         self.init(id: identity.id, key: key?.der, issued: issued, record: record)
     }
 
-    /// Reads a record and verifies it.
+    /// Reads a record and verifies its signature.
     public init(record: JSONObject) throws(Invalid) {
         guard record["type"]?.string == "login-key", record["v"]?.integer == 1,
             let id = record["id"]?.string.flatMap({ SessionID($0) }),

@@ -1,16 +1,16 @@
-/// A message as people and programs see it: what `decrypt` prints, one line of JSON.
+/// A decrypted message: the line of JSON that `decrypt` prints.
 public struct Message: Sendable, Hashable {
-    /// What is known of the sender.
+    /// The trust in the sender's key.
     public enum Trust: String, Sendable {
-        /// The signature is the key's; whose key it is has not been said.
+        /// The signature is valid, but the key is not known.
         case unverified
         /// The key is that of a contact, or of a card that was given.
         case trusted
-        /// The key was compared with its owner, by safety number or scan.
+        /// The user has compared the key with its owner, by safety number or by scanning a code.
         case verified
     }
 
-    /// The members that this version gives a meaning; all others are passed through.
+    /// The members that this version interprets. All others are passed through.
     private static let ownMembers = [
         "v", "type", "id", "from", "to", "name", "time", "suite", "authenticated", "trust", "seen",
         "details", "legacy", "body", "number",
@@ -18,26 +18,26 @@ public struct Message: Sendable, Hashable {
 
     /// The envelope's id.
     public let id: String
-    /// Who wrote it; absent where nothing proves it.
+    /// The sender, or `nil` if they are not authenticated.
     public let from: SessionID?
-    /// Whose mailbox it was for, if that is known.
+    /// The mailbox that the message was sent to, if it is known.
     public let to: SessionID?
     /// The sender's name, from a card that was given.
     public var name: String?
-    /// When it was made; absent where nothing proves it.
+    /// The time of creation, or `nil` if it is not authenticated.
     public let time: Timestamp?
-    /// How it was protected.
+    /// The suite that protected it.
     public let suite: Suite
-    /// Whether the suite proves the sender.
+    /// Whether the suite authenticates the sender.
     public let authenticated: Bool
-    /// What is known of the sender.
+    /// The trust in the sender's key.
     public var trust: Trust
-    /// What else the suite says, such as a chat or a group. A member `untrusted` in it holds what the suite does not
-    /// authenticate.
+    /// Further values from the suite, such as a chat or a group. Its member `untrusted` has values that the suite does
+    /// not authenticate.
     public let details: JSONObject?
-    /// What it says: an object with a `type`, such as `{"type":"text","text":…}`.
+    /// The content: an object with a `type`, such as `{"type":"text","text":…}`.
     public let body: JSONObject
-    /// Members that this version does not know.
+    /// The members that this version does not know.
     public let extra: [(name: String, value: JSON)]
 
     /// The record.
@@ -56,7 +56,7 @@ public struct Message: Sendable, Hashable {
         return record
     }
 
-    /// A message of these parts; of `members` those that have no meaning of their own are kept.
+    /// Creates a message. Of `members`, those that this version does not interpret are kept.
     public init(
         id: String, from: SessionID?, to: SessionID?, name: String? = nil, time: Timestamp?,
         suite: Suite, authenticated: Bool, trust: Trust = .unverified, details: JSONObject? = nil,
@@ -75,7 +75,7 @@ public struct Message: Sendable, Hashable {
         extra = Self.extra(of: members)
     }
 
-    /// Reads a message record; `nil` for one that is not of its form.
+    /// Reads a message record, or returns `nil` if it is malformed.
     public init?(record: JSONObject) {
         guard record["type"]?.string == "message", let id = record["id"]?.string,
             let suite = record["suite"]?.string.flatMap({ Suite(rawValue: $0) }),
@@ -97,26 +97,26 @@ public struct Message: Sendable, Hashable {
             body: body, members: record)
     }
 
-    /// The members of a record that pass through every stage.
+    /// Returns the members of a record that are passed through unchanged.
     public static func extra(of members: JSONObject) -> [(name: String, value: JSON)] {
         members.members.filter { member in
             !ownMembers.contains { $0.isSameBytes(as: member.name) }
         }
     }
 
-    /// The body of a text.
+    /// Returns the body of a text.
     public static func textBody(_ text: String) -> JSONObject {
         ["type": .string("text"), "text": .string(text)]
     }
 
-    /// The body of bytes: a text if they are UTF-8, else data.
+    /// Returns the body for bytes: a text if they are UTF-8, else data.
     public static func body(of bytes: [UInt8]) -> JSONObject {
         String(validating: bytes, as: UTF8.self).map { textBody($0) } ?? [
             "type": .string("data"), "data": .string(Base64.standard.encode(bytes)),
         ]
     }
 
-    /// The same message.
+    /// Whether both messages have the same record.
     public static func == (a: Message, b: Message) -> Bool { a.record == b.record }
 
     /// Hashes the record.

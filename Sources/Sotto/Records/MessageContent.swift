@@ -1,20 +1,20 @@
-/// The record inside an envelope, before it is padded and encrypted: what is said, and the envelope's own
-/// `id`, `to` and `time` again. Outside they are for the carrier; a difference between the two is a forgery.
+/// The record inside an envelope, before padding and encryption: the content, and copies of the envelope's `id`, `to`
+/// and `time`. The outer values are for delivery; an outer value that differs from the inner one is a forgery.
 struct MessageContent {
     /// The message's id.
     let id: String
-    /// When it was made; `nil` for a file that says nothing of it.
+    /// The time of creation, or `nil` for a file without one.
     let time: Timestamp?
-    /// What is said.
+    /// The content.
     let body: JSONObject
     /// All members of the record.
     let members: JSONObject
 
-    /// The longest record: what fits a frame of 32,768 bytes, so that the envelope stays below the 64 KiB
-    /// that a relay takes.
+    /// The longest record in bytes. It fits a frame of 32,768 bytes, so that the envelope is below the relay's limit of
+    /// 64 KiB.
     static let limit = 32768 - Padding.overhead
 
-    /// The bytes of the record.
+    /// Returns the bytes of the record.
     static func encode(
         body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: SessionID?,
         time: Timestamp
@@ -28,7 +28,7 @@ struct MessageContent {
         return record.serialized()
     }
 
-    /// Reads the record that was inside `envelope`; `nil` when it is none, or another envelope's.
+    /// Reads the record inside `envelope`. Returns `nil` if it is malformed or belongs to another envelope.
     init?(_ bytes: [UInt8], of envelope: Envelope) {
         let parsed = try? JSON.object(parsing: bytes)
         if envelope.stand != nil, parsed?["type"]?.string != "message",

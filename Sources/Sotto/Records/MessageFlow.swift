@@ -1,34 +1,35 @@
-/// Why an object is not one of Message Flow's.
+/// A reason to refuse an object of Message Flow.
 public enum MessageFlowError: Error, Sendable, Equatable {
-    /// The member of this name is missing or not of its form.
+    /// The member with this name is missing or malformed.
     case member(String)
     /// The file is of another version.
     case version(Int64)
-    /// The payload is not of the ratchet's form.
+    /// The payload is malformed.
     case payload
 }
 
-/// What a message of Message Flow protects: a ratchet message, and beside it what the first ones of a session carry.
+/// The encrypted content of a Message Flow message: a ratchet message, and for the first messages of a session the
+/// pre-key message header.
 ///
-/// In Sotto's own envelopes the opening is inside the payload; ``init(payload:)`` and ``payload`` are for that.
+/// In Sotto's own envelopes the header is inside the payload; ``init(payload:)`` and ``payload`` convert it.
 public struct MessageFlowContent: Sendable, Equatable {
     /// The ratchet message.
     public let message: RatchetMessage
-    /// What begins the session.
+    /// The pre-key message header, or `nil` if the session has begun.
     public let opening: Opening?
 
-    /// Content of these parts.
+    /// Creates content from its parts.
     public init(message: RatchetMessage, opening: Opening?) {
         self.message = message
         self.opening = opening
     }
 
-    /// The content of an envelope's payload. Throws ``MessageFlowError/payload``.
+    /// Reads the content from an envelope's payload. Throws ``MessageFlowError/payload``.
     public init(payload: JSONObject) throws(MessageFlowError) {
         try self.init(payload: payload, preKey: payload["preKey"])
     }
 
-    /// The payload for an envelope: the ratchet message with `preKey` as a member.
+    /// The payload for an envelope: the ratchet message with the member `preKey`.
     public var payload: JSONObject {
         var payload = message.payload
         if let opening { payload["preKey"] = .object(opening.object) }
@@ -76,7 +77,7 @@ public struct MessageFlowContent: Sendable, Equatable {
 /// A message as Message Flow's server carries it:
 /// `{"type":"new_message","message":{"id","from","to","encryptedPayload","timestamp"}}`.
 ///
-/// Nothing outside `encryptedPayload` is authenticated.
+/// Only `encryptedPayload` is authenticated.
 public struct MessageFlowMessage: Sendable, Equatable {
     /// The longest id of a message or a user, in bytes.
     public static let idLimit = 255
@@ -87,12 +88,12 @@ public struct MessageFlowMessage: Sendable, Equatable {
     public let from: String
     /// The recipient's id.
     public let to: String
-    /// What it protects.
+    /// The encrypted content.
     public let content: MessageFlowContent
-    /// When it was sent; a fraction of a second is not kept.
+    /// The time of sending, without a fraction of a second.
     public let time: Timestamp
 
-    /// A message of these parts; each id is 1 to 255 bytes long. Throws ``MessageFlowError/member(_:)``.
+    /// Creates a message. Each id has 1 to 255 bytes. Throws ``MessageFlowError/member(_:)``.
     public init(
         id: String, from: String, to: String, content: MessageFlowContent, time: Timestamp
     ) throws(MessageFlowError) {
@@ -106,7 +107,7 @@ public struct MessageFlowMessage: Sendable, Equatable {
         self.time = time
     }
 
-    /// The object; over HTTP it has no `type`.
+    /// Returns the object. The HTTP form has no `type`.
     public func record(http: Bool = false) -> JSONObject {
         let message = JSONObject(
             [("id", .string(id)), ("from", .string(from)), ("to", .string(to))]
@@ -116,7 +117,7 @@ public struct MessageFlowMessage: Sendable, Equatable {
         ])
     }
 
-    /// Reads the object, with `type` or without, and also the bare `message`.
+    /// Reads the object, with or without `type`, or only its `message`.
     public init(record: JSONObject) throws(MessageFlowError) {
         if let type = record["type"], type.string != "new_message" { throw .member("type") }
         var members = record
@@ -136,18 +137,18 @@ public struct MessageFlowMessage: Sendable, Equatable {
             content: MessageFlowContent(members: members), time: time)
     }
 
-    /// Whether both are written the same.
+    /// Whether both have the same record.
     public static func == (a: MessageFlowMessage, b: MessageFlowMessage) -> Bool {
         a.record() == b.record()
     }
 }
 
-/// What tells the server that a message came: `{"type":"ack","messageId","status"}`.
+/// An acknowledgement for the server: `{"type":"ack","messageId","status"}`.
 ///
-/// `failed` tells the server that it could not be decrypted, and so answers its questions: leave it out, or say it
-/// for every cause alike.
+/// `failed` tells the server that decryption failed, which makes the client a decryption oracle. Do not send it, or
+/// send it for every cause.
 public struct MessageFlowAck: Sendable, Equatable {
-    /// What became of the message.
+    /// The result for the message.
     public enum Status: String, Sendable, CaseIterable {
         case delivered
         case failed
@@ -155,10 +156,10 @@ public struct MessageFlowAck: Sendable, Equatable {
 
     /// The message's id.
     public let messageID: String
-    /// What became of it.
+    /// The result for the message.
     public let status: Status
 
-    /// An acknowledgement; the id is 1 to 255 bytes long. Throws ``MessageFlowError/member(_:)``.
+    /// Creates an acknowledgement. The id has 1 to 255 bytes. Throws ``MessageFlowError/member(_:)``.
     public init(messageID: String, status: Status) throws(MessageFlowError) {
         guard (1...MessageFlowMessage.idLimit).contains(messageID.utf8.count) else {
             throw .member("messageId")
@@ -167,7 +168,7 @@ public struct MessageFlowAck: Sendable, Equatable {
         self.status = status
     }
 
-    /// The object; over HTTP it has no `type`.
+    /// Returns the object. The HTTP form has no `type`.
     public func record(http: Bool = false) -> JSONObject {
         JSONObject([
             ("type", http ? nil : .string("ack")), ("messageId", .string(messageID)),
@@ -175,7 +176,7 @@ public struct MessageFlowAck: Sendable, Equatable {
         ])
     }
 
-    /// Reads the object, with `type` or without.
+    /// Reads the object, with or without `type`.
     public init(record: JSONObject) throws(MessageFlowError) {
         if let type = record["type"], type.string != "ack" { throw .member("type") }
         guard let id = record["messageId"]?.string else { throw .member("messageId") }
@@ -187,7 +188,7 @@ public struct MessageFlowAck: Sendable, Equatable {
 }
 
 extension MessageFlowMessage {
-    /// The messenger's record of an envelope of a session. `from` and `to` are the names that the messenger knows.
+    /// Creates the messenger's record of a session's envelope. `from` and `to` are the user ids in the messenger.
     public init(
         envelope: Envelope, from: String, to: String
     ) throws(MessageFlowError) {
@@ -196,7 +197,8 @@ extension MessageFlowMessage {
             content: MessageFlowContent(payload: envelope.payload), time: envelope.time)
     }
 
-    /// The envelope to open. Of `sender` the session is: whose it is, nothing outside the payload proves.
+    /// Returns the envelope to open. `sender` is the peer of the session; nothing outside the payload authenticates the
+    /// sender.
     public func envelope(to owner: SessionID, from sender: SessionID) -> Envelope {
         content.envelope(
             id: Envelope.isID(id) ? id : Envelope.id(of: content.message.combined), to: owner,
@@ -205,8 +207,8 @@ extension MessageFlowMessage {
 }
 
 extension MessageFlowContent {
-    /// The envelope of a file, which carries no id and no time. The envelope's time is `time`; no digest and no message
-    /// contains it.
+    /// Returns the envelope of a file, which has no id and no time. The envelope's time is `time`; no digest and no
+    /// message contains it.
     public func envelope(
         to owner: SessionID, from sender: SessionID, at time: Timestamp = .now()
     ) -> Envelope {

@@ -1,10 +1,9 @@
-/// An error of a part that the command line's floor does not know (state, network, pictures) and that says
-/// itself how a tool reports it.
+/// An error of a module that `SottoTool` does not import (state, network, images). It contains its own report.
 public protocol ReportableError: Error {
-    /// The number of the exit status.
+    /// The exit status.
     var status: Int32 { get }
-    /// What went wrong, beginning in lower case, without a full stop, and without any secret.
+    /// The message: it names what failed and why, begins in lower case, has no full stop, and contains no secret.
     var message: String { get }
-    /// What to do about it.
+    /// The hint: an action for the user.
     var hint: String? { get }
 }

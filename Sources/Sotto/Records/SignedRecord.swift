@@ -1,13 +1,13 @@
 /// Signatures over records: Ed25519 over
 /// `"sotto/record/v1\0" ‖ type ‖ "\0" ‖` the record's canonical JSON (RFC 8785) without its `sig`.
 public enum SignedRecord {
-    /// Adds `sig`, in place of one that was there.
+    /// Adds `sig`, and replaces an existing one.
     public static func sign(_ record: inout JSONObject, with key: SigningKey) {
         record["sig"] = nil
         record["sig"] = .string(Base64.standard.encode(key.sign(message(record))))
     }
 
-    /// Whether the record carries a signature by `publicKey` (32 bytes) over all of its other members.
+    /// Whether the record has a signature by `publicKey` (32 bytes) over all of its other members.
     public static func verify(_ record: JSONObject, by publicKey: [UInt8]) -> Bool {
         guard let signature = record["sig"]?.string.flatMap({ Base64.standard.decode($0) }) else {
             return false

@@ -1,19 +1,19 @@
-/// How a message is protected. Named in the envelope, never guessed.
+/// The method that protects a message. The envelope names it.
 public enum Suite: String, Sendable, CaseIterable {
     /// An age file to the recipient's key with a signed stream inside, bound to its audience.
     case sealed
-    /// A Double Ratchet session, begun by PQXDH or X3DH.
+    /// A Double Ratchet session that begins with PQXDH or X3DH.
     case ratchet
-    /// A phrase that people share, through Argon2id.
+    /// A key from a shared phrase, by Argon2id.
     case phrase
-    /// SHAiny's chats, for exchange with it.
+    /// SHAiny's chats, for exchange with SHAiny.
     case shainy
-    /// Whisper2's messages, for exchange with it.
+    /// Whisper2's messages, for exchange with Whisper2.
     case whisper2
-    /// Mercurio's messages, for exchange with it.
+    /// Mercurio's messages, for exchange with Mercurio.
     case mercurio
 
-    /// What makes and opens its messages; `nil` for the suite that needs a session.
+    /// The type that makes and opens its messages, or `nil` for the suite that needs a session.
     public var messageSuite: (any MessageSuite.Type)? {
         switch self {
         case .sealed: Sealed.self
@@ -25,25 +25,25 @@ public enum Suite: String, Sendable, CaseIterable {
         }
     }
 
-    /// What is to be known of it.
+    /// The properties of the suite.
     public var traits: SuiteTraits { messageSuite?.traits ?? PeerSession.traits }
 }
 
-/// What is to be known of a suite.
+/// The properties of a suite.
 public struct SuiteTraits: Sendable {
-    /// The members of a payload that the suite gives a meaning.
+    /// The members of a payload that the suite interprets.
     let payloadMembers: [String]
-    /// Whether the envelope's id, recipient and time are repeated inside what is authenticated.
+    /// Whether the authenticated content repeats the envelope's id, recipient and time.
     let bindsEnvelope: Bool
-    /// Whether its messages are for all who know a phrase, and not for somebody.
+    /// Whether its messages are for all who know a phrase, and not for one recipient.
     public let isOfChat: Bool
-    /// Why it should not be used but for exchange with the messenger that it comes from, in one sentence without a full
-    /// stop; `nil` for our own.
+    /// The reason to use the suite only for exchange with its messenger: one sentence without a full stop, or `nil` for
+    /// Sotto's own suites.
     public let legacyReason: String?
-    /// What it protects, in the order of ``columns``.
+    /// The protection in the order of ``columns``.
     public let protection: [String]
 
-    /// What is told of each suite's protection.
+    /// The columns of the table of suites.
     public static let columns = [
         "hides text", "proves sender", "fwd. secrecy", "post-quantum", "hides length",
     ]
@@ -59,7 +59,7 @@ public struct SuiteTraits: Sendable {
         self.protection = protection
     }
 
-    /// The table of all suites, for people: a line for each, without trailing spaces.
+    /// The table of all suites for users: one line for each, without trailing spaces.
     public static var table: [String] {
         let rows =
             [["suite"] + columns] + Suite.allCases.map { [$0.rawValue] + $0.traits.protection }

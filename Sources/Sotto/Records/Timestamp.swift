@@ -1,28 +1,28 @@
 import Glibc
 
-/// A moment in whole seconds, written in RFC 3339 form in UTC: `2026-11-21T09:30:00Z`.
+/// A time in whole seconds, written in RFC 3339 form in UTC: `2026-11-21T09:30:00Z`.
 public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// Seconds since 1970-01-01T00:00:00Z, without leap seconds.
     public let seconds: Int64
 
-    /// The seconds of the years 0 to 9999, which the form can write.
+    /// The seconds of the years 0 to 9999, which RFC 3339 can express.
     static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
-    /// A moment so many seconds after 1970 began.
+    /// Creates the time that is this number of seconds after 1970-01-01T00:00:00Z.
     public init(seconds: Int64) { self.seconds = seconds }
 
-    /// The system clock's time.
+    /// Returns the system clock's time.
     public static func now() -> Timestamp { Timestamp(seconds: milliseconds() / 1000) }
 
-    /// The system clock's time in milliseconds since 1970 began.
+    /// Returns the system clock's time in milliseconds since 1970-01-01T00:00:00Z.
     public static func milliseconds() -> Int64 {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
-    /// Reads `YYYY-MM-DDTHH:MM:SSZ`, with a fraction of a second that is dropped; `nil` for any other form,
-    /// any other zone, or a day that does not exist.
+    /// Reads `YYYY-MM-DDTHH:MM:SSZ` and drops a fraction of a second. Returns `nil` for any other form or zone, or for
+    /// a day that does not exist.
     public init?(_ text: String) {
         let characters = Array(text.utf8)
         guard characters.count >= 20, characters.last == UInt8(ascii: "Z") else { return nil }
@@ -48,7 +48,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
         (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day)
         (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second)
         seconds = Int64(timegm(&parts))
-        // timegm carries the 31st of February over into March; a day that moved did not exist.
+        // timegm moves the 31st of February into March, so a day that moved does not exist.
         guard parts.tm_mon == month - 1, parts.tm_mday == day else { return nil }
     }
 

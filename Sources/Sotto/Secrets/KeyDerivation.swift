@@ -2,9 +2,9 @@ import CSodium
 import Crypto
 import CryptoExtras
 
-/// HKDF-SHA256 (RFC 5869) from a secret to a secret.
+/// Derives a secret of `count` bytes with HKDF-SHA256 (RFC 5869).
 ///
-/// An absent salt and one of zeros are the same (RFC 5869 §2.2).
+/// No salt is the same as a salt of zeros (RFC 5869 §2.2).
 public func hkdfSHA256(
     _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
 ) -> SecretBytes {
@@ -16,20 +16,20 @@ public func hkdfSHA256(
     }
 }
 
-/// SHA-256 of `bytes`.
+/// Returns SHA-256 of `bytes`.
 public func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
-/// SHA-256 of `bytes`.
+/// Returns SHA-256 of `bytes`.
 func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var hash = SHA256()
     hash.update(bufferPointer: bytes)
     return Array(hash.finalize())
 }
 
-/// SHA-512 of `bytes`.
+/// Returns SHA-512 of `bytes`.
 public func sha512(_ bytes: [UInt8]) -> [UInt8] { Array(SHA512.hash(data: bytes)) }
 
-/// PBKDF2-HMAC-SHA512 (RFC 8018 §5.2), 64 bytes.
+/// Returns PBKDF2-HMAC-SHA512 (RFC 8018 §5.2), 64 bytes.
 func pbkdf2SHA512(password: [UInt8], salt: [UInt8], rounds: Int) -> SecretBytes {
     do {
         let key = try KDF.Insecure.PBKDF2.deriveKey(
@@ -49,12 +49,12 @@ extension SecretBytes {
     }
 }
 
-/// HMAC-SHA-256 (RFC 2104) of `bytes`, 32 bytes.
+/// Returns HMAC-SHA-256 (RFC 2104) of `bytes`, 32 bytes.
 public func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
 }
 
-/// BLAKE2b-128 under a key of 32 bytes: 16 bytes that stand for `bytes` and tell nothing of them.
+/// Returns BLAKE2b-128 of `bytes` under a 32-byte key: 16 bytes that identify `bytes` without revealing them.
 public func keyedHash(_ bytes: [UInt8], key: borrowing SecretBytes) -> [UInt8] {
     Sodium.start()
     var hash = [UInt8](repeating: 0, count: 16)

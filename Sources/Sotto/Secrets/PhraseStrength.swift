@@ -1,14 +1,14 @@
-/// How hard a phrase is to guess, from its looks alone.
+/// An estimate of a phrase's strength from its characters.
 public enum PhraseStrength {
-    /// The number of bits below which a phrase that is hashed once should not be used.
+    /// The number of bits that a phrase needs if it is hashed only once.
     public static let recommended = 80.0
 
-    /// A low estimate in bits.
+    /// Returns a low estimate in bits.
     ///
-    /// A letter counts 2 bits, as in words, an ideograph 6, a digit 3, any other character 4, a space nothing; a change
-    /// between upper and lower case 1 more. A character that repeats the one before or counts on from it is 1, and
-    /// so is a word or number of more than one character that was there already. Four common words come to about
-    /// 45 bits, 32 random hexadecimal digits to about 85: what is random is worth more than it looks.
+    /// A letter counts 2 bits, as in words, an ideograph 6, a digit 3, a space 0, any other character 4. A change
+    /// between upper and lower case adds 1. A character that repeats or follows the previous one counts 1, as does a
+    /// repeated word or number of more than one character. Four common words have about 45 bits, 32 random hexadecimal
+    /// digits about 85: random text is stronger than its estimate.
     public static func bits(of phrase: String) -> Double {
         var total = 0.0
         var seen: Set<[Unicode.Scalar]> = []
@@ -30,7 +30,7 @@ public enum PhraseStrength {
         return properties.isWhitespace ? .space : .other
     }
 
-    /// Neighbours of one kind; spaces are left out.
+    /// Splits a phrase into runs of characters of one kind, without the spaces.
     private static func runs(of phrase: String) -> [[Unicode.Scalar]] {
         var runs: [[Unicode.Scalar]] = []
         var last = Kind.space

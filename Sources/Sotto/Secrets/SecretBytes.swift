@@ -1,17 +1,17 @@
 import CSodium
 
-/// Secret bytes in guarded, locked memory (`sodium_malloc`) that is wiped when the value ends.
+/// Secret bytes in guarded, locked memory (`sodium_malloc`) that is wiped when the value is destroyed.
 ///
-/// The type cannot be copied, printed, compared with `==` or encoded; the bytes are reached only inside
-/// ``withBytes(_:)``. Locking is best effort: where the limit on locked memory is spent, libsodium
-/// goes on without it.
+/// The type cannot be copied, printed, compared with `==` or encoded. The bytes are accessible only inside
+/// ``withBytes(_:)``. Locking is best effort: when the limit on locked memory is reached, libsodium continues without
+/// it.
 public struct SecretBytes: ~Copyable, @unchecked Sendable {
-    // Sendable: the memory is written in `init` only, and read-only afterwards.
+    // Sendable: the memory is written only in `init` and is read-only afterwards.
     private let memory: UnsafeMutableRawPointer
     /// The number of bytes.
     public let count: Int
 
-    /// `count` bytes written by `fill`. When it throws, the memory is wiped and freed.
+    /// Creates `count` bytes that `fill` writes. If `fill` throws, the memory is wiped and freed.
     public init<E: Error>(
         count: Int, fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
     ) throws(E) {
@@ -29,12 +29,12 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
         sodium_mprotect_readonly(memory)
     }
 
-    /// `count` bytes from the system's generator.
+    /// Creates `count` bytes from the system's random generator.
     public init(randomCount count: Int) {
         self.init(count: count) { randombytes_buf($0.baseAddress!, count) }
     }
 
-    /// A copy of `bytes`, which stay where they are: wipe them with ``wipe(_:)`` when they are yours.
+    /// Copies `bytes`. The original stays in memory: wipe it with ``wipe(_:)`` if you own it.
     public init(copying bytes: some Collection<UInt8>) {
         self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
     }
@@ -55,13 +55,13 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
         try body(UnsafePointer(memory.assumingMemoryBound(to: UInt8.self)))
     }
 
-    /// A second, independent value with the same bytes.
+    /// Returns an independent copy of the bytes.
     public borrowing func duplicate() -> SecretBytes {
         withBytes { bytes in SecretBytes(copying: bytes) }
     }
 }
 
-/// Overwrites `bytes` in a way that the optimiser keeps.
+/// Overwrites `bytes` with zeros, which the optimiser does not remove.
 public func wipe(_ bytes: inout [UInt8]) {
     bytes.withUnsafeMutableBytes { buffer in
         if let base = buffer.baseAddress { sodium_memzero(base, buffer.count) }

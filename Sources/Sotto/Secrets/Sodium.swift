@@ -1,15 +1,15 @@
 import CSodium
 import Glibc
 
-/// libsodium, made ready once.
+/// The initialization of libsodium.
 enum Sodium {
     private static let ready: Void = {
         guard sodium_init() >= 0 else {
-            // Without a source of randomness nothing here can go on.
+            // libsodium cannot work without a source of randomness.
             abort()
         }
     }()
 
-    /// Makes libsodium ready; every use of it comes after this. Cheap when repeated.
+    /// Initializes libsodium once. Every use of libsodium comes after this call.
     static func start() { _ = ready }
 }

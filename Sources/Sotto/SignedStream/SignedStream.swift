@@ -1,18 +1,18 @@
-/// Why a signed stream is refused.
+/// A reason to refuse a signed stream.
 public enum SignedStreamError: Error, Sendable, Equatable {
-    /// The first bytes are not a signed stream's.
+    /// The stream does not begin with ``SignedStream/magic``.
     case notSigned
-    /// The header's signature is not the signer's.
+    /// The signature of the header is not the signer's.
     case header
-    /// A chunk is not the signer's, or not at its place.
+    /// A chunk was changed or moved, or its signature is not the signer's.
     case chunk
     /// The stream ends before its final chunk.
     case truncated
-    /// Something follows the final chunk.
+    /// Bytes follow the final chunk.
     case trailing
 }
 
-/// Who signed, and for whom: a stream of signed chunks that is put inside an age file.
+/// A stream of signed chunks inside an age file. It authenticates the signer and the audience.
 ///
 /// ```
 /// header(160) = "signed-stream/1\n" ‖ signer(32) ‖ salt(16) ‖ audience(32) ‖ signature(64)
@@ -20,18 +20,18 @@ public enum SignedStreamError: Error, Sendable, Equatable {
 /// ```
 /// The header's signature covers `"signed-stream/1/header\0" ‖ header[0..<96]`; a chunk's covers
 /// `"signed-stream/1/chunk\0" ‖ SHA-512(header)[0..<32] ‖ u64be(i) ‖ u8(final) ‖ SHA-256(data)`.
-/// A chunk that is not final has 65,536 bytes; the final one at most as many, and none only if it is the first.
+/// A chunk other than the final one has 65,536 bytes. The final chunk has 1 to 65,536 bytes, or 0 if it is the first.
 public enum SignedStream {
     /// The first bytes of every signed stream.
     public static let magic = Array("signed-stream/1\n".utf8)
     static let headerSize = 160
     static let finalFlag: UInt32 = 1 << 31
 
-    /// The audience of a stream that is signed for anyone.
+    /// The audience of a stream that anyone may verify.
     public static let anyone = [UInt8](repeating: 0, count: 32)
 
-    /// The audience of these recipient strings: SHA-256 of a label and the strings, sorted bytewise and
-    /// joined by LF. Without recipients, ``anyone``.
+    /// Returns the audience of recipient strings: SHA-256 of a label and the strings, sorted bytewise and joined by LF.
+    /// Without recipients it is ``anyone``.
     public static func audience(_ recipients: [String]) -> [UInt8] {
         guard !recipients.isEmpty else { return anyone }
         let text = sorted(recipients).joined(separator: "\n")
@@ -47,11 +47,11 @@ public enum SignedStream {
     }
 }
 
-/// What protects the chunks of a signed stream: a signature over the header, the chunk's place and its content.
+/// Signs the chunks of a signed stream: each signature covers the header, the chunk's index and its content.
 private final class ChunkSigning: ChunkProtection {
     let before = 4
     let after = 64
-    /// Nothing of a stream that is only verified.
+    /// The signing key, or `nil` for a stream that is verified.
     private let key: SigningKey?
     private let publicKey: [UInt8]
     private let prefix: [UInt8]
@@ -72,7 +72,7 @@ private final class ChunkSigning: ChunkProtection {
         _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
         index: UInt64, isLast: Bool
     ) {
-        guard let key else { preconditionFailure("nobody signs a stream that is read") }
+        guard let key else { preconditionFailure("a stream that is verified has no signing key") }
         let field = UInt32(content.count) | (isLast ? SignedStream.finalFlag : 0)
         let signature = key.sign(message(content, index: index, isFinal: isLast))
         out.copyBytes(from: field.bigEndianBytes)
@@ -120,12 +120,12 @@ private final class ChunkSigning: ChunkProtection {
     }
 }
 
-/// Signs what is written to it and passes it on.
+/// Signs the content that is written to it and passes the stream on.
 public final class SignedStreamWriter: LendingSink {
     private let chunks: ChunkWriter
 
-    /// Begins a stream by `key` for an audience of 32 bytes (``SignedStream/audience(_:)``). The salt of
-    /// 16 bytes is random unless a known answer needs another.
+    /// Begins a stream that `key` signs for an audience of 32 bytes (``SignedStream/audience(_:)``). The salt has 16
+    /// bytes; only test vectors set it.
     public init(
         by key: SigningKey, audience: [UInt8], salt: [UInt8] = randomBytes(16),
         to sink: any ByteSink
@@ -137,28 +137,28 @@ public final class SignedStreamWriter: LendingSink {
         try sink.write(header)
     }
 
-    /// Takes bytes; each full chunk leaves once it is known that another follows.
+    /// Writes content. A full chunk is passed on when more content follows it.
     public func write(_ bytes: UnsafeRawBufferPointer) throws { try chunks.write(bytes) }
 
-    /// Room for bytes.
+    /// Returns free space for content.
     public func lend() throws -> UnsafeMutableRawBufferPointer { try chunks.lend() }
 
-    /// Takes bytes that were put into the room.
+    /// Writes the first `count` bytes of the space that was lent.
     public func take(_ count: Int) throws { try chunks.take(count) }
 
     /// Writes the final chunk.
     public func finish() throws { try chunks.finish() }
 }
 
-/// Verifies a signed stream; gives out no byte before its chunk's signature has been verified.
+/// Verifies a signed stream. It returns no byte before the signature of the byte's chunk was verified.
 public final class SignedStreamReader: BorrowingSource {
     /// The signer's 32-byte Ed25519 key.
     public let signer: [UInt8]
-    /// For whom it was signed, 32 bytes.
+    /// The audience of the stream, 32 bytes.
     public let audience: [UInt8]
     private let chunks: ChunkReader
 
-    /// Reads and verifies the header.
+    /// Reads and verifies the header. Throws ``SignedStreamError``.
     public init(_ source: any ByteSource) throws {
         var header = [UInt8](repeating: 0, count: SignedStream.headerSize)
         let count = try header.withUnsafeMutableBytes { try source.fill($0) }
@@ -173,14 +173,14 @@ public final class SignedStreamReader: BorrowingSource {
         chunks = ChunkReader(ChunkSigning(verifying: header, by: signer), from: source)
     }
 
-    /// Whether verified data is there, or is soon without anything more to read.
+    /// Whether verified content is available, or soon will be without reading more.
     public var isReady: Bool { chunks.isReady }
 
-    /// Reads verified data; throws ``SignedStreamError`` at the first chunk that is not the signer's.
+    /// Reads verified content. Throws ``SignedStreamError`` at the first chunk that is not authentic.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try chunks.read(into: buffer)
     }
 
-    /// The next verified data, where it is; throws as ``read(into:)``.
+    /// Returns the next verified content without copying it. Throws as ``read(into:)`` does.
     public func borrow() throws -> UnsafeRawBufferPointer { try chunks.borrow() }
 }

@@ -1,29 +1,30 @@
-/// A suite whose messages need no session: one file implements one, and ``Suite`` names it.
+/// A suite whose messages need no session. Each suite is implemented in one file, and ``Suite`` names it.
 public protocol MessageSuite {
-    /// What is to be known of it.
+    /// The properties of the suite.
     static var traits: SuiteTraits { get }
 
-    /// Protects a message for one recipient, or for a chat.
+    /// Encrypts a message for one recipient, or for a chat.
     static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
     ) throws -> Envelope
 
-    /// Opens an envelope. The message's trust is ``Message/Trust/unverified``: whose key the sender's is, the caller
-    /// knows. Of the messengers' suites and ``Suite/phrase`` every failure is ``SuiteError/refused``.
+    /// Opens an envelope. The message's trust is ``Message/Trust/unverified``; the caller knows whether the sender's
+    /// key is a contact's. The messengers' suites and ``Suite/phrase`` throw ``SuiteError/refused`` for every failure.
     static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message
 
-    /// What a message has in common with its repeats in other envelopes; `nil` where the envelope's id is authenticated.
+    /// Returns the value that a message shares with its repeats in other envelopes, or `nil` if the envelope's id is
+    /// authenticated.
     static func repeatID(of envelope: Envelope) -> String?
 
-    /// The envelopes of one message in the form that the messenger itself uses.
+    /// Returns the envelopes of one message in the messenger's own form.
     static func appLines(of envelopes: [Envelope], with keys: SuiteKeys) throws -> [AppLine]
 
-    /// An envelope around the messenger's own record, or text. Throws ``SuiteError/refused`` for what is neither.
+    /// Creates an envelope from the messenger's own record or text. Throws ``SuiteError/refused`` for any other line.
     static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope
 }
 
 extension MessageSuite {
-    /// None: the envelope's id is authenticated.
+    /// Returns `nil`: the envelope's id is authenticated.
     public static func repeatID(of envelope: Envelope) -> String? { nil }
 
     /// Throws ``SuiteError/noForm``.
@@ -39,24 +40,24 @@ extension MessageSuite {
     }
 }
 
-/// A line as a messenger itself writes it.
+/// A line in a messenger's own form.
 public enum AppLine: Sendable {
     case record(JSONObject)
     case text(String)
 }
 
-/// A message before it is protected.
+/// A message before encryption.
 public struct Draft: Sendable {
-    /// What it says.
+    /// The content.
     public let body: JSONObject
-    /// Members that pass through.
+    /// The members that are passed through unchanged.
     public let extra: [(name: String, value: JSON)]
-    /// Its id, a lower-case UUID.
+    /// The message's id, a lower-case UUID.
     public let id: String
-    /// When it is made, in milliseconds since 1970 began.
+    /// The time of creation, in milliseconds since 1970-01-01T00:00:00Z.
     public let milliseconds: Int64
 
-    /// A message of these parts, made now unless told otherwise.
+    /// Creates a message, by default with a new id and the current time.
     public init(
         body: JSONObject, extra: [(name: String, value: JSON)] = [],
         id: String = Envelope.newID(), milliseconds: Int64 = Timestamp.milliseconds()
@@ -67,10 +68,11 @@ public struct Draft: Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// When it is made.
+    /// The time of creation.
     public var time: Timestamp { Timestamp(seconds: milliseconds / 1000) }
 
-    /// What it says, for a suite that carries text alone. Throws ``SuiteError/textOnly`` where anything would be lost.
+    /// Returns the text, for a suite that carries only text. Throws ``SuiteError/textOnly`` if another member would be
+    /// lost.
     func text(members: Set<String> = []) throws(SuiteError) -> String {
         guard extra.isEmpty, body["type"]?.string == "text", let text = body["text"]?.string,
             body.members.allSatisfy({
@@ -81,77 +83,77 @@ public struct Draft: Sendable {
     }
 }
 
-/// Whom a message is for.
+/// The recipient of a message.
 public struct Recipient: Sendable {
-    /// The mailbox; `nil` for a chat, or for somebody who has none.
+    /// The recipient's mailbox, or `nil` for a chat or a recipient without a mailbox.
     public let id: SessionID?
     /// The card to encrypt to.
     public let card: Card?
-    /// Their accounts in other messengers.
+    /// The recipient's accounts in other messengers.
     public let profiles: Profiles
 
-    /// Somebody of these parts.
+    /// Creates a recipient.
     public init(id: SessionID?, card: Card? = nil, profiles: Profiles = Profiles()) {
         self.id = id
         self.card = card
         self.profiles = profiles
     }
 
-    /// Whoever knows a chat's phrase.
+    /// The members of a chat.
     public static let chat = Recipient(id: nil)
 }
 
-/// What was asked for where a suite leaves a choice.
+/// The options of the suites.
 public struct SuiteOptions: Sendable {
-    /// Write to a card's classic key.
+    /// All suites: encrypt to a card's classic key.
     public var classic = false
-    /// `shainy`: write the program's GCM form, not the documented CBC.
+    /// `shainy`: write SHAiny's GCM form, not the documented CBC.
     public var gcm = false
     /// `shainy`: write zeros in place of the text's hash.
     public var hidesHash = false
-    /// `shainy`: write to the channel whose phrase everybody knows.
+    /// `shainy`: write to the public channel, whose phrase is public.
     public var isPublic = false
-    /// `shainy`: write the chat's key where the messenger has it, as the id.
+    /// `shainy`: write the chat's key as the id, as the messenger does.
     public var showsSecret = false
     /// `whisper2`: the group's id.
     public var group: String?
-    /// `whisper2`: our own account, in place of the identity's.
+    /// `whisper2`: the user's account, in place of the identity's.
     public var whisperID: WhisperID?
-    /// `whisper2`: what the message says of a file.
+    /// `whisper2`: creates the pointer to an attached file.
     public var attachment:
         (@Sendable (Whisper2Keys, Whisper2Contact) throws -> Whisper2AttachmentPointer)?
 
     /// `shainy`: open texts whose hash is hidden.
     public var allowsHiddenHash = false
-    /// `whisper2`: how far a message's time may be from now, in milliseconds.
+    /// `whisper2`: the largest difference between a message's time and now, in milliseconds.
     public var maximumSkew: Int64?
-    /// `mercurio`: how the key was wrapped.
+    /// `mercurio`: the padding of the wrapped key.
     public var rsaPadding = MercurioPrivateKey.Padding.sha256
 
-    /// Nothing asked for.
+    /// Creates the default options.
     public init() {}
 }
 
-/// The keys that a suite works with. What costs time to derive is derived once, when it is needed.
+/// The keys for a suite. Keys that take time to derive are derived once, on demand.
 public final class SuiteKeys {
     private let identityOrNone: Identity?
-    /// The chats whose phrases we know.
+    /// The chats whose phrases the user knows.
     public let chats: [Chat]
-    /// What was asked for.
+    /// The options of the suites.
     public let options: SuiteOptions
-    /// Finds somebody's keys by their WhisperID, and who they are to us.
+    /// Returns the keys for a WhisperID, and the id of the contact, or `nil` if the account is unknown.
     public var whisper2Account: (WhisperID) throws -> (id: SessionID?, account: Whisper2Contact)? =
         {
             _ in nil
         }
-    /// Finds who somebody is to us by their Mercurio id.
+    /// Returns the id of the contact with a Mercurio id, or `nil` if it is unknown.
     public var mercurioOwner: (SessionID) throws -> SessionID? = { _ in nil }
 
     private var whisper2: Whisper2Keys?
     private var mercurio: MercurioIdentity?
     private var rsa: MercurioPrivateKey?
 
-    /// The keys of an identity, which a chat does not need, and of chats.
+    /// Creates the keys of an identity and of chats. A chat needs no identity.
     public init(identity: Identity?, chats: [Chat] = [], options: SuiteOptions = SuiteOptions()) {
         identityOrNone = identity
         self.chats = chats
@@ -163,17 +165,17 @@ public final class SuiteKeys {
         return identityOrNone
     }
 
-    /// Our mailbox.
+    /// The user's mailbox.
     var ownID: SessionID? { identityOrNone?.id }
 
-    /// The only chat. Throws ``SuiteError/noChat`` or ``SuiteError/severalChats``.
+    /// Returns the only chat. Throws ``SuiteError/noChat`` or ``SuiteError/severalChats``.
     func chat() throws(SuiteError) -> Chat {
         guard let chat = chats.first else { throw .noChat }
         guard chats.count == 1 else { throw .severalChats }
         return chat
     }
 
-    /// Our account in Whisper2. Throws ``SuiteError/noWhisperID``.
+    /// Returns the user's WhisperID. Throws ``SuiteError/noWhisperID``.
     public func ownWhisperID() throws(SuiteError) -> WhisperID {
         guard let id = options.whisperID ?? identityOrNone?.whisperID else { throw .noWhisperID }
         return id

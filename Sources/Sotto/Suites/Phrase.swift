@@ -1,38 +1,38 @@
 import CSodium
 
-/// Why a phrase gives no key, or a text is not opened.
+/// A reason why a phrase gives no key, or a text cannot be opened.
 public enum PhraseError: Error, Sendable, Equatable {
     /// The phrase is not UTF-8.
     case phrase
-    /// There are not 256 MiB of memory to be had.
+    /// 256 MiB of memory are not available.
     case memory
-    /// Another phrase, or not a text of this form, or damaged.
+    /// The text is malformed or damaged, or was encrypted with another phrase.
     case authentication
 }
 
-/// What a shared phrase gives in the form `phrase/v2`:
+/// The keys that a shared phrase gives in the form `phrase/v2`:
 ///
 ///     root = Argon2id(v1.3, NFC(phrase), salt SHA-256("phrase/v2/salt")[..16], 256 MiB, 3 passes, 1 lane, 32)
 ///     id   = HKDF-SHA256(root, info "phrase/v2/id", 32)      public: where to leave texts
 ///     key  = HKDF-SHA256(root, info "phrase/v2/key", 32)
 ///     text = "v2." ‖ base64url(nonce(12) ‖ AES-256-GCM(key, nonce, plaintext, AAD id) ‖ tag(16))
 ///
-/// The id tells nothing of the key. The salt is the same for all, because the phrase is all that two people share: its
-/// strength must come from its length. There is no sender, no order and no forward secrecy; random nonces
-/// limit a phrase to 2³² texts (NIST SP 800-38D §8.3).
+/// The id does not reveal the key. The salt is the same for all phrases, because the members share only the phrase: its
+/// strength must come from its length. The form has no sender, no order and no forward secrecy; random nonces limit a
+/// phrase to 2³² texts (NIST SP 800-38D §8.3).
 public final class PhraseKey: Sendable {
-    /// The version's mark, which begins each text.
+    /// The version prefix of each text.
     public static let mark = "v2."
     static let memory = 256 << 20
     static let passes: UInt64 = 3
 
-    /// Names the chat, 32 bytes.
+    /// The id of the chat, 32 bytes.
     public let id: [UInt8]
     private let key: SecretBytes
 
-    /// Derives id and key, which takes 256 MiB and about half a second.
+    /// Derives the id and the key, which takes 256 MiB and about half a second.
     ///
-    /// Phrases that are canonically equivalent are the same. Throws ``PhraseError/phrase`` or ``PhraseError/memory``.
+    /// Canonically equivalent phrases give the same keys. Throws ``PhraseError/phrase`` or ``PhraseError/memory``.
     public convenience init(phrase: borrowing SecretBytes) throws(PhraseError) {
         guard let text = phrase.withBytes({ String(validating: $0, as: UTF8.self) }) else {
             throw .phrase
@@ -64,7 +64,7 @@ public final class PhraseKey: Sendable {
             + Base64.url.encode(AESGCM.seal(plaintext, authenticating: id, key: key.symmetricKey()))
     }
 
-    /// The plaintext of a text. Throws ``PhraseError/authentication``.
+    /// Returns the plaintext of a text. Throws ``PhraseError/authentication``.
     public func open(_ text: String) throws(PhraseError) -> [UInt8] {
         guard text.utf8.starts(with: Self.mark.utf8),
             let combined = Base64.url.decode(

@@ -1,17 +1,17 @@
-/// The suite `phrase`: a padded message record under a ``PhraseKey``.
+/// The suite `phrase`: a padded message record, encrypted under a ``PhraseKey``.
 ///
-/// Payload: `{"chat","text"}`, the chat's id in hexadecimal and the text. The bare form, `v2.…` on a line of its own,
-/// holds text alone.
+/// The payload is `{"chat","text"}`: the chat's hexadecimal id and the text. The bare form is a line `v2.…`, whose
+/// content is only text.
 public enum PhraseSuite: MessageSuite {
-    /// What is to be known of it.
+    /// The properties of the suite.
     public static let traits = SuiteTraits(
         payloadMembers: ["chat", "text"], bindsEnvelope: true, isOfChat: true,
         protection: ["by phrase", "no", "no", "yes", "yes"])
 
-    /// The longest message record, in bytes: its base64 has to fit an envelope.
+    /// The longest message record, in bytes. Its base64 must fit into an envelope.
     public static let recordLimit = MessageContent.limit
 
-    /// Protects a message for the only chat.
+    /// Encrypts a message for the only chat.
     public static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
     ) throws -> Envelope {
@@ -53,13 +53,13 @@ public enum PhraseSuite: MessageSuite {
             body: Message.textBody(text))
     }
 
-    /// For a bare text what was encrypted.
+    /// The hash of the ciphertext for a bare text.
     public static func repeatID(of envelope: Envelope) -> String? {
         guard envelope.payload["chat"] == nil else { return nil }
         return "phrase/" + hex(sha256(Array((envelope.payload["text"]?.string ?? "").utf8)))
     }
 
-    /// `v2.…`, which holds text alone.
+    /// Returns lines `v2.…`, which carry only text.
     public static func appLines(
         of envelopes: [Envelope], with keys: SuiteKeys
     ) throws -> [AppLine] {
@@ -71,7 +71,7 @@ public enum PhraseSuite: MessageSuite {
         }
     }
 
-    /// An envelope around `v2.…`.
+    /// Creates an envelope from a line `v2.…`.
     public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
         guard case .text(let text) = line, text.utf8.starts(with: PhraseKey.mark.utf8) else {
             throw SuiteError.refused
@@ -83,7 +83,7 @@ public enum PhraseSuite: MessageSuite {
 }
 
 extension Chat {
-    /// What a message record says of it.
+    /// The description of the chat in a message record.
     var details: JSONObject {
         JSONObject([
             ("id", .string(hex(phrase.id))), ("name", name.isEmpty ? nil : .string(name)),

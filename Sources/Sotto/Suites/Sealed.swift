@@ -1,29 +1,30 @@
-/// Why a sealed message is not opened.
+/// A reason why a sealed message cannot be made or opened.
 public enum SealedError: Error, Sendable, Equatable {
-    /// The payload has no age file, or not of the suite's form.
+    /// The payload has no age file, or is malformed.
     case payload
-    /// The envelope is addressed to somebody else.
+    /// The envelope is addressed to another recipient.
     case notForUs
-    /// None of our keys opens it.
+    /// None of the identity's keys opens the age file.
     case noMatch
-    /// It was changed, cut, signed for somebody else, or its outer fields are not those inside.
+    /// The message was changed or truncated, or was signed for another recipient, or its outer fields differ from the
+    /// inner ones.
     case authentication
-    /// The message is longer than an envelope may carry.
+    /// The message is longer than the limit of an envelope, in bytes.
     case tooLong(limit: Int)
     /// The recipient's key is not valid.
     case recipient
 }
 
-/// The suite `sealed`: no session, no state.
+/// The suite `sealed`, which needs no session and no state.
 ///
-/// The payload is `{"age": base64}`: an age file to the recipient's key (post-quantum where their card has
-/// one), in it a signed stream whose audience is that one recipient string, in it a bucket-padded frame, in it
-/// the message record. The envelope's `id`, `to` and `time` are repeated in the record and compared.
+/// The payload is `{"age": base64}`: an age file to the recipient's key (post-quantum if the card has one). It contains
+/// a signed stream whose audience is that recipient string, which contains a bucket-padded frame with the message
+/// record. The record repeats the envelope's `id`, `to` and `time`, which are compared.
 public enum Sealed {
     /// The longest message record, in bytes.
     public static let recordLimit = MessageContent.limit
 
-    /// Seals `body`, and members that pass through, from `identity` to the owner of `card`.
+    /// Encrypts and signs `body`, and members to pass through, from `identity` to the owner of `card`.
     public static func seal(
         body: JSONObject, extra: [(name: String, value: JSON)] = [], from identity: Identity,
         to card: Card, classic: Bool = false, time: Timestamp, id: String = Envelope.newID()
@@ -47,8 +48,8 @@ public enum Sealed {
             payload: ["age": .string(Base64.standard.encode(file.bytes))])
     }
 
-    /// Opens an envelope addressed to `identity`. The message's trust is ``Message/Trust/unverified``:
-    /// whose key the sender's is, the caller knows.
+    /// Opens an envelope addressed to `identity`. The message's trust is ``Message/Trust/unverified``; the caller knows
+    /// whether the sender's key is a contact's.
     public static func open(
         _ envelope: Envelope, with identity: Identity
     ) throws(SealedError) -> Message {
@@ -89,12 +90,12 @@ public enum Sealed {
 }
 
 extension Sealed: MessageSuite {
-    /// What is to be known of it.
+    /// The properties of the suite.
     public static let traits = SuiteTraits(
         payloadMembers: ["age"], bindsEnvelope: true,
         protection: ["yes", "yes", "no", "yes", "yes"])
 
-    /// Protects a message for the owner of a card. Throws ``SealedError/recipient`` where there is none.
+    /// Encrypts a message to the owner of a card. Throws ``SealedError/recipient`` if the recipient has no card.
     public static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
     ) throws -> Envelope {
@@ -104,7 +105,7 @@ extension Sealed: MessageSuite {
             classic: keys.options.classic, time: draft.time, id: draft.id)
     }
 
-    /// Opens an envelope addressed to us. Throws ``SealedError``.
+    /// Opens an envelope addressed to the user. Throws ``SealedError``.
     public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
         try open(envelope, with: keys.identity())
     }

@@ -1,31 +1,31 @@
 import CSodium
 
-/// Why a text of SHAiny is not made or opened.
+/// A reason why a text of SHAiny cannot be made or opened.
 public enum ShainyError: Error, Sendable, Equatable {
-    /// Another phrase, or damaged: shape, padding, tag and hash are one answer.
+    /// The phrase is wrong or the text is damaged. One error covers the form, the padding, the tag and the hash.
     case authentication
-    /// The channel's phrase is known to everybody, and that was not asked for.
+    /// The phrase of the channel is public, and the caller did not allow that.
     case publicChannel
 }
 
-/// A chat of SHAiny, which is its phrase: the key is SHA-256 of the phrase's bytes as they were typed.
+/// A chat of SHAiny, which is defined by its phrase: the key is SHA-256 of the phrase's bytes as typed.
 ///
-/// For exchange with that messenger alone. Its chat id **is** the key, and goes to its server; one fast hash guards
-/// the phrase; CBC is not authenticated, and the hash of the plaintext beside it, which tells equal texts, is
-/// no authentication either: who knows a text can forge its first block. Nothing says who wrote a text, or
-/// that it is not an old one. One key lasts as long as the phrase, and random nonces limit it to 2³² texts.
-/// ``PhraseKey`` is the form without these flaws.
+/// It is only for exchange with that messenger. Its chat id **is** the key, and is sent to its server; one fast hash
+/// protects the phrase. CBC is not authenticated. The separate hash of the plaintext reveals equal texts and does not
+/// authenticate either: an attacker who knows a text can forge its first block. Nothing proves who wrote a text, or
+/// that it is not a replay. The key lasts as long as the phrase, and random nonces limit it to 2³² texts. ``PhraseKey``
+/// is the form without these flaws.
 public final class ShainyChat: Sendable {
-    /// The phrase of the channel that everybody reads and writes.
+    /// The phrase of the public channel, which all users can read and write.
     public static let globalPhrase = "AnnouncementsSHAinyChat"
-    /// Its id.
+    /// The id of the public channel.
     public static let globalID = "global-announcements"
 
     private let key: SecretBytes
-    /// Whether this is the channel whose phrase everybody knows: what is written there is not confidential.
+    /// Whether this is the public channel, whose phrase is public. Its texts are not confidential.
     public let isPublic: Bool
 
-    /// The chat of a phrase: its bytes, neither trimmed nor normalised.
+    /// Creates the chat of a phrase: its bytes, neither trimmed nor normalised.
     public init(phrase: borrowing SecretBytes) {
         Sodium.start()
         key = SecretBytes(count: 32) { memory in
@@ -38,35 +38,35 @@ public final class ShainyChat: Sendable {
         isPublic = phrase.withBytes { $0.elementsEqual(Self.globalPhrase.utf8) }
     }
 
-    /// The chat of a key, 32 bytes, that was kept.
+    /// Restores the chat of a stored key, 32 bytes.
     init(key: consuming SecretBytes) {
         isPublic = key.withBytes { $0.elementsEqual(sha256(Array(Self.globalPhrase.utf8))) }
         self.key = key
     }
 
-    /// The channel whose phrase everybody knows.
+    /// The public channel, whose phrase is public.
     public static let global = ShainyChat(phrase: SecretBytes(copying: globalPhrase.utf8))
 
-    /// The key, to be kept.
+    /// Returns the key for storage.
     func keyBytes() -> [UInt8] { key.withBytes { Array($0) } }
 
-    /// The chat's id, 64 hexadecimal digits: **the key itself**, to be treated as such. The public channel's is
+    /// Returns the chat's id, 64 hexadecimal digits: **the key itself**, so keep it secret. The public channel's id is
     /// ``globalID``.
     public func id() -> String { isPublic ? Self.globalID : key.withBytes { hex($0) } }
 
     // MARK: Messages
 
-    /// What goes beside a text.
+    /// The hash that is sent with a text.
     public enum Hash: Sendable {
-        /// SHA-256 of the plaintext: its readers want it, and it tells them, and the server, which texts are equal.
+        /// SHA-256 of the plaintext. SHAiny requires it; it reveals to readers and to the server which texts are equal.
         case plaintext
-        /// 32 zero bytes, for readers that do not check.
+        /// 32 zero bytes, for readers that do not verify the hash.
         case hidden
     }
 
-    /// Encrypts a text: in the CBC form that is documented, or in the GCM form that the program writes.
+    /// Encrypts a text, in the documented CBC form or in the GCM form that SHAiny writes.
     ///
-    /// Throws ``ShainyError/publicChannel`` for the public channel, unless `toPublic`.
+    /// Throws ``ShainyError/publicChannel`` for the public channel unless `toPublic` is true.
     public func seal(
         _ plaintext: [UInt8], reply: ShainyMessage.Reply? = nil, hash: Hash = .plaintext,
         gcm: Bool = false, toPublic: Bool = false
@@ -77,10 +77,10 @@ public final class ShainyChat: Sendable {
             hash: hash == .plaintext ? sha256(plaintext) : Self.hiddenHash, reply: reply)
     }
 
-    /// The text of a message of this chat. Nothing is given out before the hash was compared.
+    /// Returns the text of a message of this chat, after comparing its hash.
     ///
-    /// A hidden hash is taken only where `allowingHiddenHash`: with it a text in the CBC form is not protected
-    /// against changes at all. Throws ``ShainyError/authentication``.
+    /// A hidden hash is accepted only with `allowingHiddenHash`. A text in the CBC form with a hidden hash is not
+    /// protected against changes. Throws ``ShainyError/authentication``.
     public func open(
         _ message: ShainyMessage, allowingHiddenHash: Bool = false
     ) throws(ShainyError) -> [UInt8] {
@@ -91,12 +91,12 @@ public final class ShainyChat: Sendable {
             message.encryptedText, hash: message.hash, allowingHiddenHash: allowingHiddenHash)
     }
 
-    /// As ``open(_:allowingHiddenHash:)``, from a text and the hash (32 bytes) beside it.
+    /// Opens a text and its hash (32 bytes) as ``open(_:allowingHiddenHash:)`` does.
     public func open(
         _ text: String, hash: [UInt8], allowingHiddenHash: Bool = false
     ) throws(ShainyError) -> [UInt8] {
         guard let form = TextForm(text) else { throw .authentication }
-        // Both are done in any case, and answered together.
+        // Both checks always run and give one answer.
         let opened = decrypt(form)
         let isTrue = constantTimeEqual(sha256(opened.message), hash)
         let isHidden = constantTimeEqual(hash, Self.hiddenHash)
@@ -109,7 +109,7 @@ public final class ShainyChat: Sendable {
 
     // MARK: Texts without a hash
 
-    /// Encrypts a text that has no hash beside it: a quotation, or the name of a chat.
+    /// Encrypts a text that has no hash: a quotation, or the name of a chat.
     public func encrypt(_ plaintext: [UInt8], gcm: Bool = false) -> String {
         encrypt(plaintext, gcm: gcm, nonce: randomBytes(gcm ? 12 : 16))
     }
@@ -125,9 +125,10 @@ public final class ShainyChat: Sendable {
         return hex(nonce) + ":" + hex(AESCBC.encrypt(plaintext, iv: nonce, key: key))
     }
 
-    /// A text that has no hash beside it. In the CBC form only its padding could be checked: **it may be anybody's**.
+    /// Returns a text that has no hash. In the CBC form only the padding is checked: **an attacker may have written
+    /// it**.
     ///
-    /// Throws ``ShainyError/authentication``, also for what is not UTF-8.
+    /// Throws ``ShainyError/authentication``, also for text that is not UTF-8.
     public func unverifiedText(_ text: String) throws(ShainyError) -> String {
         guard let form = TextForm(text) else { throw .authentication }
         let opened = decrypt(form)
@@ -150,7 +151,7 @@ public final class ShainyChat: Sendable {
         }
     }
 
-    /// A text as it is written: `hex(iv):hex(ciphertext)`, or `hex(nonce):hex(ciphertext):hex(tag)`.
+    /// The written form of a text: `hex(iv):hex(ciphertext)`, or `hex(nonce):hex(ciphertext):hex(tag)`.
     private enum TextForm {
         case cbc(iv: [UInt8], ciphertext: [UInt8])
         case gcm([UInt8])
@@ -173,29 +174,30 @@ public final class ShainyChat: Sendable {
     }
 }
 
-/// A message as SHAiny's server takes it. Its chat id is the chat's key, so the record is as secret as that.
+/// A message as SHAiny's server accepts it. Its chat id is the chat's key, so the record is secret.
 public struct ShainyMessage: Sendable {
     /// The chat's id: 64 hexadecimal digits in lower case, or ``ShainyChat/globalID``.
     public let chatID: String
     /// The encrypted text.
     public let encryptedText: String
-    /// What is said to be SHA-256 of the plaintext, 32 bytes.
+    /// The claimed SHA-256 of the plaintext, 32 bytes.
     public let hash: [UInt8]
-    /// What is quoted.
+    /// The quotation, if the message has one.
     public let reply: Reply?
 
-    /// What a message quotes. The writer of the message chose all of it: it proves nothing about what was quoted.
+    /// A quotation in a message. The sender of the message chose all of it, so it proves nothing about the quoted
+    /// message.
     public struct Reply: Sendable {
         /// The quoted message's id.
         public let messageID: String
         /// The quoted text, encrypted; see ``ShainyChat/unverifiedText(_:)``.
         public let encryptedText: String
-        /// The name of who is said to have written it.
+        /// The name of the claimed author.
         public let senderName: String
-        /// When it was said, in milliseconds since 1970.
+        /// The claimed time of the quoted message, in milliseconds since 1970-01-01T00:00:00Z.
         public let milliseconds: Int64
 
-        /// A quotation of these parts.
+        /// Creates a quotation.
         public init(
             messageID: String, encryptedText: String, senderName: String, milliseconds: Int64
         ) {
@@ -236,8 +238,8 @@ public struct ShainyMessage: Sendable {
         self.reply = reply
     }
 
-    /// Reads a record, also in the documented form, which has all but `type` in a member `payload`; `nil` for one
-    /// that is not of its form.
+    /// Reads a record, also in the documented form, which has all members but `type` in a member `payload`. Returns
+    /// `nil` if it is malformed.
     public init?(record: JSONObject) {
         guard record["type"]?.string == "send_message" else { return nil }
         var members = record

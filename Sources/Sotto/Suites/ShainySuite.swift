@@ -1,15 +1,15 @@
-/// The suite `shainy`: ``ShainyMessage`` in an envelope.
+/// The suite `shainy`: an envelope with a ``ShainyMessage``.
 ///
-/// Payload: `{"chat","encryptedText","shaHash","replyTo"}`. The messenger's own chat id is the key, and so is not in
-/// it; `chat` is the id of ``PhraseKey`` for the same phrase, or `global-announcements`.
+/// The payload is `{"chat","encryptedText","shaHash","replyTo"}`. It does not contain the messenger's own chat id,
+/// because that is the key. `chat` is the id of ``PhraseKey`` for the same phrase, or `global-announcements`.
 public enum ShainySuite: MessageSuite {
-    /// What is to be known of it.
+    /// The properties of the suite.
     public static let traits = SuiteTraits(
         payloadMembers: ["encryptedText"],
         bindsEnvelope: false, isOfChat: true,
         legacyReason:
-            "its server is given the key as the chat's id, one hash guards the phrase, and nothing proves who wrote or that a text was not changed",
-        protection: ["badly", "no", "no", "no", "no"])
+            "its server receives the key as the chat's id, a single hash protects the phrase, and neither the sender nor the text is authenticated",
+        protection: ["weakly", "no", "no", "no", "no"])
 
     /// The longest text, in bytes.
     public static let textLimit = 16_384
@@ -23,7 +23,7 @@ public enum ShainySuite: MessageSuite {
         return (chat.shainy, chat.details)
     }
 
-    /// Protects a text for the only chat, or the public channel.
+    /// Encrypts a text for the only chat, or for the public channel.
     public static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
     ) throws -> Envelope {
@@ -100,13 +100,13 @@ public enum ShainySuite: MessageSuite {
         return found.map { ($0.shainy, $0.details) }
     }
 
-    /// What was encrypted: the messenger's texts have no ids of their own.
+    /// The hash of the ciphertext, because the messenger's texts have no ids.
     public static func repeatID(of envelope: Envelope) -> String? {
         "shainy/" + hex(sha256(Array((envelope.payload["encryptedText"]?.string ?? "").utf8)))
     }
 
-    /// `{"type":"send_message",…}`, which holds the chat's key as its id. Throws ``SuiteError/secretID`` unless that was
-    /// asked for.
+    /// Returns `{"type":"send_message",…}`, whose id is the chat's key. Throws ``SuiteError/secretID`` unless the
+    /// options allow that.
     public static func appLines(
         of envelopes: [Envelope], with keys: SuiteKeys
     ) throws -> [AppLine] {
@@ -121,7 +121,7 @@ public enum ShainySuite: MessageSuite {
         }
     }
 
-    /// An envelope around `{"type":"send_message",…}`, also in the documented form with a `payload`.
+    /// Creates an envelope from `{"type":"send_message",…}`, also in the documented form with a `payload`.
     public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
         guard case .record(let record) = line, let message = ShainyMessage(record: record) else {
             throw SuiteError.refused

@@ -125,7 +125,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("recv", ["--bundle", "bob.card"]) }),
         HintCase(
-            "their owner makes a card with it: keygen public --include …", as: "bob",
+            "ask the recipient for a card with these keys: keygen public --include …", as: "bob",
             situation: { world in
                 for name in ["alice", "bob"] {
                     let made = Identity(

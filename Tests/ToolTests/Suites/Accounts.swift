@@ -89,4 +89,4 @@ extension JSONObject {
 }
 
 /// One and the same for every failure of every suite without words.
-let refusal = "the message does not open"
+let refusal = "the message cannot be opened"

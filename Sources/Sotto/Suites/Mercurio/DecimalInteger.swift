@@ -1,20 +1,20 @@
-/// Whole numbers of any length between big-endian bytes and decimal digits, for the moduli that Mercurio's
+/// Conversion of integers of any length between big-endian bytes and decimal digits, for the moduli that Mercurio's
 /// Flutter client writes in decimal.
 enum DecimalInteger {
-    /// The most digits that are read: those of a number of 3072 bits.
+    /// The highest number of digits that is read: that of a 3072-bit number.
     static let limit = 925
 
-    /// Whether a text is only ASCII digits, and at least one.
+    /// Whether a text has at least one character and only ASCII digits.
     static func isDecimal(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// The bytes of a positive number without zeros before it; `nil` for anything else.
+    /// Returns the bytes of a positive decimal number without leading zeros, or `nil` for any other text.
     static func bytes(_ text: String) -> [UInt8]? {
         guard isDecimal(text), text.utf8.count <= limit, text.utf8.first != UInt8(ascii: "0") else {
             return nil
         }
-        var bytes: [UInt8] = []  // the least significant first
+        var bytes: [UInt8] = []  // little-endian
         for digit in text.utf8 {
             var carry = Int(digit - UInt8(ascii: "0"))
             for index in bytes.indices {
@@ -27,7 +27,7 @@ enum DecimalInteger {
         return bytes.reversed()
     }
 
-    /// The digits of a number.
+    /// Returns the decimal digits of a number.
     static func text(_ bytes: [UInt8]) -> String {
         var rest = bytes
         var digits: [UInt8] = []

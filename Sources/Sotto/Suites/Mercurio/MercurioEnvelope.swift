@@ -1,12 +1,12 @@
-/// Why a record is not a Mercurio message.
+/// A reason to refuse a record as a Mercurio message.
 public enum MercurioRecordError: Error, Sendable, Equatable {
-    /// A member is missing, or not of its form.
+    /// A member is missing or malformed.
     case member(String)
-    /// A member is there in both of its spellings.
+    /// A member is present in both spellings.
     case duplicate(String)
 }
 
-/// The encrypted part of a Mercurio message: AES-256-GCM without associated data, and its key wrapped by RSA.
+/// The encrypted part of a Mercurio message: AES-256-GCM without associated data, with a key that is wrapped by RSA.
 public struct MercurioEnvelope: Sendable, Hashable {
     /// The ciphertext, as long as the text.
     public let content: [UInt8]
@@ -17,9 +17,9 @@ public struct MercurioEnvelope: Sendable, Hashable {
     /// The tag, 16 bytes.
     public let tag: [UInt8]
 
-    /// How the members are spelled.
+    /// The spelling of the members.
     public enum Spelling: Sendable, CaseIterable {
-        /// `encrypted_content`: the database's, and what is written.
+        /// `encrypted_content`: the database's spelling, which is written.
         case snakeCase
         /// `encryptedContent`.
         case camelCase
@@ -50,7 +50,7 @@ public struct MercurioEnvelope: Sendable, Hashable {
         tag = try bytes("mac", "mac") { $0 == 16 }
     }
 
-    /// The four members.
+    /// Returns the four members.
     public func members(_ spelling: Spelling = .snakeCase) -> [(String, JSON?)] {
         let isSnake = spelling == .snakeCase
         return [
@@ -62,7 +62,7 @@ public struct MercurioEnvelope: Sendable, Hashable {
 }
 
 extension JSONObject {
-    /// A member that has two spellings, of which an object has at most one.
+    /// Returns a member that has two spellings. An object may have only one of them.
     func mercurioMember(_ snake: String, _ camel: String) throws(MercurioRecordError) -> JSON? {
         if !snake.isSameBytes(as: camel), self[snake] != nil, self[camel] != nil {
             throw .duplicate(snake)

@@ -1,25 +1,25 @@
-/// A Mercurio account's Ed25519 key, from the words by the iOS app's rule.
+/// A Mercurio account's Ed25519 key, derived from the words by the iOS app's rule.
 ///
-/// The app makes the account's key at random and its twelve words apart from it, so that restoring gives another
-/// account. Here the words come first: the seed is the first 32 bytes of the BIP 39 seed, clamped as if it were a
-/// scalar, which does no harm. The app that restores these words has this Session ID. The RSA key is not in
-/// the words.
+/// The app generates the account's key separately from its twelve words, so that restoring the words gives another
+/// account. Here the key is derived from the words: the seed is the first 32 bytes of the BIP 39 seed, clamped as if it
+/// were a scalar, which does not weaken it. The app has this Session ID after it restores these words. The words do not
+/// restore the RSA key.
 public final class MercurioIdentity: Sendable {
-    /// Signs messages and the RSA key.
+    /// The key that signs messages and the RSA key.
     let signing: SigningKey
 
-    /// The account's name: `05` and the Ed25519 public key.
+    /// The account's id: `05` and the hexadecimal Ed25519 public key.
     public var id: SessionID { SessionID(publicKey: signing.publicKey) }
 
-    /// How the seed comes from the BIP 39 seed.
+    /// The rule that derives the seed from the BIP 39 seed.
     public enum SeedRule: Sendable, CaseIterable {
-        /// Clamped: the iOS app.
+        /// The first 32 bytes, clamped: the iOS app.
         case ios
-        /// As it is: the Flutter app.
+        /// The first 32 bytes unchanged: the Flutter app.
         case flutter
     }
 
-    /// The account of a sentence; `passphrase` must be in NFKD, and is empty in the apps.
+    /// Creates the account of a sentence. `passphrase` must be in NFKD; the apps use none.
     public init(mnemonic: Mnemonic, passphrase: String = "", rule: SeedRule = .ios) {
         let seed = mnemonic.seed(passphrase: passphrase)
         signing = SigningKey(
@@ -32,14 +32,14 @@ public final class MercurioIdentity: Sendable {
             })
     }
 
-    /// The id of a conversation between two accounts: their ids in the order of their bytes, joined by `_`.
+    /// Returns the id of a conversation between two accounts: their ids in byte order, joined by `_`.
     public static func conversation(_ a: SessionID, _ b: SessionID) -> String {
         [a.description, b.description].sorted().joined(separator: "_")
     }
 }
 
 extension Identity {
-    /// The Mercurio account of the same words, under the iOS app's rule unless told otherwise.
+    /// Returns the Mercurio account of the same words, by default under the iOS app's rule.
     public func mercurioIdentity(
         rule: MercurioIdentity.SeedRule = .ios
     ) throws(MnemonicError) -> MercurioIdentity {

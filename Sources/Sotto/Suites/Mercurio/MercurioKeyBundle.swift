@@ -1,36 +1,36 @@
-/// Why a record is not a key bundle that we trust.
+/// A reason to refuse a record as a key bundle.
 public enum MercurioKeyBundleError: Error, Sendable, Equatable {
-    /// A member is missing, or not of its form.
+    /// A member is missing or malformed.
     case member(String)
-    /// The RSA key is not one that we use.
+    /// The RSA key is invalid or unsupported.
     case key(MercurioKeyError)
-    /// The signature does not belong to the id and the key.
+    /// The signature is not that of the id over the key.
     case signature
 }
 
-/// An RSA key and the Session ID that it belongs to, signed by the id's Ed25519 key.
+/// An RSA key and the Session ID of its owner, signed by the id's Ed25519 key.
 ///
-/// In the apps nothing binds the two. The signature is Ed25519 over `"hybrid/key/v1\0" ‖` the DER of the key's
-/// SubjectPublicKeyInfo.
+/// In the apps nothing binds the key to the id. The signature is Ed25519 over `"hybrid/key/v1\0" ‖` the DER of the
+/// key's SubjectPublicKeyInfo.
 public struct MercurioKeyBundle: Sendable, Hashable {
-    /// Whose key it is.
+    /// The id of the key's owner.
     public let id: SessionID
-    /// The key.
+    /// The RSA key.
     public let key: MercurioPublicKey
-    /// The signature, 64 bytes; `nil` for a key that was learned from the app, where nothing binds it to the id: pin it.
+    /// The signature, 64 bytes, or `nil` for a key from the app, which is not bound to the id. Pin such a key.
     public let signature: [UInt8]?
 
     private static let label = Array("hybrid/key/v1\0".utf8)
 
-    /// Binds a key to an identity.
+    /// Signs that a key belongs to an identity.
     public init(key: MercurioPublicKey, by identity: MercurioIdentity) {
         id = identity.id
         self.key = key
         signature = identity.signing.sign(Self.label + key.der)
     }
 
-    /// A key as the app's directory has it, which nobody signed: `{"mercurio_id"}` with `modulus` and `exponent` in one
-    /// of the apps' forms, or with `rsa_spki_pem`. A `sig` that is there is verified.
+    /// Reads a key as in the app's directory, usually unsigned: `{"mercurio_id"}` with `modulus` and `exponent` in one
+    /// of the apps' forms, or with `rsa_spki_pem`. If it has a `sig`, the signature is verified.
     public init(pinning record: JSONObject) throws(MercurioKeyBundleError) {
         if record["sig"] != nil {
             try self.init(record: record)
@@ -62,7 +62,7 @@ public struct MercurioKeyBundle: Sendable, Hashable {
         self.signature = signature
     }
 
-    /// The key in one of the apps' forms: `{"mercurio_id","modulus","exponent"}`.
+    /// Returns the key in one of the apps' forms: `{"mercurio_id","modulus","exponent"}`.
     public func record(_ form: MercurioPublicKey.Form) -> JSONObject {
         let text = key.text(form)
         return [
@@ -71,7 +71,7 @@ public struct MercurioKeyBundle: Sendable, Hashable {
         ]
     }
 
-    /// Reads a bundle and verifies it.
+    /// Reads a bundle and verifies its signature.
     public init(record: JSONObject) throws(MercurioKeyBundleError) {
         guard let id = record["mercurio_id"]?.string.flatMap({ SessionID($0) }) else {
             throw .member("mercurio_id")

@@ -6,45 +6,45 @@ import Crypto
     import Foundation
 #endif
 
-/// Why a Mercurio message could not be made.
+/// A reason why a Mercurio message cannot be made.
 public enum MercurioSealError: Error, Sendable, Equatable {
     /// The text is not UTF-8.
     case notText
-    /// The recipient's RSA key does not work.
+    /// The recipient's RSA key cannot encrypt.
     case recipientKey
 }
 
-/// Why a Mercurio message was not opened.
+/// A reason why a Mercurio message cannot be opened.
 public enum MercurioOpenError: Error, Sendable, Equatable {
-    /// It names another recipient.
+    /// The message names another recipient.
     case notForUs
-    /// It has no signature, and the caller did not allow that: anybody with the public key can have written it.
+    /// The message has no signature, and the caller did not allow that. Anyone with the public key can have written it.
     case unproven
-    /// The signature, the wrapped key, its length, the tag or the text is wrong; which one is not told.
+    /// The signature, the wrapped key, its length, the tag or the text is wrong. The error does not tell which, to
+    /// avoid an oracle.
     case authentication
 }
 
-/// A Mercurio message: a row of its database, with our signature.
+/// A Mercurio message: a row of its database, with Sotto's signature.
 ///
-/// The format itself says nothing of the sender and covers none of the row. Our `sig` does both: Ed25519 by the
-/// sender's Session ID over `"hybrid/msg/v1\0" ‖ SHA-256(…)` of the conversation, the sender, the recipient, the
-/// wrapped key, the nonce, the content and the tag, each with its length (u32, big-endian) before it. The apps
-/// ignore it.
+/// Mercurio's own format does not authenticate the sender or the row. Sotto's `sig` does: Ed25519 by the sender's
+/// Session ID over `"hybrid/msg/v1\0" ‖ SHA-256(…)` of the conversation, the sender, the recipient, the wrapped key,
+/// the nonce, the content and the tag, each after its length (u32, big-endian). The apps ignore it.
 public struct MercurioMessage: Sendable, Hashable {
     /// The conversation's id.
     public let conversation: String?
-    /// Who says to have sent it.
+    /// The claimed sender.
     public let sender: SessionID?
-    /// Whom it is for.
+    /// The recipient.
     public let recipient: SessionID?
-    /// When it is said to have been made. Outside the signature, so not to be trusted.
+    /// The claimed time of creation. The signature does not cover it.
     public let createdAt: String?
     /// The encrypted part.
     public let envelope: MercurioEnvelope
-    /// The signature, 64 bytes, where there is one.
+    /// The signature, 64 bytes, or `nil` if the message has none.
     public let signature: [UInt8]?
 
-    /// Encrypts `text`, which is UTF-8, to a recipient's key under a fresh AES key, and signs it.
+    /// Encrypts the UTF-8 text `text` under a fresh AES key, wraps that key for the recipient, and signs the message.
     public static func seal(
         _ text: [UInt8], from sender: MercurioIdentity, to bundle: MercurioKeyBundle,
         createdAt: String? = nil
@@ -52,7 +52,7 @@ public struct MercurioMessage: Sendable, Hashable {
         try seal(text, from: sender, to: bundle.id, key: bundle.key, createdAt: createdAt)
     }
 
-    /// As ``seal(_:from:to:createdAt:)``, to a key that nothing binds to the id: pin it.
+    /// Encrypts to a key that is not bound to the id, as ``seal(_:from:to:createdAt:)`` does. Pin such a key.
     public static func seal(
         _ text: [UInt8], from sender: MercurioIdentity, to recipient: SessionID,
         key: MercurioPublicKey, createdAt: String? = nil
@@ -92,7 +92,7 @@ public struct MercurioMessage: Sendable, Hashable {
         self.signature = signature
     }
 
-    /// Reads a row, or an envelope alone, in either spelling.
+    /// Reads a row, or only its encrypted part, in either spelling.
     public init(record: JSONObject) throws(MercurioRecordError) {
         func text(_ snake: String, _ camel: String) throws(MercurioRecordError) -> String? {
             guard let value = try record.mercurioMember(snake, camel), value != .null else {
@@ -121,7 +121,7 @@ public struct MercurioMessage: Sendable, Hashable {
         }
     }
 
-    /// The record, in the database's spelling.
+    /// The record in the database's spelling.
     public var record: JSONObject {
         JSONObject(
             [
@@ -133,16 +133,16 @@ public struct MercurioMessage: Sendable, Hashable {
                 + [("sig", signature.map { .string(Base64.standard.encode($0)) })])
     }
 
-    /// What an opened message holds.
+    /// The content of an opened message.
     public struct Opened: Sendable, Hashable {
         /// The text, as UTF-8.
         public let text: [UInt8]
-        /// Who wrote it; `nil` where no signature proves it.
+        /// The sender, or `nil` for a message without a signature.
         public let sender: SessionID?
     }
 
-    /// Verifies the signature, and then decrypts. A message without one is refused unless `allowUnproven` is set;
-    /// then it has no sender.
+    /// Verifies the signature, and then decrypts. A message without a signature is refused unless `allowUnproven` is
+    /// set, and then has no sender.
     public func open(
         with key: MercurioPrivateKey, as account: SessionID,
         padding: MercurioPrivateKey.Padding = .sha256,
@@ -166,8 +166,8 @@ public struct MercurioMessage: Sendable, Hashable {
         return Opened(text: text, sender: signature == nil ? nil : sender)
     }
 
-    /// The text; `nil` whatever was wrong, after the same work: a key that could not be unwrapped, or of a wrong
-    /// length, is replaced by a random one.
+    /// Returns the text, or `nil` for any error, after the same amount of work: a random key replaces a key that cannot
+    /// be unwrapped or has a wrong length.
     private static func decrypt(
         _ envelope: MercurioEnvelope, with key: MercurioPrivateKey,
         padding: MercurioPrivateKey.Padding

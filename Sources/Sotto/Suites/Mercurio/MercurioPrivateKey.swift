@@ -7,22 +7,22 @@ import CryptoExtras
     import Foundation
 #endif
 
-/// An RSA key that opens Mercurio's messages. It is random, and no words restore it: keep it in a file.
+/// An RSA key that decrypts Mercurio messages. It is random and the words do not restore it: store it in a file.
 public final class MercurioPrivateKey: @unchecked Sendable {
-    // Sendable: BoringSSL's key is not changed after it was made.
+    // Sendable: BoringSSL's key does not change after its creation.
     private let key: _RSA.Encryption.PrivateKey
     /// The public half.
     public let publicKey: MercurioPublicKey
 
-    /// The parameters of RSAES-OAEP that a key was wrapped with.
+    /// The parameters of RSAES-OAEP for a wrapped key.
     public enum Padding: Sendable, CaseIterable {
-        /// SHA-256 and MGF1-SHA-256: what the documents say, and the only one that is written.
+        /// SHA-256 and MGF1-SHA-256, as specified. New messages use it.
         case sha256
-        /// SHA-1 and MGF1-SHA-1: what the Flutter client wrote. Only to read, and only on request.
+        /// SHA-1 and MGF1-SHA-1, as the Flutter client wrote. Only for reading, and only on request.
         case sha1
     }
 
-    /// A fresh key of ``MercurioPublicKey/sizes`` bits.
+    /// Generates a key. `bits` is one of ``MercurioPublicKey/sizes``.
     public convenience init(bits: Int = 3072) throws(MercurioKeyError) {
         guard MercurioPublicKey.sizes.contains(bits) else { throw .size(bits: bits) }
         guard let key = try? _RSA.Encryption.PrivateKey(keySize: .init(bitCount: bits)) else {
@@ -31,7 +31,7 @@ public final class MercurioPrivateKey: @unchecked Sendable {
         try self.init(key)
     }
 
-    /// Reads a PEM of PKCS #8 (RFC 5958).
+    /// Reads a PKCS #8 PEM (RFC 5958).
     public convenience init(pem: String) throws(MercurioKeyError) {
         guard pem.utf8.count <= 8192, pem.hasPrefix("-----BEGIN PRIVATE KEY-----"),
             let key = try? _RSA.Encryption.PrivateKey(pemRepresentation: pem)
@@ -58,7 +58,7 @@ public final class MercurioPrivateKey: @unchecked Sendable {
         do throws(RSAKeyError) {
             try self.init(pkcs8: der)
         } catch {
-            // A wrong password can leave bytes that look like a key.
+            // A wrong password can give bytes that look like a key.
             throw error == .form ? .password : error
         }
     }
@@ -77,11 +77,11 @@ public final class MercurioPrivateKey: @unchecked Sendable {
 
     private static let encryptedLabel = "ENCRYPTED PRIVATE KEY"
 
-    /// Reads the DER of PKCS #1 (RFC 8017 §A.1.2), which is what an iPhone keeps.
+    /// Reads the DER of PKCS #1 (RFC 8017 §A.1.2), which an iPhone stores.
     public convenience init(pkcs1 der: [UInt8]) throws(MercurioKeyError) {
         guard der.count <= 4096,
             let key = try? _RSA.Encryption.PrivateKey(derRepresentation: der),
-            // The reader takes other forms too, and ends where the key does.
+            // The reader also accepts other forms, and bytes after the key.
             Array(key.derRepresentation) == der
         else { throw .encoding }
         try self.init(key)
@@ -94,7 +94,7 @@ public final class MercurioPrivateKey: @unchecked Sendable {
             modulus: Array(parts.modulus), exponent: Array(parts.publicExponent))
     }
 
-    /// The key as a PEM of PKCS #8, all of it secret.
+    /// Returns the key as a PKCS #8 PEM, which is secret.
     public func pem() -> SecretBytes {
         var text = Array(key.pkcs8PEMRepresentation.utf8)
         defer { wipe(&text) }
@@ -102,7 +102,7 @@ public final class MercurioPrivateKey: @unchecked Sendable {
         return SecretBytes(copying: text)
     }
 
-    /// The key as a PEM of PKCS #8 under a password: PBES2 with PBKDF2-HMAC-SHA256 and AES-256-CBC.
+    /// Returns the key as a PKCS #8 PEM under a password: PBES2 with PBKDF2-HMAC-SHA256 and AES-256-CBC.
     public func pem(password: borrowing SecretBytes) -> String {
         guard var decoded = pem().withBytes({ PEM.decode(Array($0)) }) else {
             preconditionFailure("RSA writes no key")
@@ -112,7 +112,7 @@ public final class MercurioPrivateKey: @unchecked Sendable {
             Self.encryptedLabel, PBES2(sealing: decoded.bytes, password: password).der)
     }
 
-    /// What was wrapped; `nil` whatever was wrong. Who tells a caller's peer which of the steps refused gives them a
+    /// Returns the wrapped key, or `nil` for any error. A caller that reveals to a peer which step failed is a
     /// decryption oracle (Manger, CRYPTO 2001).
     func unwrap(_ wrapped: [UInt8], padding: Padding) -> SecretBytes? {
         let padding: _RSA.Encryption.Padding =

@@ -7,45 +7,45 @@ import CryptoExtras
     import Foundation
 #endif
 
-/// Why something is not a Mercurio RSA key.
+/// A reason to refuse a Mercurio RSA key.
 public enum MercurioKeyError: Error, Sendable, Equatable {
-    /// Not of any form that we read.
+    /// The form is unknown or malformed.
     case encoding
-    /// The modulus has another number of bits than ``MercurioPublicKey/sizes``.
+    /// The length of the modulus is not one of ``MercurioPublicKey/sizes``.
     case size(bits: Int)
     /// The public exponent is not 65537.
     case exponent
 }
 
-/// An RSA public key that Mercurio's messages wrap their AES keys with.
+/// An RSA public key that wraps the AES keys of Mercurio messages.
 ///
-/// The key says nothing of whose it is: whoever serves the directory can exchange it. ``MercurioKeyBundle`` binds
-/// it to a Session ID.
+/// The key does not name its owner: the server of the directory can exchange it. ``MercurioKeyBundle`` binds it to a
+/// Session ID.
 public struct MercurioPublicKey: Sendable, Hashable {
-    /// The sizes that we read and make, in bits. The apps make 2048.
+    /// The supported key lengths, in bits. The apps make 2048.
     public static let sizes = [2048, 3072]
 
-    /// The modulus, as many bytes as it needs: 256 or 384.
+    /// The modulus without leading zeros: 256 or 384 bytes.
     public let modulus: [UInt8]
 
     private static let exponent: [UInt8] = [1, 0, 1]
 
-    /// How the apps write a key's modulus and exponent.
+    /// The form in which the apps write a key's modulus and exponent.
     public enum Form: String, Sendable, CaseIterable {
-        /// Base64 of the bytes of a DER INTEGER, with a zero before them.
+        /// Base64 of the content of a DER INTEGER, which begins with a zero.
         case ios
-        /// Unpadded base64url, as a JSON Web Key has it.
+        /// Unpadded base64url, as in a JSON Web Key.
         case web
         /// Decimal digits.
         case flutter
     }
 
-    /// The key of a modulus without zeros before it, and the exponent's bytes likewise.
+    /// Creates a key from a modulus and an exponent, both without leading zeros.
     init(modulus: [UInt8], exponent: [UInt8]) throws(MercurioKeyError) {
         let bits = modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
         guard Self.sizes.contains(bits) else { throw .size(bits: bits) }
         guard exponent == Self.exponent else { throw .exponent }
-        // An even modulus is refused here, so that no later use of the key fails.
+        // An even modulus is refused here, so that later uses of the key cannot fail.
         guard (try? _RSA.Encryption.PublicKey(n: modulus, e: exponent)) != nil else {
             throw .encoding
         }
@@ -54,7 +54,7 @@ public struct MercurioPublicKey: Sendable, Hashable {
 
     /// Reads a modulus and an exponent in one of the apps' three forms.
     public init(modulus: String, exponent: String) throws(MercurioKeyError) {
-        // The digits of a modulus are also letters of base64, but as such they would be of another length.
+        // Decimal digits are also valid base64, but base64 of a modulus is shorter.
         let isDecimal = modulus.utf8.count > 600 && DecimalInteger.isDecimal(modulus)
         let decode: (String) -> [UInt8]? =
             if isDecimal { DecimalInteger.bytes } else { Self.decodeBase64 }
@@ -62,7 +62,8 @@ public struct MercurioPublicKey: Sendable, Hashable {
         try self.init(modulus: n, exponent: e)
     }
 
-    /// Base64 of either alphabet, the standard one padded, the other not; at most one zero comes first.
+    /// Decodes base64 of either alphabet, padded for the standard one and unpadded for the other. Allows one leading
+    /// zero.
     private static func decodeBase64(_ text: String) -> [UInt8]? {
         guard text.utf8.count <= 1024,
             var bytes = Base64.standard.decode(text) ?? Base64.url.decode(text)
@@ -71,7 +72,7 @@ public struct MercurioPublicKey: Sendable, Hashable {
         return bytes.first == 0 ? nil : bytes
     }
 
-    /// Reads a PEM of a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) or of a PKCS #1 key (RFC 8017 §A.1.1).
+    /// Reads the PEM of a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) or of a PKCS #1 key (RFC 8017 §A.1.1).
     public init(pem: String) throws(MercurioKeyError) {
         guard pem.utf8.count <= 4096 else { throw .encoding }
         if pem.hasPrefix("-----BEGIN RSA PUBLIC KEY-----") {
@@ -91,23 +92,23 @@ public struct MercurioPublicKey: Sendable, Hashable {
         var outer = DERReader(der[...])
         guard var key = outer.sequence(), outer.isAtEnd,
             let modulus = key.content(.integer), let exponent = key.content(.integer), key.isAtEnd,
-            // The first bit of the modulus is set, so that a zero comes before it.
+            // The first bit of the modulus is set, so a zero precedes it.
             modulus.first == 0
         else { throw .encoding }
         try self.init(modulus: Array(modulus.dropFirst()), exponent: Array(exponent))
     }
 
-    /// The key as a PEM of a SubjectPublicKeyInfo.
+    /// The PEM of the key's SubjectPublicKeyInfo.
     public var pem: String { key.pemRepresentation }
 
     /// The DER of the SubjectPublicKeyInfo.
     public var der: [UInt8] { Array(key.derRepresentation) }
 
-    /// The modulus and the exponent in one of the apps' forms.
+    /// Returns the modulus and the exponent in one of the apps' forms.
     public func text(_ form: Form) -> (modulus: String, exponent: String) {
         switch form {
         case .ios:
-            // The first bit is set, so a DER INTEGER has a zero before it (X.690 §8.3).
+            // The first bit is set, so a DER INTEGER begins with a zero (X.690 §8.3).
             (Base64.standard.encode([0] + modulus), Base64.standard.encode(Self.exponent))
         case .web: (Base64.url.encode(modulus), Base64.url.encode(Self.exponent))
         case .flutter: (DecimalInteger.text(modulus), DecimalInteger.text(Self.exponent))
@@ -122,8 +123,8 @@ public struct MercurioPublicKey: Sendable, Hashable {
         }
     }
 
-    /// Wraps a key: RSAES-OAEP (RFC 8017 §7.1) with SHA-256, MGF1-SHA-256 and an empty label; as many bytes as the
-    /// modulus. `nil` for a secret that is too long: more than the modulus less 66 bytes.
+    /// Wraps a key with RSAES-OAEP (RFC 8017 §7.1), SHA-256, MGF1-SHA-256 and an empty label. The result is as long as
+    /// the modulus. Returns `nil` for a secret that is longer than the modulus minus 66 bytes.
     func wrap(_ secret: borrowing SecretBytes) -> [UInt8]? {
         secret.withBytes { bytes in
             (try? key.encrypt(bytes, padding: .PKCS1_OAEP_SHA256)).map { Array($0) }

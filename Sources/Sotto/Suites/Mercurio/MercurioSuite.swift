@@ -1,6 +1,6 @@
-/// The suite `mercurio`: a ``MercurioMessage`` with our signature in an envelope, which is its payload.
+/// The suite `mercurio`: an envelope whose payload is a ``MercurioMessage`` with Sotto's signature.
 public enum MercurioSuite: MessageSuite {
-    /// What is to be known of it.
+    /// The properties of the suite.
     public static let traits = SuiteTraits(
         payloadMembers: [
             "conversation_id", "conversationId", "sender_mercurio_id", "senderMercurioId",
@@ -9,13 +9,13 @@ public enum MercurioSuite: MessageSuite {
             "nonce", "mac", "sig",
         ], bindsEnvelope: false,
         legacyReason:
-            "the app itself proves no sender, so that anybody can write as anybody, and whoever gets the RSA key opens every message, old ones too",
-        protection: ["yes", "if ours", "no", "no", "no"])
+            "the app does not authenticate senders, and an attacker who gets the RSA key can decrypt all messages, also old ones",
+        protection: ["yes", "if signed", "no", "no", "no"])
 
     /// The longest text, in bytes.
     public static let textLimit = 32_768
 
-    /// Protects a text for the owner of an RSA key, and signs it.
+    /// Encrypts a text to the owner of an RSA key, and signs it.
     public static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
     ) throws -> Envelope {
@@ -37,10 +37,10 @@ public enum MercurioSuite: MessageSuite {
             payload: message.record)
     }
 
-    /// Opens a message. Without a signature it is not authenticated, and names nobody; what is outside the signature is in
-    /// the message's details, under `untrusted`.
+    /// Opens a message. Without a signature it is not authenticated and has no sender. Values outside the signature are
+    /// in the message's details, under `untrusted`.
     public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
-        // Who knows the account alone writes to its id.
+        // A sender who knows only the account addresses the envelope to the account's id.
         let own = [keys.ownID, try keys.mercurioIdentity().id]
         guard envelope.to == nil || own.contains(envelope.to) else { throw SuiteError.refused }
         let message: MercurioMessage
@@ -80,7 +80,7 @@ public enum MercurioSuite: MessageSuite {
             body: Message.textBody(text))
     }
 
-    /// What was encrypted: rows have no id that anything covers.
+    /// The hash of the ciphertext, because rows have no authenticated id.
     public static func repeatID(of envelope: Envelope) -> String? {
         guard let sealed = try? MercurioEnvelope(record: envelope.payload) else { return nil }
         return "mercurio/" + hex(sha256(sealed.nonce + sealed.tag + sealed.content))
@@ -93,7 +93,7 @@ public enum MercurioSuite: MessageSuite {
         envelopes.map { .record($0.payload) }
     }
 
-    /// An envelope around a row, or around an encrypted part alone.
+    /// Creates an envelope from a row, or from its encrypted part only.
     public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
         guard case .record(let record) = line,
             let message = try? MercurioMessage(record: record)

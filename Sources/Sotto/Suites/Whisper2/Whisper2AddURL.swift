@@ -1,8 +1,8 @@
-/// Why a text is not the URL of a Whisper2 contact.
+/// A reason to refuse a text as the URL of a Whisper2 contact.
 public enum Whisper2AddURLError: Error, Sendable, Equatable {
-    /// It does not begin with `whisper2://add?`.
+    /// The text does not begin with `whisper2://add?`.
     case scheme
-    /// `id` is missing or is no ``WhisperID``.
+    /// `id` is missing or is not a ``WhisperID``.
     case id
     /// `key` is missing, is not 32 bytes of base64, or is a key of low order.
     case key
@@ -14,13 +14,13 @@ public enum Whisper2AddURLError: Error, Sendable, Equatable {
     case encoding
 }
 
-/// The URL that a Whisper2 account shows as a QR code: `whisper2://add?id=…&key=…&skey=…`.
+/// The URL that a Whisper2 account displays as a QR code: `whisper2://add?id=…&key=…&skey=…`.
 ///
-/// An iPhone's has no `skey`; what that contact sends cannot be verified until the key is known.
+/// The URL of an iPhone has no `skey`. Messages of such a contact cannot be verified until the key is known.
 public enum Whisper2AddURL {
     private static let prefix = "whisper2://add?"
 
-    /// The URL of a contact, percent-encoded (RFC 3986 §2), which the apps' own is not.
+    /// Returns the URL of a contact, percent-encoded (RFC 3986 §2). The apps do not encode it.
     public static func text(_ contact: Whisper2Contact) -> String {
         func parameter(_ name: String, _ key: [UInt8]) -> String {
             "&\(name)=" + PercentEncoding.encode(Base64.standard.encode(key))
@@ -29,11 +29,11 @@ public enum Whisper2AddURL {
             + (contact.signingKey.map { parameter("skey", $0) } ?? "")
     }
 
-    /// Reads a URL, percent-encoded or not. A `+` that came as a space is put back, base64 may lack its padding and may
-    /// be of the URL-safe alphabet. Unknown parameters are ignored; a parameter twice is refused.
+    /// Reads a URL, percent-encoded or not. A space is read as the `+` it replaced. Base64 may be unpadded and may use
+    /// the URL-safe alphabet. Unknown parameters are ignored; a repeated parameter is refused.
     public static func contact(_ text: String) throws(Whisper2AddURLError) -> Whisper2Contact {
         guard text.utf8.starts(with: prefix.utf8) else { throw .scheme }
-        // By bytes: a combining character after the prefix would be one character with its last.
+        // Compares bytes, because a combining character after the prefix would merge with the prefix's last character.
         guard let query = String(text.utf8.dropFirst(prefix.utf8.count)) else { throw .encoding }
         var parameters: [[UInt8]: String] = [:]
         for parameter in query.split(separator: "&") {

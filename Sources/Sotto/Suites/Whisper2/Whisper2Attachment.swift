@@ -1,27 +1,27 @@
-/// Why an attachment was not made or opened.
+/// A reason why an attachment cannot be made or opened.
 public enum Whisper2AttachmentError: Error, Sendable, Equatable {
-    /// The file or the blob has more bytes than this.
+    /// The file or the blob is longer than the limit, in bytes.
     case tooLong(limit: Int)
-    /// The blob's tag is wrong, or it is too short to have one. Nothing was given out.
+    /// The blob's tag is wrong, or the blob is too short. No plaintext was returned.
     case authentication
-    /// The file was changed while it was read. What was given out before is incomplete, but true.
+    /// The file changed while it was read. The bytes that were returned are authentic, but incomplete.
     case changed
 }
 
-/// A Whisper2 attachment: nonce (24 bytes) ‖ tag (16) ‖ ciphertext, a NaCl `secretbox` under a key of its own.
+/// A Whisper2 attachment: nonce (24 bytes) ‖ tag (16) ‖ ciphertext, a NaCl `secretbox` under its own key.
 ///
-/// One tag covers all of the file, so both ways read it twice: from a file that can be rewound, not a pipe. Memory is
-/// bounded, and an opened file's first byte comes after its last has been verified.
+/// One tag covers the whole file, so both directions read the source twice: it must be a file that can be rewound, not
+/// a pipe. Memory is bounded, and the first byte of an opened file is returned after its last byte was verified.
 public enum Whisper2Attachment {
-    /// How many bytes a blob has more than its file.
+    /// The number of bytes that a blob is longer than its file.
     public static let overhead = SecretBoxPasses.nonceSize + Poly1305.tagSize
-    /// The longest blob, in bytes: 100 MiB, which is what the server takes.
+    /// The longest blob, in bytes: 100 MiB, the server's limit.
     public static let blobLimit = 100 << 20
     /// The longest file, in bytes.
     public static let fileLimit = blobLimit - overhead
 }
 
-/// The second pass's bytes as a source.
+/// A source of the bytes of the second pass.
 private struct BlockQueue {
     private var block: UnsafeRawBufferPointer?
 
@@ -43,19 +43,19 @@ private struct BlockQueue {
     }
 }
 
-/// The blob of a file, for the upload.
+/// The encrypted blob of a file, for an upload.
 public final class Whisper2AttachmentWriter: ByteSource {
-    /// The blob's nonce, 24 bytes, which goes into the pointer too.
+    /// The blob's nonce, 24 bytes, which is also in the pointer.
     public let nonce: [UInt8]
-    /// The blob's number of bytes.
+    /// The length of the blob in bytes.
     public let count: Int
     private let passes: SecretBoxPasses
     private var header: ArraySlice<UInt8>
     private var queue = BlockQueue()
 
-    /// Seals a file of at most ``Whisper2Attachment/fileLimit`` bytes under a fresh 32-byte key that is used once.
+    /// Encrypts a file of at most ``Whisper2Attachment/fileLimit`` bytes under a fresh 32-byte key that is used once.
     ///
-    /// Reads the file once; throws ``Whisper2AttachmentError``, or what the source throws.
+    /// Reads the file once. Throws ``Whisper2AttachmentError``, or the errors of the source.
     public convenience init(_ file: any SeekableSource, key: borrowing SecretBytes) throws {
         try self.init(file, key: key, nonce: randomBytes(24))
     }
@@ -75,7 +75,7 @@ public final class Whisper2AttachmentWriter: ByteSource {
         }
     }
 
-    /// The blob's next bytes.
+    /// Reads the next bytes of the blob.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard header.isEmpty else {
             let count = min(buffer.count, header.count)
@@ -87,16 +87,16 @@ public final class Whisper2AttachmentWriter: ByteSource {
     }
 }
 
-/// The file in a blob.
+/// The decrypted file of a blob.
 public final class Whisper2AttachmentReader: ByteSource {
-    /// The file's number of bytes.
+    /// The length of the file in bytes.
     public let count: Int
     private let passes: SecretBoxPasses
     private var queue = BlockQueue()
 
     /// Verifies a blob under its 32-byte key.
     ///
-    /// Reads the blob once; throws ``Whisper2AttachmentError``, or what the source throws.
+    /// Reads the blob once. Throws ``Whisper2AttachmentError``, or the errors of the source.
     public init(_ blob: any SeekableSource, key: borrowing SecretBytes) throws {
         let size = try blob.count - Whisper2Attachment.overhead
         guard size >= 0 else { throw Whisper2AttachmentError.authentication }
@@ -118,7 +118,7 @@ public final class Whisper2AttachmentReader: ByteSource {
         }
     }
 
-    /// The file's next bytes.
+    /// Reads the next bytes of the file.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         try queue.read(into: buffer, from: passes)
     }

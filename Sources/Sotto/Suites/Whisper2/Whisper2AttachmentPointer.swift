@@ -1,30 +1,31 @@
-/// Where a Whisper2 attachment is, and its key in a box for one recipient.
+/// The location of a Whisper2 attachment, with its key in a box for one recipient.
 public struct Whisper2AttachmentPointer: Sendable, Hashable {
     /// The blob's name in the server's store.
     public let objectKey: String
-    /// What the file is said to be, such as `image/jpeg`.
+    /// The claimed type of the file, such as `image/jpeg`.
     public let contentType: String
-    /// The blob's number of bytes.
+    /// The length of the blob in bytes.
     public let ciphertextSize: Int64
-    /// What is said to be the blob's nonce, 24 bytes. Readers take the blob's own: an iPhone writes another here.
+    /// The claimed nonce of the blob, 24 bytes. Readers use the blob's own nonce: an iPhone writes another one here.
     public let fileNonce: [UInt8]
     /// The nonce of the key's box, 24 bytes.
     public let keyNonce: [UInt8]
-    /// The key's box: 60 bytes in the clients' form, where the key is base64 text, or 48 in the specification's.
+    /// The key's box: 60 bytes in the clients' form, where the key is base64 text, or 48 bytes in the specification's
+    /// form.
     public let keyBox: [UInt8]
 
-    /// How a file key stands in its box.
+    /// The form of a file key in its box.
     public enum KeyForm: Sendable, CaseIterable {
-        /// As 44 characters of base64: what the clients write.
+        /// 44 characters of base64, which the clients write.
         case clients
-        /// As 32 bytes: what their specification says.
+        /// 32 bytes, as in the clients' specification.
         case specification
     }
 
-    /// Points to a blob, with its key (32 bytes) in a box for `contact`.
+    /// Creates a pointer to a blob, with its 32-byte key in a box for `contact`.
     ///
-    /// The key goes to whoever holds the contact's X25519 key; the box says nothing of who made it that they could not
-    /// have made themselves.
+    /// The owner of the contact's X25519 key can open the box. The box does not prove its sender to them, because they
+    /// could have made it themselves.
     public init(
         objectKey: String, contentType: String, ciphertextSize: Int64, fileNonce: [UInt8],
         fileKey: borrowing SecretBytes, with keys: Whisper2Keys, to contact: Whisper2Contact,
@@ -51,7 +52,7 @@ public struct Whisper2AttachmentPointer: Sendable, Hashable {
         keyBox = NaClBox.seal(key, nonce: keyNonce, key: shared)
     }
 
-    /// Reads a pointer.
+    /// Reads a pointer. Throws ``Whisper2RecordError``.
     public init(record: JSONObject) throws(Whisper2RecordError) {
         let members = Whisper2Members(record: record)
         objectKey = try members.text("objectKey", limit: 255)
@@ -77,7 +78,7 @@ public struct Whisper2AttachmentPointer: Sendable, Hashable {
         ]
     }
 
-    /// The file's key, 32 bytes, from a box that `sender` made for us, in either form.
+    /// Returns the file's key, 32 bytes, from a box that `sender` made for the user, in either form.
     public func fileKey(
         with keys: Whisper2Keys, from sender: Whisper2Contact
     ) throws(Whisper2OpenError) -> SecretBytes {

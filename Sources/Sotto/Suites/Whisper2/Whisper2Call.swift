@@ -1,31 +1,31 @@
-/// A signal of a Whisper2 call: an offer, an answer, a candidate or the end. The box holds what WebRTC wants to
-/// say; the call itself is not Sotto's.
+/// A signal of a Whisper2 call: an offer, an answer, a candidate or the end. The box contains WebRTC's data. Sotto does
+/// not implement the call itself.
 public struct Whisper2Call: Sendable, Hashable {
-    /// The box and what its signature covers; its id is the call's.
+    /// The box and the signed fields. Its id is the call's id.
     public let frame: Whisper2Frame
-    /// The account that is called or calls.
+    /// The account of the recipient.
     public let to: WhisperID
-    /// What stands outside the signature. Not to be trusted.
+    /// The fields outside the signature, which are not authenticated.
     public let untrusted: Hints
 
-    /// What a signal says outside its signature.
+    /// The fields of a signal outside its signature.
     public struct Hints: Sendable, Hashable {
-        /// Whether an offer is for pictures too.
+        /// Whether an offer includes video.
         public let isVideo: Bool?
-        /// Why a call is said to have ended: ended, declined, busy, timeout or failed.
+        /// The claimed reason for the end of a call: ended, declined, busy, timeout or failed.
         public let reason: String?
 
-        /// Hints of these parts.
+        /// Creates hints.
         public init(isVideo: Bool? = nil, reason: String? = nil) {
             self.isVideo = isVideo
             self.reason = reason
         }
     }
 
-    /// The reasons for which a call ends.
+    /// The reasons for the end of a call.
     public static let reasons = ["ended", "declined", "busy", "timeout", "failed"]
 
-    /// Seals a signal; `type` is one of a call, `id` the call's lower-case UUID.
+    /// Encrypts and signs a signal. `type` is a call type, `id` the call's lower-case UUID.
     public static func seal(
         _ plaintext: [UInt8], type: Whisper2FrameType, hints: Hints = Hints(),
         with keys: Whisper2Keys, from: WhisperID, to contact: Whisper2Contact,
@@ -76,7 +76,7 @@ public struct Whisper2Call: Sendable, Hashable {
         return ["type": .string(frame.type.rawValue), "payload": .object(payload)]
     }
 
-    /// Verifies the signature by the contact's key, and only then opens the box; see
+    /// Verifies the signature by the contact's key, and then opens the box; see
     /// ``Whisper2Message/open(with:as:from:allowUnverified:)``.
     public func open(
         with keys: Whisper2Keys, as account: WhisperID, from sender: Whisper2Contact,

@@ -1,32 +1,32 @@
-/// The encrypted backup of a Whisper2 account's contacts: a `secretbox` under a key that the words give.
+/// The encrypted backup of a Whisper2 account's contacts: a `secretbox` under a key that is derived from the words.
 public struct Whisper2ContactsBackup: Sendable, Hashable {
     /// The nonce, 24 bytes.
     public let nonce: [UInt8]
     /// The box: tag (16 bytes) ‖ ciphertext.
     public let box: [UInt8]
 
-    /// Seals the contacts, which are JSON, under a fresh nonce.
+    /// Encrypts the contacts, which are JSON, under a fresh nonce.
     public init(sealing contacts: [UInt8], with keys: Whisper2Keys) {
         let nonce = randomBytes(24)
         self.nonce = nonce
         box = keys.withContactsKey { NaClBox.seal(contacts, nonce: nonce, key: $0) }
     }
 
-    /// Reads the form of the HTTP interface, `{"nonce","ciphertext"}` in base64.
+    /// Reads the HTTP form, `{"nonce","ciphertext"}` in base64.
     public init(record: JSONObject) throws(Whisper2RecordError) {
         let members = Whisper2Members(record: record)
         nonce = try members.bytes("nonce") { $0 == 24 }
         box = try members.bytes("ciphertext") { $0 >= 16 }
     }
 
-    /// Reads the form of a file, nonce ‖ box; `nil` when it is too short to be one.
+    /// Reads the file form, nonce ‖ box, or returns `nil` if it is too short.
     public init?(file: [UInt8]) {
         guard file.count >= 24 + 16 else { return nil }
         nonce = Array(file[..<24])
         box = Array(file[24...])
     }
 
-    /// The form of the HTTP interface.
+    /// The HTTP form.
     public var record: JSONObject {
         [
             "nonce": .string(Base64.standard.encode(nonce)),
@@ -34,10 +34,10 @@ public struct Whisper2ContactsBackup: Sendable, Hashable {
         ]
     }
 
-    /// The form of a file.
+    /// The file form.
     public var file: [UInt8] { nonce + box }
 
-    /// The contacts; `nil` when the box is not one of these words.
+    /// Returns the contacts, or `nil` if the box was made with other words.
     public func open(with keys: Whisper2Keys) -> [UInt8]? {
         keys.withContactsKey { NaClBox.open(box, nonce: nonce, key: $0) }
     }

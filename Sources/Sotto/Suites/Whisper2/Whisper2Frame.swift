@@ -1,4 +1,4 @@
-/// What a Whisper2 signature is for.
+/// The type of a Whisper2 frame, which its signature covers.
 public enum Whisper2FrameType: String, Sendable, CaseIterable {
     case sendMessage = "send_message"
     case groupSendMessage = "group_send_message"
@@ -7,7 +7,7 @@ public enum Whisper2FrameType: String, Sendable, CaseIterable {
     case callIceCandidate = "call_ice_candidate"
     case callEnd = "call_end"
 
-    /// Whether the frame is of a call, not a message.
+    /// Whether the frame belongs to a call and is not a message.
     public var isCall: Bool {
         switch self {
         case .sendMessage, .groupSendMessage: false
@@ -16,21 +16,20 @@ public enum Whisper2FrameType: String, Sendable, CaseIterable {
     }
 }
 
-/// What is common to messages and to the signals of calls: a box, and what its signature covers.
+/// The common part of messages and call signals: a box and the signed fields.
 ///
-/// The signature is Ed25519 over SHA-256 of the canonical string
-/// `v1⏎type⏎id⏎from⏎to⏎time⏎nonce⏎ciphertext⏎`, the last two in base64. The lines have no lengths, so no field may have
-/// a control character.
+/// The signature is Ed25519 over SHA-256 of the canonical string `v1⏎type⏎id⏎from⏎to⏎time⏎nonce⏎ciphertext⏎`, with
+/// nonce and ciphertext in base64. The lines have no lengths, so no field may contain a control character.
 public struct Whisper2Frame: Sendable, Hashable {
-    /// What the frame is.
+    /// The type of the frame.
     public let type: Whisper2FrameType
     /// The message's or the call's id, a lower-case UUID.
     public let id: String
-    /// Who says to have sent it.
+    /// The claimed sender.
     public let from: WhisperID
     /// The recipient, or the group's id.
     public let to: String
-    /// When it was made, in milliseconds since 1970 began.
+    /// The time of creation, in milliseconds since 1970-01-01T00:00:00Z.
     public let time: Int64
     /// The box's nonce, 24 bytes.
     public let nonce: [UInt8]
@@ -39,11 +38,11 @@ public struct Whisper2Frame: Sendable, Hashable {
     /// The signature, 64 bytes.
     public let signature: [UInt8]
 
-    /// The times that a frame may have: what a double has exactly, from 1970 on.
+    /// The valid times: integers from 0 that a double represents exactly.
     static let times: ClosedRange<Int64> = 0...(1 << 53 - 1)
 
-    /// The string that is signed. Fields that hold no control characters, as every initializer demands, give each
-    /// frame one of its own.
+    /// The string that is signed. It is different for each frame, because no field contains control characters; every
+    /// initializer checks that.
     public var canonical: [UInt8] {
         Self.canonical(
             type: type, id: id, from: from, to: to, time: time, nonce: nonce, ciphertext: ciphertext
@@ -61,7 +60,7 @@ public struct Whisper2Frame: Sendable, Hashable {
         return lines.flatMap { Array($0.utf8) + [UInt8(ascii: "\n")] }
     }
 
-    /// Reads the members that every frame has; the id is the member `idName`.
+    /// Reads the members that all frames have. The id is the member `idName`.
     init(
         record: JSONObject, type: Whisper2FrameType, idName: String, to: String
     ) throws(Whisper2RecordError) {
@@ -77,7 +76,7 @@ public struct Whisper2Frame: Sendable, Hashable {
         signature = try members.bytes("sig") { $0 == 64 }
     }
 
-    /// Seals and signs under a fresh nonce.
+    /// Encrypts and signs under a fresh nonce.
     init(
         sealing plaintext: [UInt8], type: Whisper2FrameType, id: String, with keys: Whisper2Keys,
         from: WhisperID, to: String, key: [UInt8], time: Int64
@@ -100,14 +99,14 @@ public struct Whisper2Frame: Sendable, Hashable {
                     ciphertext: ciphertext)))
     }
 
-    /// Whether the signature is by `publicKey` (32 bytes) over every field.
+    /// Whether the signature over all signed fields is by `publicKey` (32 bytes).
     public func isSigned(by publicKey: [UInt8]) -> Bool {
         verifySignature(signature, of: sha256(canonical), by: publicKey)
     }
 
-    /// Verifies the signature, and only then opens the box.
+    /// Verifies the signature, and then opens the box.
     ///
-    /// Returns the plaintext, and whether the signature was verified: without the sender's signing key it is not,
+    /// Returns the plaintext, and whether the signature was verified. It is not if the sender's signing key is unknown,
     /// which `allowUnverified` must allow.
     func open(
         with keys: Whisper2Keys, from sender: Whisper2Contact, allowUnverified: Bool
@@ -124,7 +123,7 @@ public struct Whisper2Frame: Sendable, Hashable {
         return (plaintext, sender.signingKey != nil)
     }
 
-    /// The members that every frame has but its id and its recipient.
+    /// The members that all frames have, except the id and the recipient.
     var members: [(String, JSON?)] {
         [
             ("timestamp", .integer(time)), ("nonce", .string(Base64.standard.encode(nonce))),
@@ -133,8 +132,8 @@ public struct Whisper2Frame: Sendable, Hashable {
         ]
     }
 
-    /// How far the frame's time is from `now`, both in milliseconds. The apps' server refuses more than
-    /// ``maximumSkew``; mail that was kept is older, so a reader asks only where it wants to.
+    /// Returns the difference between the frame's time and `now`, both in milliseconds. The apps' server refuses more
+    /// than ``maximumSkew``. Stored messages are older, so readers check it only on request.
     public func skew(from now: Int64) -> Int64 {
         abs(time - min(max(now, 0), Self.times.upperBound))
     }

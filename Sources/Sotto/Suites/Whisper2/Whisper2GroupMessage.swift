@@ -1,30 +1,30 @@
-/// A Whisper2 group message as its sender hands it over: one frame with a box for each member.
+/// A Whisper2 group message as its sender submits it: one frame with a box for each member.
 ///
-/// Every signature covers the group's id, not the member's. The apps give all members one pointer to an attachment, with
-/// the file's key in a box that only one of them can open; here each recipient has its own pointer, in the
-/// element of `recipients` that is theirs. The apps' server takes no member there that it does not know.
+/// The signatures cover the group's id, not the member's. The apps give all members one pointer to an attachment, with
+/// the file's key in a box that only one of them can open. Here each recipient has their own pointer, in their element
+/// of `recipients`. The apps' server ignores unknown members in these elements.
 public struct Whisper2GroupMessage: Sendable, Hashable {
-    /// The most recipients: 50 members without the sender.
+    /// The highest number of recipients: 50 members without the sender.
     public static let memberLimit = 49
 
-    /// A message for each member, in order.
+    /// One message for each member, in order.
     public let messages: [Whisper2Message]
 
-    /// Somebody who gets the message, with their own pointer to an attachment.
+    /// A recipient of the message, with their own pointer to an attachment.
     public struct Recipient: Sendable, Hashable {
         /// The member.
         public let contact: Whisper2Contact
-        /// A pointer whose key box this member can open.
+        /// The pointer, whose key box this member can open.
         public let attachment: Whisper2AttachmentPointer?
 
-        /// A member and their pointer.
+        /// Creates a recipient.
         public init(_ contact: Whisper2Contact, attachment: Whisper2AttachmentPointer? = nil) {
             self.contact = contact
             self.attachment = attachment
         }
     }
 
-    /// Seals `plaintext` to 1 to ``memberLimit`` members of the group; see
+    /// Encrypts `plaintext` to 1 to ``memberLimit`` members of the group; see
     /// ``Whisper2Message/seal(_:hints:with:from:to:group:id:time:)``.
     public static func seal(
         _ plaintext: [UInt8], hints: Whisper2Hints = Whisper2Hints(), with keys: Whisper2Keys,
@@ -50,7 +50,7 @@ public struct Whisper2GroupMessage: Sendable, Hashable {
 
     private init(messages: [Whisper2Message]) { self.messages = messages }
 
-    /// Joins the messages of one sender to the members of a group, which have their id, time and group in common.
+    /// Joins messages of one sender to members of a group. They must have the same id, time and group.
     init(joining messages: [Whisper2Message]) throws(Whisper2SealError) {
         guard (1...Self.memberLimit).contains(messages.count) else {
             throw .recipientCount(messages.count)
@@ -97,7 +97,7 @@ public struct Whisper2GroupMessage: Sendable, Hashable {
         self.messages = messages
     }
 
-    /// The record. A pointer that all members share stands once, beside them.
+    /// The record. A pointer that all members share is written once, outside `recipients`.
     public var record: JSONObject {
         let first = messages[0]
         let attachments = Set(messages.map(\.untrusted.attachment))
@@ -122,7 +122,7 @@ public struct Whisper2GroupMessage: Sendable, Hashable {
             ] + first.untrusted.with(shared).members)
     }
 
-    /// The message for a member; `nil` for anybody else.
+    /// Returns the message for a member, or `nil` for any other account.
     public func message(to account: WhisperID) -> Whisper2Message? {
         messages.first { $0.to == account }
     }

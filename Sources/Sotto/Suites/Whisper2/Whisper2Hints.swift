@@ -1,21 +1,21 @@
-/// What a message says outside its box and its signature. Anybody on the way can have written it: it is shown as a
-/// hint at most, and nothing is decided by it.
+/// The fields of a message outside its box and its signature. An attacker in transit can write them: they may be
+/// displayed as hints, but must not influence decisions.
 public struct Whisper2Hints: Sendable, Hashable {
-    /// What the plaintext is.
+    /// The type of the plaintext.
     public enum Kind: String, Sendable, CaseIterable {
         case text, image, voice, audio, video, file, location, system
     }
 
-    /// What the plaintext is said to be.
+    /// The claimed type of the plaintext.
     public let kind: Kind
-    /// The id of the message that this one is said to answer.
+    /// The id of the message that this one claims to answer.
     public let replyTo: String?
-    /// Reactions: for each the ids of accounts.
+    /// Reactions: lists of account ids.
     public let reactions: JSONObject?
-    /// Where an attachment is, with its key in a box.
+    /// The location of an attachment, with its key in a box.
     public let attachment: Whisper2AttachmentPointer?
 
-    /// Hints of these parts; `replyTo` is a lower-case UUID.
+    /// Creates hints. `replyTo` is a lower-case UUID.
     public init(
         kind: Kind = .text, replyTo: String? = nil, reactions: JSONObject? = nil,
         attachment: Whisper2AttachmentPointer? = nil
@@ -47,7 +47,7 @@ public struct Whisper2Hints: Sendable, Hashable {
         self.init(kind: kind, replyTo: replyTo, reactions: reactions, attachment: attachment)
     }
 
-    /// Refuses what the reader would refuse.
+    /// Refuses values that a reader would refuse.
     func validate() throws(Whisper2SealError) {
         if let replyTo, !Envelope.isID(replyTo) { throw .field("replyTo") }
         if let reactions, !Self.areReactions(reactions) { throw .field("reactions") }
@@ -60,12 +60,12 @@ public struct Whisper2Hints: Sendable, Hashable {
         }
     }
 
-    /// The same with another attachment.
+    /// Returns a copy with another attachment.
     func with(_ attachment: Whisper2AttachmentPointer?) -> Whisper2Hints {
         Whisper2Hints(kind: kind, replyTo: replyTo, reactions: reactions, attachment: attachment)
     }
 
-    /// The members behind the signature.
+    /// The members that follow the signature.
     var members: [(String, JSON?)] {
         [
             ("replyTo", replyTo.map { .string($0) }), ("reactions", reactions.map { .object($0) }),

@@ -1,8 +1,8 @@
-/// The members of a Whisper2 record, read strictly.
+/// A strict reader of the members of a Whisper2 record.
 struct Whisper2Members {
     let record: JSONObject
 
-    /// Checks `protocolVersion` and `cryptoVersion`.
+    /// Requires version 1 in `protocolVersion` and `cryptoVersion`.
     func requireVersions() throws(Whisper2RecordError) {
         for name in ["protocolVersion", "cryptoVersion"] {
             guard let version = record[name]?.integer else { throw .member(name) }
@@ -10,7 +10,7 @@ struct Whisper2Members {
         }
     }
 
-    /// A text of 1 to `limit` bytes without control characters.
+    /// Returns a text of 1 to `limit` bytes without control characters.
     func text(_ name: String, limit: Int = 255) throws(Whisper2RecordError) -> String {
         guard let text = record[name]?.string, Self.isField(text, limit: limit) else {
             throw .member(name)
@@ -18,7 +18,7 @@ struct Whisper2Members {
         return text
     }
 
-    /// A UUID in lower case.
+    /// Returns a UUID in lower case.
     func uuid(_ name: String) throws(Whisper2RecordError) -> String {
         guard let text = record[name]?.string, Envelope.isID(text) else { throw .member(name) }
         return text
@@ -29,7 +29,7 @@ struct Whisper2Members {
         return id
     }
 
-    /// Bytes in canonical base64, as many as `isCount` accepts.
+    /// Returns bytes in canonical base64 whose length `isCount` accepts.
     func bytes(
         _ name: String, where isCount: (Int) -> Bool
     ) throws(Whisper2RecordError) -> [UInt8] {
@@ -39,7 +39,7 @@ struct Whisper2Members {
         return bytes
     }
 
-    /// An integer, written as one, that a double has exactly.
+    /// Returns an integer that a double represents exactly.
     func integer(_ name: String) throws(Whisper2RecordError) -> Int64 {
         guard let value = record[name]?.integer, Whisper2Frame.times.contains(value) else {
             throw .member(name)
@@ -47,10 +47,10 @@ struct Whisper2Members {
         return value
     }
 
-    /// A member that may be absent or null.
+    /// Returns a member, or `nil` if it is absent or null.
     func optional(_ name: String) -> JSON? { record[name] == .null ? nil : record[name] }
 
-    /// Whether a text has 1 to `limit` bytes and no control characters, C0, DEL or C1.
+    /// Whether a text has 1 to `limit` bytes and no control characters (C0, DEL or C1).
     static func isField(_ text: String, limit: Int = 255) -> Bool {
         !text.isEmpty && text.utf8.count <= limit
             && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

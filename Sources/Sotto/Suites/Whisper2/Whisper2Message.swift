@@ -1,18 +1,18 @@
-/// A Whisper2 message to one account, alone or as a member of a group.
+/// A Whisper2 message to one account, sent directly or to a member of a group.
 public struct Whisper2Message: Sendable, Hashable {
-    /// The box and what its signature covers.
+    /// The box and the signed fields.
     public let frame: Whisper2Frame
-    /// The account that the box is for. In a group the signature covers the group's id in its place.
+    /// The account that the box is for. In a group the signature covers the group's id and not this account.
     public let to: WhisperID
-    /// What stands outside the signature. Not to be trusted.
+    /// The fields outside the signature, which are not authenticated.
     public let untrusted: Whisper2Hints
 
     /// The longest text, in bytes.
     public static let textLimit = 8000
 
-    /// The message's id; keep the ids that were seen, for a server can deliver a message again.
+    /// The message's id. Store the ids of received messages, because a server can deliver a message again.
     public var id: String { frame.id }
-    /// The group's id, or `nil`.
+    /// The group's id, or `nil` if the message does not belong to a group.
     public var group: String? { frame.type == .groupSendMessage ? frame.to : nil }
 
     init(frame: Whisper2Frame, to: WhisperID, untrusted: Whisper2Hints) {
@@ -21,10 +21,10 @@ public struct Whisper2Message: Sendable, Hashable {
         self.untrusted = untrusted
     }
 
-    /// Seals `plaintext` to a contact and signs it; a text has at most ``textLimit`` bytes of UTF-8.
+    /// Encrypts `plaintext` to a contact and signs it. A text has at most ``textLimit`` bytes of UTF-8.
     ///
-    /// `group` is the group's id where the message goes to each of its members. `time` is in milliseconds since 1970
-    /// began; `id` a lower-case UUID.
+    /// `group` is the group's id if the message goes to each of its members. `time` is in milliseconds since
+    /// 1970-01-01T00:00:00Z; `id` is a lower-case UUID.
     public static func seal(
         _ plaintext: [UInt8], hints: Whisper2Hints = Whisper2Hints(), with keys: Whisper2Keys,
         from: WhisperID, to contact: Whisper2Contact, group: String? = nil,
@@ -42,7 +42,7 @@ public struct Whisper2Message: Sendable, Hashable {
         return Whisper2Message(frame: frame, to: contact.id, untrusted: hints)
     }
 
-    /// Reads a message, of a group where it has a `groupId`.
+    /// Reads a message. With a `groupId` it is a group message.
     public init(record: JSONObject) throws(Whisper2RecordError) {
         let members = Whisper2Members(record: record)
         try members.requireVersions()
@@ -69,16 +69,16 @@ public struct Whisper2Message: Sendable, Hashable {
             ] + frame.members + untrusted.members)
     }
 
-    /// What an opened message holds.
+    /// The content of an opened message.
     public struct Opened: Sendable, Hashable {
-        /// What was in the box.
+        /// The content of the box.
         public let plaintext: [UInt8]
-        /// Whether the sender's signature was verified. Where it was not, only the holder of one of the two X25519 keys
-        /// can have made the box, and the id, the time and the group are nobody's word.
+        /// Whether the sender's signature was verified. If not, only the owner of one of the two X25519 keys can have
+        /// made the box, and the id, the time and the group are not authenticated.
         public let isVerified: Bool
     }
 
-    /// Verifies the signature by the contact's key, and only then opens the box.
+    /// Verifies the signature by the contact's key, and then opens the box.
     ///
     /// A contact without a signing key is refused unless `allowUnverified` is set.
     public func open(

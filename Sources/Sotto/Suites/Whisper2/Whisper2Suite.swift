@@ -1,15 +1,15 @@
-/// The suite `whisper2`: a ``Whisper2Message`` in an envelope, which is its payload.
+/// The suite `whisper2`: an envelope whose payload is a ``Whisper2Message``.
 public enum Whisper2Suite: MessageSuite {
-    /// What is to be known of it.
+    /// The properties of the suite.
     public static let traits = SuiteTraits(
         payloadMembers: [
             "messageId", "groupId", "from", "to", "timestamp", "nonce", "ciphertext", "sig",
         ], bindsEnvelope: false,
         legacyReason:
-            "whoever gets either side's key opens every message, old ones too, and what stands outside its signature can be changed",
+            "an attacker who gets either side's key can decrypt all messages, also old ones, and fields outside the signature can be changed",
         protection: ["yes", "yes", "no", "no", "no"])
 
-    /// Protects a text for somebody's account, or for one member of a group.
+    /// Encrypts a text for the recipient's account, or for one member of a group.
     public static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
     ) throws -> Envelope {
@@ -40,10 +40,10 @@ public enum Whisper2Suite: MessageSuite {
             payload: message.record)
     }
 
-    /// Opens a message by somebody whose keys are known. What is outside the signature is in the message's details,
+    /// Opens a message of a sender whose keys are known. Values outside the signature are in the message's details,
     /// under `untrusted`.
     ///
-    /// Without the sender's signing key the message is not authenticated, and names nobody.
+    /// If the sender's signing key is not known, the message is not authenticated and has no sender.
     public static func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Message {
         do {
             return try opened(envelope, keys)
@@ -55,7 +55,7 @@ public enum Whisper2Suite: MessageSuite {
     }
 
     private static func opened(_ envelope: Envelope, _ keys: SuiteKeys) throws -> Message {
-        // Who knows the account alone writes to its key.
+        // A sender who knows only the account addresses the envelope to the account's key.
         let ids = [keys.ownID, SessionID(publicKey: try keys.whisper2Keys().signingKey)]
         guard envelope.to == nil || ids.contains(envelope.to) else { throw SuiteError.refused }
         let message = try Whisper2Message(record: tolerant(envelope.payload))
@@ -80,8 +80,8 @@ public enum Whisper2Suite: MessageSuite {
             body: Message.body(of: opened.plaintext))
     }
 
-    /// A record whose unsigned members are left out where they are not of their form: nobody on the way shall be able
-    /// to make a message unreadable by them.
+    /// Returns a record without its malformed unsigned members, so that an attacker in transit cannot make a message
+    /// unreadable by changing them.
     private static func tolerant(_ record: JSONObject) -> JSONObject {
         var record = record
         if Whisper2Hints.Kind(rawValue: record["msgType"]?.string ?? "") == nil {
@@ -114,7 +114,7 @@ public enum Whisper2Suite: MessageSuite {
         return JSONObject((isVerified ? signed : []) + [("untrusted", .object(untrusted))])
     }
 
-    /// The pointer, with the file's key in place of its box, if that opens.
+    /// Returns the pointer with the file's key in place of the key box, if the box can be opened.
     private static func attachment(
         _ pointer: Whisper2AttachmentPointer, _ own: Whisper2Keys, _ sender: Whisper2Contact
     ) -> JSONObject {
@@ -131,13 +131,13 @@ public enum Whisper2Suite: MessageSuite {
         ])
     }
 
-    /// The message's own id: the signature covers it.
+    /// The message's own id, which the signature covers.
     public static func repeatID(of envelope: Envelope) -> String? {
         "whisper2/" + (envelope.payload["from"]?.string ?? "") + "/"
             + (envelope.payload["messageId"]?.string ?? "")
     }
 
-    /// The record as the apps have it; of a group one frame with a box for each member.
+    /// Returns the records in the apps' form. A group message becomes one frame with a box for each member.
     public static func appLines(
         of envelopes: [Envelope], with keys: SuiteKeys
     ) throws -> [AppLine] {
@@ -150,7 +150,7 @@ public enum Whisper2Suite: MessageSuite {
         }
     }
 
-    /// An envelope around a record; of a group's frame around what is for us.
+    /// Creates an envelope from a record. From a group frame it takes the user's own message.
     public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
         guard case .record(let record) = line else { throw SuiteError.refused }
         let message: Whisper2Message

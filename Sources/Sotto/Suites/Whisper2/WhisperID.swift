@@ -1,16 +1,16 @@
-/// The name of a Whisper2 account, `WSP-XXXX-XXXX-XXXX` in base32 (RFC 4648 §6): ten random symbols and two of
-/// a checksum.
+/// The id of a Whisper2 account, `WSP-XXXX-XXXX-XXXX` in base32 (RFC 4648 §6): ten random symbols and two checksum
+/// symbols.
 ///
-/// The server gives it out and maps it to keys; nothing in it comes from a key. So it proves nothing, and whoever
-/// holds the map can exchange the keys behind it: pin the keys.
+/// The server assigns it and maps it to keys; it is not derived from a key. It proves nothing: the server can exchange
+/// the keys, so pin them.
 public struct WhisperID: Sendable, Hashable, CustomStringConvertible {
     /// The 18 characters.
     public let description: String
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// Reads exactly 18 characters, in upper case, with nothing before or behind them; `nil` for anything
-    /// else. The checksum is not looked at: see ``isChecksumValid``.
+    /// Reads exactly 18 characters in upper case, or returns `nil` for any other text. The checksum is not verified:
+    /// see ``isChecksumValid``.
     public init?(_ text: some StringProtocol) {
         let characters = Array(text.utf8)
         guard characters.count == 18, characters.starts(with: "WSP-".utf8) else { return nil }
@@ -23,7 +23,7 @@ public struct WhisperID: Sendable, Hashable, CustomStringConvertible {
         description = String(text)
     }
 
-    /// The id of ten symbols, each 0 to 31, with its checksum.
+    /// Creates the id of ten symbols, each 0 to 31, with its checksum.
     public init(symbols: [UInt8]) {
         precondition(symbols.count == 10 && symbols.allSatisfy { $0 < 32 })
         var characters = Array("WSP".utf8)
@@ -34,15 +34,15 @@ public struct WhisperID: Sendable, Hashable, CustomStringConvertible {
         description = String(decoding: characters, as: UTF8.self)
     }
 
-    /// A random id, as the server makes them.
+    /// Returns a random id, as the server makes them.
     public static func random() -> WhisperID {
         WhisperID(symbols: randomBytes(10).map { $0 & 31 })
     }
 
     /// Whether the last two symbols are the checksum of the first ten.
     ///
-    /// It finds a wrong symbol, but no exchanged ones: a XOR and a sum are blind to order. The apps do not check it at
-    /// all, so a wrong one is worth a warning and no more, unless the caller is strict.
+    /// The checksum detects a wrong symbol, but not exchanged symbols, because a XOR and a sum do not depend on order.
+    /// The apps do not verify it, so a wrong checksum is worth only a warning unless the caller is strict.
     public var isChecksumValid: Bool {
         let symbols = description.utf8.dropFirst(4).compactMap { character in
             Self.alphabet.firstIndex(of: character).map { UInt8($0) }
