@@ -1,11 +1,11 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The floors of the house, bottom to top; a target depends only on lower floors,
-// and Tests/ArchitectureTests reads every import to hold it to that.
+// The layers, bottom to top. A target depends only on lower layers, and Tests/ArchitectureTests checks every import for
+// that.
 //
 //   0  CSodium CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG     one module map each
-//      CSottoImage                            what C alone can do with libjpeg, zlib and zbar
+//      CSottoImage                            C code for libjpeg, zlib and zbar
 //   1  Sotto                                  the core: values in, values out
 //      Arguments                              the command line
 //   2  SottoTool SottoWire SottoQR SottoState
@@ -19,30 +19,30 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
 ]
 
-// Fully static where every library below allows it: about 1 ms to start instead of 5 to 8.
+// Fully static linking, which needs an archive of every library: a start takes about 1 ms instead of 5 to 8.
 // Needs `swift build -c release --static-swift-stdlib`.
 let fullyStatic: [LinkerSetting] = [
     .unsafeFlags(["-static-executable"], .when(configuration: .release))
 ]
 
-// Without symbols a program is half the size, and starts a half millisecond sooner.
+// Without symbols a program is half the size and starts half a millisecond faster.
 let stripped: [LinkerSetting] = [
     .unsafeFlags(["-Xlinker", "-s"], .when(configuration: .release))
 ]
 
-// pkg-config would name the shared library in every build.
+// pkg-config would select the shared library in every build.
 let sodium: [LinkerSetting] = [
     .linkedLibrary("sodium", .when(configuration: .debug)),
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
 ]
 
-// The kernel's keyring, for `keygen unlock`: system calls and nothing more.
+// The kernel's keyring, for `keygen unlock`. The library only makes system calls.
 let keyutils: [LinkerSetting] = [
     .linkedLibrary("keyutils", .when(configuration: .debug)),
     .linkedLibrary(":libkeyutils.a", .when(configuration: .release)),
 ]
 
-// Of `decrypt` alone.
+// Used only by `decrypt`.
 let botan: [LinkerSetting] = [
     .linkedLibrary("botan-2", .when(configuration: .debug)),
     .linkedLibrary(":libbotan-2.a", .when(configuration: .release)),
@@ -55,9 +55,9 @@ let sqlite: [LinkerSetting] = [
     .linkedLibrary("m"),
 ]
 
-// libqrencode has no archive on Debian, so `qr` cannot be fully static. Its other libraries have; the
-// shared zbar would load X11, D-Bus, systemd and v4l at every start. Hence no pkg-config for these:
-// it names the shared libraries in every build.
+// Debian has no archive of libqrencode, so `qr` cannot be fully static. Its other libraries have archives; the shared
+// zbar would load X11, D-Bus, systemd and v4l at each start. They do not use pkg-config, which would select the shared
+// libraries in every build.
 let pictures: [LinkerSetting] =
     ["zbar", "png16", "jpeg", "z"].flatMap { name -> [LinkerSetting] in
         [
@@ -66,8 +66,8 @@ let pictures: [LinkerSetting] =
         ]
     } + [.linkedLibrary("m")]
 
-// As near to static as a program comes that needs one shared library: no shared C++ runtime, no
-// relocation of the program itself, no table of its symbols; together a third of its start.
+// For a program that needs one shared library: it has no shared C++ runtime, no relocation of the program itself, and
+// no table of its symbols. This saves a third of its start-up time.
 let nearlyStatic: [LinkerSetting] = [
     .linkedLibrary(":libstdc++.a", .when(configuration: .release)),
     .unsafeFlags(
@@ -82,7 +82,7 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
 ]
-// What TLS, HTTP and WebSocket need beside it.
+// The additional products for TLS, HTTP and WebSocket.
 let nioWeb: [Target.Dependency] = [
     .product(name: "NIOHTTP1", package: "swift-nio"),
     .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -90,7 +90,7 @@ let nioWeb: [Target.Dependency] = [
     .product(name: "NIOTLS", package: "swift-nio"),
 ]
 
-// Scripts/fuzz sets SOTTO_FUZZ: what parses is then instrumented, and there is a program `fuzz`.
+// With SOTTO_FUZZ, which Scripts/fuzz sets, the parsers are instrumented and the program `fuzz` is built.
 let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
 let core: [SwiftSetting] = strict + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 let coreC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link"])] : []
@@ -122,7 +122,7 @@ let package = Package(
         .systemLibrary(name: "CKeyutils", providers: [.apt(["libkeyutils-dev"])]),
         .systemLibrary(name: "CBotan", providers: [.apt(["libbotan-2-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-        // Shared, also in a release: libpq has no archive of what it needs. Only `relay` links it.
+        // Shared even in a release build: libpq's dependencies have no archives. Only `relay` links it.
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CZBar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CPNG", providers: [.apt(["libpng-dev"])]),
@@ -146,7 +146,7 @@ let package = Package(
             name: "CSottoImage", dependencies: ["CJPEG"], exclude: ["link"], cSettings: coreC),
         .target(
             name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CZBar", "CPNG", "CSottoImage"],
-            // Pixel by pixel, it takes a hundred times as long unoptimized, and the tests with it.
+            // Unoptimized pixel loops are a hundred times slower, and so are the tests.
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))],
             linkerSettings: pictures),
         .target(
@@ -194,7 +194,7 @@ let package = Package(
                 "Sotto", "SottoWire", "SottoState", "SottoTransport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ] + nio, path: "Bench/relay-load", swiftSettings: strict),
-        // What the relay survives, for `make faults`; not installed.
+        // The fault injection for `make faults`; not installed.
         .executableTarget(
             name: "relay-faults",
             dependencies: ["Sotto", "SottoState", "SottoWire", "RelayHarness"],
@@ -220,14 +220,14 @@ let package = Package(
                 "relay", "send", "recv", "keygen", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),
-        // What the tests of the relay and `relay-faults` share: programs, clients, samples, servers.
+        // The code that the relay's tests and `relay-faults` share: programs, clients, samples, servers.
         .target(
             name: "RelayHarness", dependencies: ["Sotto", "SottoWire"], path: "Tests/RelayHarness",
             swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]),
-        // What `make fuzz` gives to libFuzzer, and the tests replay.
+        // The parsers for `make fuzz` and for the tests that replay its corpus.
         .target(
             name: "FuzzParsers", dependencies: ["Sotto", "SottoQR", "SottoWire"],
             path: "Fuzz/Parsers", swiftSettings: core),
@@ -248,7 +248,7 @@ let package = Package(
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
-        // Needs every program: the documents are held to what they say of themselves.
+        // Needs every program: it compares the documents with the programs' own help.
         .testTarget(
             name: "DocumentTests",
             dependencies: [

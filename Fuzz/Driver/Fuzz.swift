@@ -2,11 +2,11 @@ import FuzzParsers
 import Glibc
 import Sotto
 
-/// `fuzz TARGET [LIBFUZZER-OPTIONS] [CORPUS...]`: libFuzzer on one target. Built by Scripts/fuzz alone.
+/// `fuzz TARGET [LIBFUZZER-OPTIONS] [CORPUS...]`: runs libFuzzer on one target. Only Scripts/fuzz builds it.
 @main
 struct Fuzz {
     static func main() {
-        // libFuzzer starts itself anew for -merge and -fork, with its own options alone.
+        // For -merge and -fork, libFuzzer starts this program again with only its own options.
         let inherited = getenv(variable).map { String(cString: $0) }
         let name = inherited ?? CommandLine.arguments.dropFirst().first ?? ""
         guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
@@ -15,7 +15,7 @@ struct Fuzz {
         }
         setenv(variable, name, 1)
         chosen = target
-        // Made before the first input, which is not to be blamed for the time.
+        // Created before the first input, so that its time does not count for that input.
         _ = FuzzTarget.reader.id
         let own: Int32 = inherited == nil ? 1 : 0
         CommandLine.unsafeArgv[Int(own)] = CommandLine.unsafeArgv[0]
@@ -29,12 +29,12 @@ struct Fuzz {
     }
 }
 
-/// The environment variable that names the target to a process that libFuzzer started.
+/// The environment variable that passes the target to a process that libFuzzer starts.
 private let variable = "SOTTO_FUZZ_TARGET"
 
 typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-/// The target of this process; set once, before anything else runs.
+/// The target of this process. It is set once, before libFuzzer starts.
 nonisolated(unsafe) private var chosen: FuzzTarget?
 
 /// libFuzzer's loop (compiler-rt, "Using libFuzzer as a library").

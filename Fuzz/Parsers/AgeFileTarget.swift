@@ -1,7 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// An age file, armored or not, and in it a signed stream. No passphrase is tried: that would take seconds each.
+    /// An age file, armored or not, with a signed stream in it. No passphrase is tried, because each would take
+    /// seconds.
     static let ageFile = FuzzTarget("age-file") { bytes in readAge(bytes) }
 
     static func readAge(_ bytes: [UInt8]) {

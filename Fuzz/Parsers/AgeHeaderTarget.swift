@@ -1,11 +1,11 @@
 import Sotto
 
 extension FuzzTarget {
-    /// The header of an age file, whose form is the only one for its stanzas.
+    /// The header of an age file. Encoding its stanzas gives the same bytes.
     static let ageHeader = FuzzTarget("age-header") { bytes in _ = readHeader(bytes) }
 
-    /// The lines of stanzas, in a header: read, written, and tried with every kind of identity. Only a passphrase that
-    /// takes no time is given.
+    /// The stanza lines of a header. They are parsed, encoded and tried with every type of identity. The passphrase is
+    /// used only with a low work factor.
     static let stanza = FuzzTarget("stanza") { bytes in
         let code = Base64.raw.encode([UInt8](repeating: 0, count: 32))
         let text =

@@ -1,8 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A bundle of prekeys and a publication of them, as they are and signed anew, or no change would come past the
-    /// signatures. What is read is written and read as the same.
+    /// A prekey bundle or a prekey publication, unchanged and with new signatures, without which mutations would fail
+    /// the signature check. A record that is read is written and read back unchanged.
     static let bundle = FuzzTarget("bundle") { bytes in
         guard var record = object(bytes) else { return }
         read(record)
@@ -10,7 +10,7 @@ extension FuzzTarget {
         read(record)
     }
 
-    /// Signs prekeys and the record around them as ours.
+    /// Signs the prekeys and the record around them with the identity of the inputs.
     static func signPreKeys(_ record: inout JSONObject) {
         let key = JSON.string(Base64.standard.encode(reader.signingKey.publicKey))
         if record["identityKey"] != nil { record["identityKey"] = key }
@@ -28,12 +28,12 @@ extension FuzzTarget {
         if let publication = try? PreKeyPublication(record: record) {
             precondition((try? PreKeyPublication(record: publication.record)) == publication)
             guard let bundle = try? publication.bundle(oneTime: publication.oneTimePreKeys.first)
-            else { preconditionFailure("a publication without its bundle") }
+            else { preconditionFailure("a publication gives no bundle") }
             precondition((try? PreKeyBundle(record: bundle.record)) == bundle)
         }
     }
 
-    /// Signs a prekey and its date, whatever they are.
+    /// Signs a prekey and its date.
     private static func sign(_ record: inout JSONObject, _ name: String, label: String) {
         guard var preKey = record[name]?.object,
             let key = preKey["key"]?.string.flatMap({ Base64.standard.decode($0) })

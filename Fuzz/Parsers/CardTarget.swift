@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A card, as it is and signed anew, or no change would come past the signature.
+    /// A card, unchanged and with a new signature, without which mutations would fail the signature check.
     static let card = FuzzTarget("card") { bytes in
         guard var record = object(bytes) else { return }
         read(record)

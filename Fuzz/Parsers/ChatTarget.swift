@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// The record of a chat, and that of a chat's name.
+    /// The record of a chat, or the record of a chat's name.
     static let chat = FuzzTarget("chat") { bytes in
         guard let record = object(bytes) else { return }
         if let chat = try? Chat(record: record) {
@@ -13,7 +13,7 @@ extension FuzzTarget {
         _ = try? ownChat?.name(in: record)
     }
 
-    /// The chat of the inputs; its phrase is "fuzz fuzz fuzz".
+    /// The chat of the inputs. Its phrase is "fuzz fuzz fuzz".
     private static let ownChat = try? Chat(record: [
         "v": .integer(1), "type": .string("chat"), "name": .string("fuzz"),
         "id": .string("eb777d62c819eec406dc3c1c2edb19a0c9fc569a191247ed8a48e4c34121721c"),

@@ -1,8 +1,8 @@
 import SottoQR
 
 extension FuzzTarget {
-    /// A part of content that is spread over several QR codes; the bytes also as many parts, each behind a byte with its
-    /// length, and as content to be spread.
+    /// A part of content that is split over several QR codes. The bytes are also read as several parts, each after a
+    /// length byte, and as content to split.
     static let codePart = FuzzTarget("code-part") { bytes in
         if let part = CodePart(parsing: bytes) { precondition(part.code == bytes) }
         var parts: [CodePart] = []

@@ -2,8 +2,8 @@ import Sotto
 import SottoWire
 
 extension FuzzTarget {
-    /// What an owner gives to a relay: a card, a word on a login key or prekeys, as it is and signed anew. What is
-    /// read is handed out in a form that is read as the same.
+    /// A record that an owner publishes at a relay: a card, a login key record or prekeys, unchanged and with new
+    /// signatures. The relay's output of a record that is read is read back unchanged.
     static let directory = FuzzTarget("directory") { bytes in
         guard var record = object(bytes) else { return }
         take(record)

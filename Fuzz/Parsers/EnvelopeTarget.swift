@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// An envelope: its record is read as the same envelope, and it is opened.
+    /// An envelope. Its record is read back unchanged, and it is opened.
     static let envelope = FuzzTarget("envelope") { bytes in
         guard let record = object(bytes), let envelope = try? Envelope(record: record) else {
             return

@@ -2,10 +2,10 @@ import Sotto
 import SottoWire
 
 extension FuzzTarget {
-    /// A line between a client and a relay: a request or a reply that is read is written as one line, and read as the
-    /// same.
+    /// A line between a client and a relay. A request or a response that is read is written as one line and read back
+    /// unchanged.
     ///
-    /// A look at the bytes tells nothing else than the parser.
+    /// The outline of the bytes agrees with the parser.
     static let frame = FuzzTarget("frame") { bytes in
         let outline = FrameOutline(of: bytes, limit: bytes.count)
         guard let frame = try? Frame(parsing: bytes) else { return }
@@ -23,13 +23,13 @@ extension FuzzTarget {
         }
     }
 
-    /// The frame of a line that was written.
+    /// Parses the frame of a line that was written.
     private static func again(_ line: [UInt8]) -> Frame? {
         precondition(line.firstIndex(of: 0x0A) == line.count - 1)
         return try? Frame(parsing: Array(line.dropLast()))
     }
 
-    /// A stream of lines, in pieces: the first byte is the limit of a line, the second the length of a piece.
+    /// A stream of lines, split into pieces. The first byte is the limit of a line, the second the length of a piece.
     static let lines = FuzzTarget("lines") { bytes in
         guard bytes.count > 2 else { return }
         let (limit, size) = (Int(bytes[0]), Int(bytes[1]) + 1)
@@ -54,7 +54,7 @@ extension FuzzTarget {
         let all = stream.split(separator: 0x0A, omittingEmptySubsequences: false)
         let expected = all.prefix { $0.count <= limit }
         precondition(isTooLong == (expected.count < all.count))
-        // What comes after the last line feed is no line.
+        // The bytes after the last line feed are not a line.
         precondition(found.elementsEqual(expected.prefix(all.count - 1), by: { $0[...] == $1 }))
         precondition(isTooLong || splitter.hasPartialLine == (all.last?.isEmpty == false))
     }

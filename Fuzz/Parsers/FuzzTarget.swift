@@ -1,11 +1,11 @@
 package import Sotto
 
-/// A parser that reads what strangers write, as a function of bytes that must return whatever they are.
+/// A parser of untrusted input, as a function of bytes that must return for every input.
 ///
-/// libFuzzer (`make fuzz`) and the tests, which replay `Fuzz/corpus`, both call ``run``. Some targets also hold the parser
-/// to a law, such as that what it reads and writes again is read as the same; a broken one ends the program.
+/// libFuzzer (`make fuzz`) and the tests, which replay `Fuzz/corpus`, call ``run``. Some targets also check a property,
+/// for example that a value that is read is written and read back unchanged. A violation ends the program.
 package struct FuzzTarget: Sendable {
-    /// The name, which is also the folder of its inputs in `Fuzz/corpus`.
+    /// The name, which is also the name of its folder in `Fuzz/corpus`.
     package let name: String
     /// Parses the bytes.
     package let run: @Sendable ([UInt8]) -> Void
@@ -15,7 +15,7 @@ package struct FuzzTarget: Sendable {
         self.run = run
     }
 
-    /// Every target. Each has a folder in `Fuzz/corpus`, and may have words in `Fuzz/dictionary`.
+    /// All targets. Each has a folder in `Fuzz/corpus`, and may have words in `Fuzz/dictionary`.
     package static let all = [
         json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
@@ -24,15 +24,15 @@ package struct FuzzTarget: Sendable {
         codeText, profiles, chat, frame, lines, relayURL, directory,
     ]
 
-    /// The identity that the inputs are for: the words of sixteen zero bytes, known to everybody.
+    /// The recipient of the inputs. Its words are those of sixteen zero bytes and are public.
     package static let reader = Identity(
         mnemonic: Mnemonic(entropy: SecretBytes(copying: [UInt8](repeating: 0, count: 16))),
         name: "fuzz")
 
-    /// The object that the bytes are; `nil` for anything else.
+    /// Returns the JSON object of the bytes, or `nil` if they are not one.
     static func object(_ bytes: [UInt8]) -> JSONObject? { try? JSON.object(parsing: bytes) }
 
-    /// Reads a source to its end.
+    /// Reads a source to its end and returns the number of bytes.
     static func drain(_ source: any ByteSource) throws -> Int {
         var buffer = [UInt8](repeating: 0, count: 4096)
         var total = 0

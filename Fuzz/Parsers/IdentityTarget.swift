@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// An identity file's record.
+    /// The record of an identity file.
     static let identity = FuzzTarget("identity") { bytes in
         guard let record = object(bytes), let identity = try? Identity(record: record) else {
             return

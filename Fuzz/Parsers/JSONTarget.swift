@@ -1,10 +1,10 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A JSON value: what is written is read again, and is written the same, in both forms.
+    /// A JSON value. The output for a value is parsed again and gives the same output, in both forms.
     ///
-    /// The kind of a number may change: 1e2 is written 100, which is read as an integer. The canonical form of 1e20 has
-    /// digits that no integer of 64 bits has, and is only ever compared.
+    /// The type of a number may change: 1e2 is written as 100, which is read as an integer. The canonical form of 1e20
+    /// has digits that exceed 64 bits; such forms are only compared.
     static let json = FuzzTarget("json") { bytes in
         guard let value = try? JSON(parsing: bytes) else { return }
         let text = value.serialized()

@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// The payload of Kecalek's QR code, which is written as it was read.
+    /// The payload of Kecalek's QR code. One that is read is written unchanged.
     static let kecalekQR = FuzzTarget("kecalek-qr") { bytes in
         guard let code = try? KecalekQR(payload: bytes) else { return }
         precondition(code.payload == bytes)

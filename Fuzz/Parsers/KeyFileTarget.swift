@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A key file: ECP1, an RSA key in PEM, and PBES2's DER. No password is tried, which would take its time.
+    /// A key file: ECP1, an RSA key in PEM, and PBES2's DER. No password is tried, because key derivation is slow.
     static let keyFile = FuzzTarget("key-file") { bytes in
         if let file = try? ECP1File(bytes) { precondition(file.bytes == bytes) }
         if let sealed = try? PBES2(der: bytes) {

@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A Mercurio message or key bundle: what is read is written as the same again.
+    /// A Mercurio message or key bundle. One that is read is written and read back unchanged.
     static let mercurio = FuzzTarget("mercurio") { bytes in
         guard let record = object(bytes) else { return }
         if let message = try? MercurioMessage(record: record) {
@@ -33,7 +33,7 @@ extension FuzzTarget {
         }
     }
 
-    /// An RSA key in a PEM, or a secret one in the DER of PKCS #1.
+    /// An RSA public key in PEM, or a private one in PEM or PKCS #1 DER.
     static let mercurioKey = FuzzTarget("mercurio-key") { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         if let key = try? MercurioPublicKey(pem: text) {

@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// Message Flow's objects: what is read is written and read as the same.
+    /// Message Flow's objects. One that is read is written and read back unchanged.
     static let messageFlow = FuzzTarget("message-flow") { bytes in
         guard let record = object(bytes) else { return }
         if let message = try? MessageFlowMessage(record: record) {

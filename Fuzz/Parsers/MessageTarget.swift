@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A message's record, which is read as the same message again.
+    /// A message record. One that is read is written and read back unchanged.
     static let message = FuzzTarget("message") { bytes in
         guard let record = object(bytes), let message = Message(record: record) else { return }
         precondition(Message(record: message.record) == message)

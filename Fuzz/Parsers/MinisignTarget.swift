@@ -1,7 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A detached signature: what is read is written and read as the same. The bytes also as a trusted comment.
+    /// A detached signature. One that is read is written and read back unchanged. The bytes are also used as a trusted
+    /// comment.
     static let minisign = FuzzTarget("minisign") { bytes in
         if let signature = try? MinisignSignature(bytes) {
             precondition((try? MinisignSignature(Array(signature.text.utf8))) == signature)

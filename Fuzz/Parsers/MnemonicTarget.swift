@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// The words of an identity, in any list; the bytes also as the number of a list and the entropy of words.
+    /// A sentence in any word list. The bytes are also read as the number of a list and the entropy of a sentence.
     static let mnemonic = FuzzTarget("mnemonic") { bytes in
         spell(bytes)
         let text = String(decoding: bytes, as: UTF8.self)

@@ -1,8 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A copy for ourselves and an encrypted file, under keys that are none of theirs; the same bytes as a text
-    /// that comes back.
+    /// A copy for the sender and an encrypted file, which the keys must refuse. The bytes are also encrypted and
+    /// decrypted in both forms.
     static let ownFile = FuzzTarget("own-file") { bytes in
         let key = SecretBytes(copying: [UInt8](repeating: 0, count: 32))
         _ = try? SelfEncryption.open(bytes, with: reader)

@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A padded frame, of each scheme, and the same bytes as a text to be padded.
+    /// A padded frame of each scheme. The bytes are also padded and unpadded.
     static let padding = FuzzTarget("padding") { bytes in
         for scheme in Padding.Scheme.allCases {
             _ = try? Padding.unframe(bytes, scheme: scheme)

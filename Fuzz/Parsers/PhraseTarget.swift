@@ -1,11 +1,11 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A text of phrase/v2, and the bytes as a plaintext and as a phrase to be normalised and judged.
+    /// A text of phrase/v2. The bytes are also encrypted as a plaintext, and normalised and rated as a phrase.
     static let phrase = FuzzTarget("phrase") { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         _ = try? phraseKey.open(text)
-        // One ciphertext has one text: a repeat is known by it.
+        // A ciphertext has only one encoding, because repeats are recognized by their text.
         let sealed = Array(phraseKey.seal(Array("x".utf8)).utf8)
         for place in [2, 3] where !bytes.isEmpty {
             let other = sealed[..<place] + bytes + sealed[place...]

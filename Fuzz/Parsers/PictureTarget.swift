@@ -2,8 +2,8 @@ import Sotto
 import SottoQR
 
 extension FuzzTarget {
-    /// A picture, in a small one also the search for codes. A PNG also with the checksums of its chunks made
-    /// right, or no change would come past them.
+    /// An image. In a small one, codes are searched too. A PNG is also read with corrected chunk checksums, without
+    /// which mutations would be refused.
     static let picture = FuzzTarget("picture") { bytes in
         see(bytes)
         let mended = withChecksums(bytes)
@@ -11,7 +11,7 @@ extension FuzzTarget {
     }
 
     private static func see(_ bytes: [UInt8]) {
-        // A few bytes of PNG can be a million of pixels, which take their time and are no other case.
+        // A few bytes of PNG can have a million pixels, which would be slow and test nothing else.
         if bytes.starts(with: pngSignature), bytes.count >= 24 {
             let width = UInt64(UInt32(bigEndianBytes: bytes[16..<20])!)
             let height = UInt64(UInt32(bigEndianBytes: bytes[20..<24])!)
@@ -36,8 +36,8 @@ extension FuzzTarget {
 
     // MARK: The text of codes
 
-    /// What codes say: each 19 bytes are the data of a QR code of version 1 at level L, whatever they mean, with
-    /// the error correction that belongs to them (ISO/IEC 18004, §7.4 and §7.5). Up to four stand in one picture.
+    /// QR codes. Each 19 bytes are the data codewords of a code of version 1 at level L, valid or not, with the correct
+    /// error correction (ISO/IEC 18004, §7.4 and §7.5). Up to four codes are in one image.
     static let codeText = FuzzTarget("code-text") { bytes in
         let count = min(max(1, (bytes.count + dataSize - 1) / dataSize), 4)
         let codes = (0..<count).map { place in
@@ -58,7 +58,7 @@ extension FuzzTarget {
         }
         let file = Array("P5 \(across * scale) \(down * scale) 255\n".utf8) + pixels
         guard let picture = try? Picture(decoding: file) else {
-            preconditionFailure("a picture is not read")
+            preconditionFailure("cannot decode the image")
         }
         search(picture) { _ in true }
     }
@@ -68,8 +68,8 @@ extension FuzzTarget {
     private static let dataSize = 19
     private static let checkSize = 7
 
-    /// A code of the same form with known data: 17 letters, with the mode and count before them and 4 bits of
-    /// terminator behind.
+    /// A code of the same version with known data: 17 letters, after the mode and the count, before 4 bits of
+    /// terminator.
     private static let template: [Bool] = {
         guard let code = try? QRCode(encoding: [UInt8](repeating: 0x78, count: 17), level: .low),
             code.side == side
@@ -79,8 +79,8 @@ extension FuzzTarget {
     private static let templateData: [UInt8] =
         [0x41, 0x17] + [UInt8](repeating: 0x87, count: 16) + [0x80]
 
-    /// The modules of a code with other data. All that is done to the data is linear, so the differences are coded,
-    /// and the modules that differ are inverted: the mask stays.
+    /// Returns the modules of a code with other data. Error correction and masking are linear, so the difference of the
+    /// data is encoded, and the modules that differ are inverted. The mask stays the same.
     private static func modules(of bytes: [UInt8]) -> [Bool] {
         let data = bytes + [UInt8](repeating: 0, count: dataSize - bytes.count)
         let difference = zip(data, templateData).map { $0 ^ $1 }
@@ -109,7 +109,7 @@ extension FuzzTarget {
             || (column >= 13 && row < 9)
     }
 
-    /// The Reed-Solomon check bytes over GF(2⁸) with 0x11D, whose generator has the roots 2⁰ to 2⁶.
+    /// Returns the Reed-Solomon check bytes over GF(2⁸) with 0x11D. The generator has the roots 2⁰ to 2⁶.
     private static func check(_ data: [UInt8]) -> [UInt8] {
         var generator: [UInt8] = [1]
         var root: UInt8 = 1
@@ -145,7 +145,7 @@ extension FuzzTarget {
 
     private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// A PNG file in which the checksum of every whole chunk is right (ISO/IEC 15948, §5.5).
+    /// Returns a PNG file with correct checksums in all complete chunks (ISO/IEC 15948, §5.5).
     private static func withChecksums(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.starts(with: pngSignature) else { return bytes }
         var bytes = bytes

@@ -1,14 +1,14 @@
 import Sotto
 
 extension FuzzTarget {
-    /// Accounts in other messengers, read and written as the same; on a card of ours they are read only where the
-    /// keys of all of them are ours, which prove them.
+    /// Accounts in other messengers. An object that is read is written and read back unchanged. A card with them is
+    /// accepted only if all their keys belong to the identity of the inputs, which proves them.
     static let profiles = FuzzTarget("profiles") { bytes in
         guard let object = object(bytes), let profiles = Profiles(object) else { return }
         precondition(Profiles(profiles.object) == profiles)
         precondition(profiles.agree(with: profiles) && profiles.cover(profiles))
         guard let card = try? reader.card(profiles: profiles), let record = card.record else {
-            preconditionFailure("profiles do not go onto a card")
+            preconditionFailure("cannot add the profiles to a card")
         }
         guard let read = try? Card(record: record) else { return }
         precondition(read == card)

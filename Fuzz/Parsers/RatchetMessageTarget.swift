@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A ratchet message's payload, which is read as the same message again.
+    /// The payload of a ratchet message. One that is read is written and read back unchanged.
     static let ratchetMessage = FuzzTarget("ratchet-message") { bytes in
         guard let payload = object(bytes), let message = try? RatchetMessage(payload: payload)
         else { return }

@@ -1,7 +1,7 @@
 import SottoWire
 
 extension FuzzTarget {
-    /// The address of a relay and a code that lets somebody in, which are read as the same again.
+    /// The address of a relay and an invitation code. Those that are read are written and read back unchanged.
     static let relayURL = FuzzTarget("relay-url") { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         if let url = try? RelayURL(text) {

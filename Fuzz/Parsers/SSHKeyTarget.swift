@@ -1,7 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// An Ed25519 key of SSH: the bytes as a private key's text, as what is in its base64, and as a public key's line.
+    /// An SSH Ed25519 key. The bytes are read as a private key's text, as the content of its base64, and as a public
+    /// key's line.
     static let sshKey = FuzzTarget("ssh-key") { bytes in
         readPrivate(bytes)
         var lines = ["-----BEGIN OPENSSH PRIVATE KEY-----"]
@@ -30,7 +31,7 @@ extension FuzzTarget {
         }
         let again = OpenSSHKey.pem(key, comment: "fuzz").withBytes { Array($0) }
         guard case .plain(let same)? = try? OpenSSHKey.read(pem: again) else {
-            preconditionFailure("a key that was written is not read")
+            preconditionFailure("cannot read a key that was written")
         }
         precondition(same.publicKey == key.publicKey)
         let recipient = AgeSSHIdentity(key).recipient

@@ -1,8 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// What is inside a sealed envelope, from a sender who signs and encrypts as they should and then writes
-    /// anything: the bytes as the message record, and as the padded frame.
+    /// The content of a sealed envelope whose signature and encryption are valid. The bytes are used as the message
+    /// record and as the padded frame.
     static let sealed = FuzzTarget("sealed") { bytes in
         guard bytes.count <= Sealed.recordLimit, let frame = try? Padding.frame(bytes) else {
             return

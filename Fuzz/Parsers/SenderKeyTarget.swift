@@ -1,7 +1,7 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A group's message and a distribution of a chain, and the form in which chains are kept.
+    /// A group message, a sender key distribution, and the stored form of chains.
     static let senderKey = FuzzTarget("sender-key") { bytes in
         if let object = object(bytes) {
             if let message = try? SenderKeyMessage(payload: object) {
@@ -10,10 +10,10 @@ extension FuzzTarget {
                 precondition((try? chain.open(message)) == nil)
             }
             if let distribution = try? SenderKeyDistribution(object) {
-                keeps(ReceivedSenderKeyChain(distribution))
+                roundTrips(ReceivedSenderKeyChain(distribution))
             }
         }
-        if let chain = ReceivedSenderKeyChain(encoded: bytes) { keeps(chain) }
+        if let chain = ReceivedSenderKeyChain(encoded: bytes) { roundTrips(chain) }
         if let chain = SenderKeyChain(encoded: bytes) {
             precondition(chain.encoded() == bytes)
         }
@@ -21,7 +21,7 @@ extension FuzzTarget {
 
     private static let chain = SenderKeyChain(groupID: "fuzz")
 
-    private static func keeps(_ chain: ReceivedSenderKeyChain) {
+    private static func roundTrips(_ chain: ReceivedSenderKeyChain) {
         let encoded = chain.encoded()
         precondition(ReceivedSenderKeyChain(encoded: encoded)?.encoded() == encoded)
     }

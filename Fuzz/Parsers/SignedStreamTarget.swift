@@ -1,7 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A signed stream: as it is, and its first 96 bytes signed by us, or no change would come past the header.
+    /// A signed stream, unchanged and with a new signature over its header, without which mutations would fail at the
+    /// header.
     static let signedStream = FuzzTarget("signed-stream") { bytes in
         readStream(bytes)
         guard bytes.count >= 160 else { return }

@@ -1,11 +1,10 @@
 import Sotto
 
 extension FuzzTarget {
-    /// Something that was sealed, changed: the first byte says what, and the others are laid over it, bit by bit
-    /// exchanged. It opens where none of them changes anything, and never else; a message that it does not
-    /// open leaves nothing.
+    /// An encrypted object, changed. The first byte selects the object, and the other bytes are XORed over it. It must
+    /// open only if nothing changed. A message that is refused must not change any state.
     ///
-    /// SHAiny's form in CBC is not here: whoever knows a text can change it.
+    /// SHAiny's CBC form is excluded, because an attacker who knows a text can change it.
     static let tampered = FuzzTarget("tampered") { bytes in
         guard let first = bytes.first else { return }
         let forms = TamperedForm.all
@@ -15,7 +14,7 @@ extension FuzzTarget {
         for (place, byte) in mask.enumerated() { changed[place] ^= byte }
         let isSame = mask.allSatisfy { $0 == 0 }
         precondition(form.opens(changed) == isSame, form.name)
-        // Cut where the rest would begin, and with the rest behind it.
+        // Truncated after the mask, and extended by the rest of the bytes.
         let cut = Array(changed[..<mask.count])
         precondition(form.opens(cut) == (isSame && cut.count == changed.count), form.name)
         let rest = bytes.dropFirst(1 + mask.count)
@@ -23,7 +22,7 @@ extension FuzzTarget {
     }
 }
 
-/// Bytes that open, and what opens them.
+/// An encrypted object, and the function that opens it.
 private struct TamperedForm: Sendable {
     let name: String
     let sealed: [UInt8]
@@ -83,7 +82,7 @@ private struct TamperedForm: Sendable {
         }
     }
 
-    /// The header is before the ciphertext: key, number, length of the chain before.
+    /// The header fields precede the ciphertext: key, number, length of the previous chain.
     private static var session: TamperedForm {
         get throws {
             let signed = SecretPreKey(.signed, id: 1)
@@ -121,7 +120,7 @@ private struct TamperedForm: Sendable {
                         Envelope(
                             id: envelope.id, suite: .ratchet, to: reader.id, from: writer.id,
                             time: time, payload: payload))) != nil
-                precondition(isOpen || copy.encoded() == before, "a refusal left something")
+                precondition(isOpen || copy.encoded() == before, "a refused message changed the state")
                 return isOpen
             }
         }
@@ -149,7 +148,7 @@ private struct TamperedForm: Sendable {
                 var copy = received
                 let isOpen = (try? copy.open(message)) != nil
                 precondition(
-                    isOpen || copy.encoded() == received.encoded(), "a refusal left something")
+                    isOpen || copy.encoded() == received.encoded(), "a refused message changed the state")
                 return isOpen
             }
         }
@@ -215,13 +214,14 @@ private struct TamperedForm: Sendable {
                     let source = try? Whisper2AttachmentReader(SeekableMemory(bytes), key: secret)
                 else { return false }
                 let read = drain(source)
-                precondition(read.isWhole || read.bytes.isEmpty, "something came before the tag")
+                precondition(read.isWhole || read.bytes.isEmpty, "plaintext was returned before the tag was verified")
                 return read.isWhole
             }
         }
     }
 
-    /// Nonce, tag, wrapped key, content; without a signature everything is up to the wrapped key and the tag.
+    /// Nonce, tag, wrapped key, signature, content. Without a signature, only the nonce, the tag, the wrapped key and
+    /// the content.
     private static func mercurio(signed: Bool) throws -> TamperedForm {
         let key = try MercurioPrivateKey(bits: 2048)
         let writer = MercurioIdentity(mnemonic: Mnemonic(randomWordCount: 12))
@@ -252,7 +252,7 @@ private struct TamperedForm: Sendable {
         }
     }
 
-    // MARK: What all of them need
+    // MARK: Helpers
 
     private static func base64(_ record: JSONObject, _ name: String) -> [UInt8] {
         Base64.standard.decode(record[name]!.string!)!

@@ -1,8 +1,8 @@
 import Sotto
 
 extension FuzzTarget {
-    /// A Whisper2 message, group message, call, attachment pointer or backup: what is read is written as the same again,
-    /// and is opened or refused.
+    /// A Whisper2 message, group message, call, attachment pointer or contacts backup. One that is read is written and
+    /// read back unchanged, and is then opened.
     static let whisper2 = FuzzTarget("whisper2") { bytes in
         guard let record = object(bytes) else { return }
         if let message = try? Whisper2Message(record: record) {
@@ -31,7 +31,7 @@ extension FuzzTarget {
         }
     }
 
-    /// The reader's account.
+    /// The recipient's account.
     private static let whisper2Reader: Whisper2Keys = {
         do { return try reader.whisper2Keys() } catch { preconditionFailure("\(error)") }
     }()
@@ -46,11 +46,11 @@ extension FuzzTarget {
         let opened = try? message.open(
             with: whisper2Reader, as: message.to, from: unknown, allowUnverified: true)
         precondition(opened?.isVerified != true)
-        // No field breaks the lines of the string that is signed.
+        // No field adds a line feed to the signed string.
         precondition(message.frame.canonical.count { $0 == UInt8(ascii: "\n") } == 8)
     }
 
-    /// The URL of a Whisper2 contact, which is read as the same again, and an id.
+    /// The URL of a Whisper2 contact, and a WhisperID. One that is read is written and read back unchanged.
     static let whisper2URL = FuzzTarget("whisper2-url") { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         if let contact = try? Whisper2AddURL.contact(text) {
@@ -62,7 +62,7 @@ extension FuzzTarget {
         }
     }
 
-    /// An attachment: the bytes as a blob, and as a file that comes back from its blob.
+    /// An attachment. The bytes are read as a blob, and encrypted and decrypted as a file.
     static let whisper2Attachment = FuzzTarget("whisper2-attachment") { bytes in
         let key = SecretBytes(copying: [UInt8](repeating: 0, count: 32))
         do {

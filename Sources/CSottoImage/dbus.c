@@ -1,8 +1,8 @@
 /*
- * zbar can announce every code that it reads on the D-Bus system bus, where others listen. A code may
- * hold a secret, so this must not happen. These stand in for the functions of libdbus that zbar names;
- * zbar calls them only when it is asked to announce, which nothing here does. A program linked with
- * zbar's archive needs no libdbus for it, and so does not load libsystemd and its like at every start.
+ * zbar can announce each decoded code on the D-Bus system bus, where other processes listen. A code may hold a secret,
+ * so zbar must not announce it. These functions replace the libdbus functions that zbar references. zbar calls them
+ * only when announcing is enabled, which this code never does. A program linked with zbar's archive therefore needs no
+ * libdbus, and does not load libsystemd and similar libraries at each start.
  */
 #include <stdlib.h>
 

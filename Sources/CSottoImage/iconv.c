@@ -1,7 +1,7 @@
 /*
- * zbar opens converters from Latin-1, Shift JIS and Big5 for each code that it reads, though only a code that names
- * its character set (an ECI) needs one when bytes are to stay as they are. glibc loads a shared library for each. So
- * here a converter is opened when it first converts; nothing else in these programs converts text.
+ * zbar opens converters from Latin-1, Shift JIS and Big5 for each decoded code. With binary output, only a code that
+ * names its character set (an ECI) needs one. glibc loads a shared library for each converter. This replacement opens a
+ * converter at its first conversion. Nothing else in these programs converts text.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

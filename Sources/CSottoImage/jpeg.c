@@ -7,7 +7,7 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-/* A progressive file may repeat its scans without end, each as dear as the whole picture. */
+/* A progressive file may repeat its scans without end, and each costs as much as the whole image. */
 enum { MAXIMUM_SCANS = 100 };
 
 struct reader {
@@ -20,15 +20,15 @@ struct reader {
     uint8_t *row;
 };
 
-static void give_up(j_common_ptr jpeg) {
+static void fail(j_common_ptr jpeg) {
     struct reader *reader = jpeg->client_data;
     reader->status = jpeg->err->msg_code == JERR_OUT_OF_MEMORY ? SOTTO_JPEG_NO_MEMORY
                                                                : SOTTO_JPEG_BROKEN;
     longjmp(reader->escape, 1);
 }
 
-/* libjpeg fills what is missing with gray and warns; here missing pixels are an error. */
-static void warned(j_common_ptr jpeg, int level) {
+/* libjpeg fills missing pixels with gray and warns. This handler reports them as an error. */
+static void on_warning(j_common_ptr jpeg, int level) {
     if (level >= 0) return;
     switch (jpeg->err->msg_code) {
     case JWRN_JPEG_EOF:
@@ -36,17 +36,17 @@ static void warned(j_common_ptr jpeg, int level) {
     case JWRN_HUFF_BAD_CODE:
     case JWRN_ARITH_BAD_CODE:
     case JWRN_MUST_RESYNC:
-        give_up(jpeg);
+        fail(jpeg);
     }
 }
 
-static void silent(j_common_ptr jpeg) { (void)jpeg; }
+static void ignore_message(j_common_ptr jpeg) { (void)jpeg; }
 
 static void count_scans(j_common_ptr jpeg) {
-    if (((j_decompress_ptr)jpeg)->input_scan_number > MAXIMUM_SCANS) give_up(jpeg);
+    if (((j_decompress_ptr)jpeg)->input_scan_number > MAXIMUM_SCANS) fail(jpeg);
 }
 
-/* Inks to light: enough to tell dark from light. Adobe stores the complement of each ink. */
+/* Converts inks to gray, precisely enough to tell dark from light. Adobe stores the complement of each ink. */
 static void ink_to_gray(const struct jpeg_decompress_struct *jpeg, const uint8_t *inks,
                         uint8_t *gray) {
     for (size_t x = 0; x < jpeg->output_width; x++, inks += 4) {
@@ -92,9 +92,9 @@ sotto_jpeg_status sotto_jpeg_read(const uint8_t *bytes, size_t count, uint64_t p
     if (!reader) return SOTTO_JPEG_NO_MEMORY;
     reader->jpeg.err = jpeg_std_error(&reader->errors);
     reader->jpeg.client_data = reader;
-    reader->errors.error_exit = give_up;
-    reader->errors.emit_message = warned;
-    reader->errors.output_message = silent;
+    reader->errors.error_exit = fail;
+    reader->errors.emit_message = on_warning;
+    reader->errors.output_message = ignore_message;
     reader->progress.progress_monitor = count_scans;
     sotto_jpeg_status status = run(reader, bytes, count, pixel_limit);
     if (status == SOTTO_JPEG_OK) {

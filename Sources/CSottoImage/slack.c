@@ -1,8 +1,8 @@
 /*
- * zbar 0.23.92 (qrdectxt.c) joins the codes of a structured append in a buffer for their text and one byte
- * more, but also writes a zero byte for each run of codes that are missing: up to 8 bytes past its end, for
- * 16 codes at most. A picture of four small codes so ends the program, or worse. Hence this malloc(3), in whatever
- * links this: every block has 16 bytes more than is asked for. The block is still glibc's own.
+ * zbar 0.23.92 (qrdectxt.c) joins the codes of a structured append in a buffer for their text and one more byte, but
+ * also writes a zero byte for each run of missing codes: up to 8 bytes past its end, for at most 16 codes. An image of
+ * four small codes can therefore corrupt the heap. This malloc(3), in every program that links this library, makes each
+ * block 16 bytes larger than requested. glibc still allocates the block.
  */
 #include <stddef.h>
 #include <stdint.h>

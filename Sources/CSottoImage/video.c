@@ -1,8 +1,8 @@
 /*
- * zbar reads cameras through libv4l2, a layer over the kernel's own calls that knows the formats of some old
- * cameras. These stand in for its functions and are the kernel's calls, so that a program linked with zbar's
- * archive loads no libv4l2, libv4lconvert and libjpeg at every start for an option that is rarely used. zbar
- * itself understands grey, YUV and RGB frames, and JPEG.
+ * zbar reads cameras through libv4l2, a layer over the kernel's calls that converts the formats of some old cameras.
+ * These functions replace libv4l2's with the kernel's calls, so that a program linked with zbar's archive does not load
+ * libv4l2, libv4lconvert and libjpeg at each start for a rarely used option. zbar itself decodes grey, YUV and RGB
+ * frames, and JPEG.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the reading of a JPEG picture ended. */
+/* The result of decoding a JPEG image. */
 typedef enum {
     SOTTO_JPEG_OK = 0,
     SOTTO_JPEG_BROKEN = 1,    /* malformed, truncated, or of a kind that libjpeg does not know */
@@ -13,22 +13,22 @@ typedef enum {
 } sotto_jpeg_status;
 
 /*
- * Reads the JPEG picture in the `count` bytes at `bytes` (ISO/IEC 10918-1).
+ * Decodes the JPEG image in the `count` bytes at `bytes` (ISO/IEC 10918-1).
  *
- * On SOTTO_JPEG_OK `*gray` is malloc'ed, for the caller to free: `*width` times `*height` bytes, row
- * by row from the top, 0 black to 255 white. Otherwise the three are untouched. libjpeg reports errors
- * by a call that must not return, hence setjmp(3), hence C.
+ * On SOTTO_JPEG_OK, `*gray` is allocated with malloc and the caller frees it. It has `*width` times `*height` bytes,
+ * row by row from the top, 0 black to 255 white. On errors the three are unchanged. libjpeg reports errors by a call
+ * that must not return, so this code uses setjmp(3) and therefore C.
  */
 sotto_jpeg_status sotto_jpeg_read(const uint8_t *bytes, size_t count, uint64_t pixel_limit,
                                   uint8_t **gray, uint32_t *width, uint32_t *height);
 
 /*
- * Compresses `count` bytes (RFC 1950) into the `room` bytes at `target`, and returns how many it became; 0 when
- * they do not fit or memory runs out.
+ * Compresses `count` bytes (RFC 1950) into the `room` bytes at `target`. Returns the compressed size in bytes, or 0 if
+ * the result does not fit or memory runs out.
  */
 size_t sotto_deflate(const uint8_t *bytes, size_t count, uint8_t *target, size_t room);
 
-/* The most bytes that `count` bytes become. */
+/* Returns the highest compressed size of `count` bytes. */
 size_t sotto_deflate_room(size_t count);
 
 #endif

@@ -123,7 +123,7 @@ public final class AgeFileReader: BorrowingSource {
 
     /// Reads the header of `source`, armored or not, and decrypts the file key.
     ///
-    /// `passphrase` is called at most once, and only for a passphrase file. It returns `nil` if the user has none.
+    /// `passphrase` is called at most once, and only for a passphrase file. It may return `nil`.
     public init(
         _ source: any ByteSource, identities: [AgeIdentity],
         passphrase: () throws -> Passphrase?
@@ -247,22 +247,22 @@ extension AgeFile {
         return fileKey
     }
 
-    /// SHA-256 of a file's header up to its authentication code. It names the file: each header has a new salt and a new
-    /// wrapped file key.
+    /// Returns SHA-256 of a file's header up to its MAC. It identifies the file, because each header has a new salt and a
+    /// new wrapped file key.
     public static func headerDigest(of file: [UInt8]) throws -> [UInt8] {
         sha256(try AgeFileReader.begin(MemorySource(file)).header.authenticated)
     }
 }
 
-/// What an input is, found from its first bytes.
+/// The recognition of age files by their first bytes.
 public enum AgeFormat {
-    /// Whether `beginning`, of at least 64 bytes where there are as many, is that of an age file.
+    /// Whether `beginning` is the beginning of an age file. It has at least 64 bytes, or all bytes of a shorter input.
     public static func isAge(_ beginning: some Collection<UInt8>) -> Bool {
         if beginning.starts(with: "age-encryption.org/".utf8) { return true }
         return beginning.drop(while: AgeArmorReader.isSpace).starts(with: "-----BEGIN AGE".utf8)
     }
 
-    /// Whether an armored file follows, after skipping white space before it.
+    /// Skips white space before an armored file. Returns whether one follows.
     static func skipSpaceBeforeArmor(_ source: BufferedSource) throws -> Bool {
         let beginning = try source.peek(1024)
         let text = beginning.drop(while: AgeArmorReader.isSpace)
