@@ -120,7 +120,8 @@ private struct TamperedForm: Sendable {
                         Envelope(
                             id: envelope.id, suite: .ratchet, to: reader.id, from: writer.id,
                             time: time, payload: payload))) != nil
-                precondition(isOpen || copy.encoded() == before, "a refused message changed the state")
+                precondition(
+                    isOpen || copy.encoded() == before, "a refused message changed the state")
                 return isOpen
             }
         }
@@ -148,7 +149,8 @@ private struct TamperedForm: Sendable {
                 var copy = received
                 let isOpen = (try? copy.open(message)) != nil
                 precondition(
-                    isOpen || copy.encoded() == received.encoded(), "a refused message changed the state")
+                    isOpen || copy.encoded() == received.encoded(),
+                    "a refused message changed the state")
                 return isOpen
             }
         }
@@ -214,7 +216,9 @@ private struct TamperedForm: Sendable {
                     let source = try? Whisper2AttachmentReader(SeekableMemory(bytes), key: secret)
                 else { return false }
                 let read = drain(source)
-                precondition(read.isWhole || read.bytes.isEmpty, "plaintext was returned before the tag was verified")
+                precondition(
+                    read.isWhole || read.bytes.isEmpty,
+                    "plaintext was returned before the tag was verified")
                 return read.isWhole
             }
         }

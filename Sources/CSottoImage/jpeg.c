@@ -7,7 +7,7 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-/* A progressive file may repeat its scans without end, and each costs as much as the whole image. */
+/* A progressive file may repeat its scans without end, and each scan takes the time of the whole image. */
 enum { MAXIMUM_SCANS = 100 };
 
 struct reader {
