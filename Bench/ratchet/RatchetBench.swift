@@ -92,13 +92,13 @@ struct People {
             identityKey: bob.id.publicKey, signedPreKey: published.signed,
             pqSignedPreKey: published.postQuantum,
             oneTimePreKey: PreKeyBundle.PreKey(id: 1, key: oneTimePair.publicKey))
-        let (agreement, opening) = try KeyAgreement.initiate(
+        let (agreement, header) = try KeyAgreement.initiate(
             own: alicePair, publicKey: alice.id.publicKey, bundle, ephemeral: RatchetKeyPair())
         var initiator = try Session(
             initiatorWith: agreement, theirSignedPreKey: signedPair.publicKey)
         let message = try initiator.encrypt([1])
         let theirs = try KeyAgreement.respond(
-            own: bobPair, publicKey: bob.id.publicKey, opening, signed: signedPair,
+            own: bobPair, publicKey: bob.id.publicKey, header, signed: signedPair,
             oneTime: oneTimePair, kemKey: kem.kemKey)
         var responder = Session(responderWith: theirs, signedPreKey: signedPair)
         guard try responder.decrypt(message) == [1] else { exit(1) }

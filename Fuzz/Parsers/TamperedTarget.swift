@@ -96,7 +96,7 @@ private struct TamperedForm: Sendable {
             let envelope = try begun.seal(body: [:], from: writer, time: time)
             let payload = envelope.payload
             let session = try PeerSession(
-                by: reader, accepting: PeerSession.opening(in: envelope)!,
+                by: reader, accepting: PeerSession.preKeyHeader(in: envelope)!,
                 with: .init(signed: signed, postQuantum: nil, oneTime: nil))
             let numbers = ["chainLength", "previousChainLength"]
             let sealed =

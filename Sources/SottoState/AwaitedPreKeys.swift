@@ -5,16 +5,16 @@ import Sotto
 extension StateTransaction {
     /// Notes the prekeys that an envelope names. Does nothing for a message of a session that has begun.
     public func awaitPreKeys(of step: Step, id: String) throws(StateError) {
-        guard let opening = step.begun else { return }
+        guard let header = step.begun else { return }
         let insert = try connection.statement(
             """
             INSERT INTO awaited (id, signed, post_quantum, one_time) VALUES (?, ?, ?, ?)
             ON CONFLICT (id) DO NOTHING
             """)
         insert.bind(1, id)
-        insert.bind(2, Int64(opening.signedPreKeyID))
-        if let kem = opening.kem { insert.bind(3, Int64(kem.preKeyID)) } else { insert.bindNull(3) }
-        if let number = opening.oneTimePreKeyID {
+        insert.bind(2, Int64(header.signedPreKeyID))
+        if let kem = header.kem { insert.bind(3, Int64(kem.preKeyID)) } else { insert.bindNull(3) }
+        if let number = header.oneTimePreKeyID {
             insert.bind(4, Int64(number))
         } else {
             insert.bindNull(4)

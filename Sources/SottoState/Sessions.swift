@@ -90,7 +90,7 @@ extension StateTransaction {
         public let message: Message
         fileprivate var slot: SessionSlot?
         /// The beginning of a new session.
-        var begun: Opening?
+        var begun: PreKeyHeader?
         /// The place of a message that the key of a skipped message opened.
         fileprivate var skipped: ChainPosition?
     }
@@ -102,12 +102,12 @@ extension StateTransaction {
         }
         guard envelope.to == owner.id else { throw SealedError.notForUs }
         guard let peer = envelope.from else { throw SessionError.noSender }
-        let opening = try PeerSession.opening(in: envelope)
+        let header = try PeerSession.preKeyHeader(in: envelope)
         do {
-            guard let opening else { return try openInAny(from: peer, envelope) }
-            guard opening.identityKey == peer.publicKey else { throw RatchetError.authentication }
-            if let slot = try slot(of: peer, tag: opening.tag) { return try step(slot, envelope) }
-            return try accept(opening, envelope)
+            guard let header else { return try openInAny(from: peer, envelope) }
+            guard header.identityKey == peer.publicKey else { throw RatchetError.authentication }
+            if let slot = try slot(of: peer, tag: header.tag) { return try step(slot, envelope) }
+            return try accept(header, envelope)
         } catch {
             guard error is RatchetError || error is SessionError,
                 let skipped = try skippedMessage(of: envelope, from: peer)
@@ -144,27 +144,27 @@ extension StateTransaction {
         throw failure ?? SessionError.unknownSession
     }
 
-    private func accept(_ opening: Opening, _ envelope: Envelope) throws -> Step {
-        guard try !hasBegun(opening.tag) else { throw SessionError.begunBefore }
+    private func accept(_ header: PreKeyHeader, _ envelope: Envelope) throws -> Step {
+        guard try !hasBegun(header.tag) else { throw SessionError.begunBefore }
         let session = try PeerSession(
-            by: owner, accepting: opening, with: try secrets(for: opening))
+            by: owner, accepting: header, with: try secrets(for: header))
         var step = try step(SessionSlot(session: session, used: 0), envelope)
-        step.begun = opening
+        step.begun = header
         return step
     }
 
-    private func secrets(for opening: Opening) throws -> PeerSession.PreKeys {
+    private func secrets(for header: PreKeyHeader) throws -> PeerSession.PreKeys {
         func find(_ kind: SecretPreKey.Kind, _ id: UInt32?) throws -> SecretPreKey? {
             guard let id else { return nil }
             guard let key = try secretPreKey(kind, id) else { throw SessionError.preKeyGone }
             return key
         }
-        guard let signed = try find(.signed, opening.signedPreKeyID) else {
+        guard let signed = try find(.signed, header.signedPreKeyID) else {
             throw SessionError.preKeyGone
         }
         return PeerSession.PreKeys(
-            signed: signed, postQuantum: try find(.postQuantum, opening.kem?.preKeyID),
-            oneTime: try find(.oneTime, opening.oneTimePreKeyID))
+            signed: signed, postQuantum: try find(.postQuantum, header.kem?.preKeyID),
+            oneTime: try find(.oneTime, header.oneTimePreKeyID))
     }
 
     /// Keeps what opening a message changed: the session's step, and for the first message of a session that its
@@ -177,9 +177,9 @@ extension StateTransaction {
         let peer = slot.session.peer
         var all = try slots(peer)
         slot.used = (all.map(\.used).max() ?? 0) + 1
-        if let opening = step.begun {
-            try markBegun(opening)
-            if let id = opening.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
+        if let header = step.begun {
+            try markBegun(header)
+            if let id = header.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
             all.insert(slot, at: 0)
         } else {
             // An older session is not in the list.
@@ -288,10 +288,10 @@ extension StateTransaction {
 
     /// Remembers for as long as the signed prekey lives that a session began, so that its first message, which
     /// without a one-time prekey could be opened again and again, is opened once.
-    private func markBegun(_ opening: Opening) throws(StateError) {
+    private func markBegun(_ header: PreKeyHeader) throws(StateError) {
         let insert = try connection.statement("INSERT INTO begun (tag, prekey) VALUES (?, ?)")
-        insert.bind(1, opening.tag)
-        insert.bind(2, Int64(opening.signedPreKeyID))
+        insert.bind(1, header.tag)
+        insert.bind(2, Int64(header.signedPreKeyID))
         try insert.run()
     }
 }

@@ -246,7 +246,7 @@ final class MessageOpening {
     private func flowSender(
         _ name: String?, _ content: MessageFlowContent
     ) throws -> SessionID {
-        if let opening = content.opening { return SessionID(publicKey: opening.identityKey) }
+        if let header = content.preKeyHeader { return SessionID(publicKey: header.identityKey) }
         if let name {
             if let id = SessionID(name) { return id }
             for person in judge.signers.all where person.profiles.kecalek == name {

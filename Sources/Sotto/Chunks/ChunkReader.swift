@@ -69,9 +69,9 @@ final class ChunkReader: BorrowingSource {
     private var filling: VerifyingBatch?
     /// The error of the source. It is thrown after all verified bytes were returned.
     private var failure: (any Error)?
-    private var underWay: [VerifyingBatch] = []
+    private var inFlight: [VerifyingBatch] = []
     private var spare: [VerifyingBatch] = []
-    private let crew = Crew()
+    private let pool = ThreadPool()
 
     /// Creates a reader whose first chunk has the index 0.
     init(_ protection: any ChunkProtection, from source: any ByteSource) {
@@ -83,7 +83,7 @@ final class ChunkReader: BorrowingSource {
 
     /// Whether verified content is available, or soon will be without reading more.
     var isReady: Bool {
-        current.map { chunk < $0.verified || $0.failure != nil } ?? false || !underWay.isEmpty
+        current.map { chunk < $0.verified || $0.failure != nil } ?? false || !inFlight.isEmpty
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -114,20 +114,20 @@ final class ChunkReader: BorrowingSource {
                 self.current = nil
             }
             readAhead()
-            guard !underWay.isEmpty else {
+            guard !inFlight.isEmpty else {
                 if let failure { throw failure }
                 return UnsafeRawBufferPointer(start: nil, count: 0)
             }
-            let batch = underWay.removeFirst()
-            crew.wait(for: batch)
+            let batch = inFlight.removeFirst()
+            pool.wait(for: batch)
             (current, chunk, start) = (batch, 0, 0)
         }
     }
 
     /// Reads the available bytes. Waits for more only if no batch is in flight.
     private func readAhead() {
-        while let batch = filling, underWay.count < Chunks.batches,
-            underWay.isEmpty || source.isReady
+        while let batch = filling, inFlight.count < Chunks.batches,
+            inFlight.isEmpty || source.isReady
         {
             let count: Int
             do {
@@ -158,7 +158,7 @@ final class ChunkReader: BorrowingSource {
         batch.index = index
         index += UInt64(batch.filled / batch.stride)
         // The end of a short stream is too small for another thread.
-        if batch.isLast, underWay.isEmpty { batch.run() } else { crew.submit(batch) }
-        underWay.append(batch)
+        if batch.isLast, inFlight.isEmpty { batch.run() } else { pool.submit(batch) }
+        inFlight.append(batch)
     }
 }

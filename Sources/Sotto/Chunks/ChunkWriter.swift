@@ -66,9 +66,9 @@ final class ChunkWriter: LendingSink {
     private var current: ProtectingBatch
     /// A full batch before `current`. It is kept until more content shows that it is not the last.
     private var full: ProtectingBatch?
-    private var underWay: [ProtectingBatch] = []
+    private var inFlight: [ProtectingBatch] = []
     private var spare: [ProtectingBatch] = []
-    private let crew = Crew()
+    private let pool = ThreadPool()
 
     /// Creates a writer whose first chunk has the index 0.
     init(_ protection: any ChunkProtection, to sink: any ByteSink) {
@@ -118,28 +118,28 @@ final class ChunkWriter: LendingSink {
         last.isLast = true
         last.index = index
         last.run()
-        while !underWay.isEmpty { try drain() }
+        while !inFlight.isEmpty { try drain() }
         try sink.write(last.result)
         try sink.finish()
     }
 
     /// Passes on the protected batches in order. Returns whether none is left.
     private func isIdle() throws -> Bool {
-        while let first = underWay.first, crew.isDone(first) { try drain() }
-        return underWay.isEmpty
+        while let first = inFlight.first, pool.isDone(first) { try drain() }
+        return inFlight.isEmpty
     }
 
     private func submit(_ batch: ProtectingBatch) throws {
         batch.index = index
         index += UInt64(batch.chunks)
-        underWay.append(batch)
-        crew.submit(batch)
+        inFlight.append(batch)
+        pool.submit(batch)
     }
 
     /// Returns an empty batch.
     private func next() throws -> ProtectingBatch {
         _ = try isIdle()
-        while underWay.count >= Chunks.batches { try drain() }
+        while inFlight.count >= Chunks.batches { try drain() }
         let batch = spare.popLast() ?? ProtectingBatch(protection)
         batch.empty()
         return batch
@@ -147,8 +147,8 @@ final class ChunkWriter: LendingSink {
 
     /// Passes on the first batch in flight.
     private func drain() throws {
-        let batch = underWay.removeFirst()
-        crew.wait(for: batch)
+        let batch = inFlight.removeFirst()
+        pool.wait(for: batch)
         try sink.write(batch.result)
         if batch.capacity == Chunks.batchSize { spare.append(batch) }
     }

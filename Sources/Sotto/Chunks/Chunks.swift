@@ -27,11 +27,11 @@ enum Chunks {
     /// The number of chunks in a batch.
     static let batchSize = 8
     /// The highest number of batches in flight. Each uses half a MiB, or one MiB with its result.
-    static let batches = 2 * Crew.size + 1
+    static let batches = 2 * ThreadPool.size + 1
 }
 
 /// A batch of consecutive protected chunks. Unused pages of its buffer take no memory.
-class ChunkBatch: CrewTask, @unchecked Sendable {
+class ChunkBatch: ThreadPoolTask, @unchecked Sendable {
     // One extra byte: if it is filled, more bytes follow the last chunk of the batch.
     let bytes: UnsafeMutableRawBufferPointer
     let protection: any ChunkProtection

@@ -60,7 +60,7 @@ extension Envelope {
         }
         var envelope = Envelope(
             id: id, suite: suite, to: identity.id, from: from, time: time, payload: payload)
-        envelope.stand = stand
+        envelope.foreignForm = foreignForm
         return envelope
     }
 }

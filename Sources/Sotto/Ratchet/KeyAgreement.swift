@@ -46,7 +46,7 @@ package struct KeyAgreement: Sendable {
     /// The caller has verified the bundle's signatures. Throws ``RatchetError/lowOrderKey``.
     package static func initiate(
         _ identity: Identity, _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair = RatchetKeyPair()
-    ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
+    ) throws(RatchetError) -> (agreement: KeyAgreement, header: PreKeyHeader) {
         try initiate(
             own: identity.agreementPair(), publicKey: identity.signingKey.publicKey, bundle,
             ephemeral: ephemeral)
@@ -54,7 +54,7 @@ package struct KeyAgreement: Sendable {
 
     package static func initiate(
         own: RatchetKeyPair, publicKey: [UInt8], _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair
-    ) throws(RatchetError) -> (agreement: KeyAgreement, opening: Opening) {
+    ) throws(RatchetError) -> (agreement: KeyAgreement, header: PreKeyHeader) {
         guard let theirs = x25519PublicKey(fromEd25519: bundle.identityKey) else {
             throw .lowOrderKey
         }
@@ -68,13 +68,13 @@ package struct KeyAgreement: Sendable {
         let valid = exchanges.compactMap { $0 }
         guard valid.count == exchanges.count else { throw .lowOrderKey }
         var sharedSecret: SymmetricKey?
-        var kem: Opening.KEM?
+        var kem: PreKeyHeader.KEM?
         if let preKey = bundle.pqSignedPreKey {
             do {
                 let key = try MLKEM1024.PublicKey(rawRepresentation: preKey.key)
                 let result = try key.encapsulate()
                 sharedSecret = result.sharedSecret
-                kem = Opening.KEM(ciphertext: Array(result.encapsulated), preKeyID: preKey.id)
+                kem = PreKeyHeader.KEM(ciphertext: Array(result.encapsulated), preKeyID: preKey.id)
             } catch {
                 throw .lowOrderKey
             }
@@ -84,7 +84,7 @@ package struct KeyAgreement: Sendable {
             responder: bundle.identityKey)
         return (
             agreement,
-            Opening(
+            PreKeyHeader(
                 identityKey: publicKey, ephemeralKey: ephemeral.publicKey,
                 signedPreKeyID: bundle.signedPreKey.id, oneTimePreKeyID: bundle.oneTimePreKey?.id,
                 kem: kem)
@@ -94,30 +94,30 @@ package struct KeyAgreement: Sendable {
     /// Performs the responder's side (X3DH §3.4, PQXDH §3.4). `oneTime` and `kemKey` are the prekeys that the header
     /// names.
     package static func respond(
-        _ identity: Identity, _ opening: Opening, signed: RatchetKeyPair, oneTime: RatchetKeyPair?,
-        kemKey: MLKEM1024.PrivateKey?
+        _ identity: Identity, _ header: PreKeyHeader, signed: RatchetKeyPair,
+        oneTime: RatchetKeyPair?, kemKey: MLKEM1024.PrivateKey?
     ) throws(RatchetError) -> KeyAgreement {
         try respond(
-            own: identity.agreementPair(), publicKey: identity.signingKey.publicKey, opening,
+            own: identity.agreementPair(), publicKey: identity.signingKey.publicKey, header,
             signed: signed, oneTime: oneTime, kemKey: kemKey)
     }
 
     package static func respond(
-        own: RatchetKeyPair, publicKey: [UInt8], _ opening: Opening, signed: RatchetKeyPair,
+        own: RatchetKeyPair, publicKey: [UInt8], _ header: PreKeyHeader, signed: RatchetKeyPair,
         oneTime: RatchetKeyPair?, kemKey: MLKEM1024.PrivateKey?
     ) throws(RatchetError) -> KeyAgreement {
-        guard let theirs = x25519PublicKey(fromEd25519: opening.identityKey) else {
+        guard let theirs = x25519PublicKey(fromEd25519: header.identityKey) else {
             throw .lowOrderKey
         }
         var exchanges = [
-            signed.sharedSecret(theirs), own.sharedSecret(opening.ephemeralKey),
-            signed.sharedSecret(opening.ephemeralKey),
+            signed.sharedSecret(theirs), own.sharedSecret(header.ephemeralKey),
+            signed.sharedSecret(header.ephemeralKey),
         ]
-        if let oneTime { exchanges.append(oneTime.sharedSecret(opening.ephemeralKey)) }
+        if let oneTime { exchanges.append(oneTime.sharedSecret(header.ephemeralKey)) }
         let valid = exchanges.compactMap { $0 }
         guard valid.count == exchanges.count else { throw .lowOrderKey }
         var sharedSecret: SymmetricKey?
-        if let kem = opening.kem {
+        if let kem = header.kem {
             guard let kemKey else { throw .noKey }
             do {
                 sharedSecret = try kemKey.decapsulate(Data(kem.ciphertext))
@@ -126,7 +126,7 @@ package struct KeyAgreement: Sendable {
             }
         }
         return KeyAgreement(
-            exchanges: valid, sharedSecret: sharedSecret, initiator: opening.identityKey,
+            exchanges: valid, sharedSecret: sharedSecret, initiator: header.identityKey,
             responder: publicKey)
     }
 }

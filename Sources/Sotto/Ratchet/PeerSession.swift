@@ -2,12 +2,12 @@
 public struct PeerSession: Sendable {
     /// The peer.
     public let peer: SessionID
-    /// The name of the session on both sides: ``Opening/tag``.
+    /// The name of the session on both sides: ``PreKeyHeader/tag``.
     public let tag: [UInt8]
     /// The kind of key agreement that began the session.
     public let origin: Origin
     /// The header to send with each message until the peer has answered.
-    private(set) var opening: Opening?
+    private(set) var preKeyHeader: PreKeyHeader?
     private(set) var session: Session
 
     /// The kind of key agreement that began a session.
@@ -17,9 +17,9 @@ public struct PeerSession: Sendable {
         /// Whether it used a one-time prekey, so that its first message cannot be replayed.
         public let hasOneTimePreKey: Bool
 
-        fileprivate init(_ opening: Opening) {
-            isPostQuantum = opening.kem != nil
-            hasOneTimePreKey = opening.oneTimePreKeyID != nil
+        fileprivate init(_ preKeyHeader: PreKeyHeader) {
+            isPostQuantum = preKeyHeader.kem != nil
+            hasOneTimePreKey = preKeyHeader.oneTimePreKeyID != nil
         }
 
         fileprivate init(isPostQuantum: Bool, hasOneTimePreKey: Bool) {
@@ -44,28 +44,28 @@ public struct PeerSession: Sendable {
 
     /// Begins a session from a bundle, which has verified its signatures. The session can send at once.
     public init(by identity: Identity, with bundle: PreKeyBundle) throws(RatchetError) {
-        let (agreement, opening) = try KeyAgreement.initiate(identity, bundle)
+        let (agreement, preKeyHeader) = try KeyAgreement.initiate(identity, bundle)
         session = try Session(
             initiatorWith: agreement, theirSignedPreKey: bundle.signedPreKey.key)
         peer = bundle.owner
-        tag = opening.tag
-        origin = Origin(opening)
-        self.opening = opening
+        tag = preKeyHeader.tag
+        origin = Origin(preKeyHeader)
+        self.preKeyHeader = preKeyHeader
     }
 
     /// Begins the responder's session from a pre-key message header. Attribute it to the peer only after a message of
     /// the session was decrypted.
-    public init(by identity: Identity, accepting opening: Opening, with preKeys: PreKeys)
+    public init(by identity: Identity, accepting preKeyHeader: PreKeyHeader, with preKeys: PreKeys)
         throws(RatchetError)
     {
         guard let signed = preKeys.signed.pair else { throw .noKey }
         let agreement = try KeyAgreement.respond(
-            identity, opening, signed: signed, oneTime: preKeys.oneTime?.pair,
+            identity, preKeyHeader, signed: signed, oneTime: preKeys.oneTime?.pair,
             kemKey: preKeys.postQuantum?.kemKey)
         session = Session(responderWith: agreement, signedPreKey: signed)
-        peer = SessionID(publicKey: opening.identityKey)
-        tag = opening.tag
-        origin = Origin(opening)
+        peer = SessionID(publicKey: preKeyHeader.identityKey)
+        tag = preKeyHeader.tag
+        origin = Origin(preKeyHeader)
     }
 
     /// The position of the next message of each receiving chain that is not complete. Empty before the peer's first
@@ -87,7 +87,7 @@ public struct PeerSession: Sendable {
             throw .tooLong(limit: MessageContent.limit)
         }
         var payload = try session.encrypt(frame).payload
-        if let opening { payload["preKey"] = .object(opening.object) }
+        if let preKeyHeader { payload["preKey"] = .object(preKeyHeader.object) }
         return Envelope(
             id: id, suite: .ratchet, to: peer, from: identity.id, time: time, payload: payload)
     }
@@ -100,7 +100,7 @@ public struct PeerSession: Sendable {
         let frame = try copy.decrypt(try RatchetMessage(payload: envelope.payload))
         let message = try Message(frame: frame, of: envelope, from: peer)
         session = copy
-        opening = nil
+        preKeyHeader = nil
         return message
     }
 
@@ -116,10 +116,10 @@ public struct PeerSession: Sendable {
 
     /// Returns the pre-key message header in an envelope's payload, or `nil` if it has none. Throws
     /// ``RatchetError/payload``.
-    public static func opening(in envelope: Envelope) throws(RatchetError) -> Opening? {
+    public static func preKeyHeader(in envelope: Envelope) throws(RatchetError) -> PreKeyHeader? {
         switch envelope.payload["preKey"] {
         case nil, .null: return nil
-        case .object(let object): return try Opening(object)
+        case .object(let object): return try PreKeyHeader(object)
         default: throw .payload
         }
     }
@@ -133,10 +133,10 @@ public struct PeerSession: Sendable {
         var flags: UInt8 = 0
         if origin.isPostQuantum { flags |= 1 }
         if origin.hasOneTimePreKey { flags |= 2 }
-        if opening != nil { flags |= 4 }
+        if preKeyHeader != nil { flags |= 4 }
         var out = [Self.version, flags] + peer.publicKey + tag
-        if let opening {
-            let object = opening.object.serialized()
+        if let preKeyHeader {
+            let object = preKeyHeader.object.serialized()
             out += UInt16(object.count).bigEndianBytes + object
         }
         var session = session.encoded()
@@ -153,9 +153,9 @@ public struct PeerSession: Sendable {
         if flags & 4 != 0 {
             guard let count = reader.integer(UInt16.self), let object = reader.bytes(Int(count)),
                 let record = try? JSON.object(parsing: Array(object)),
-                let opening = try? Opening(record)
+                let preKeyHeader = try? PreKeyHeader(record)
             else { return nil }
-            self.opening = opening
+            self.preKeyHeader = preKeyHeader
         }
         guard let session = Session(encoded: reader.remaining) else { return nil }
         self.session = session

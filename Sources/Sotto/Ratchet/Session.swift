@@ -173,7 +173,7 @@ public struct Session: Sendable {
             }
             // Checked before the DH ratchet step, which costs two X25519 operations.
             guard header.number <= Self.maximumSkip else { throw .tooManySkipped }
-            try turn(header.publicKey, newPair)
+            try dhRatchetStep(header.publicKey, newPair)
         }
         guard var chain = receiving else { throw .noKey }
         let plaintext = try step(message, in: &chain)
@@ -251,7 +251,7 @@ public struct Session: Sendable {
 
     /// Performs a DH ratchet step: begins a receiving chain for the peer's new key, and a sending chain with a new key
     /// pair.
-    private mutating func turn(
+    private mutating func dhRatchetStep(
         _ publicKey: [UInt8], _ newPair: () -> RatchetKeyPair
     ) throws(RatchetError) {
         let received = try root.step(pair, publicKey)

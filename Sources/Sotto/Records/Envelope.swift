@@ -26,10 +26,10 @@ public struct Envelope: Sendable, Hashable {
     /// The output of the suite.
     public let payload: JSONObject
     /// The form of the foreign record that the envelope was made from, or `nil`. It is not written.
-    var stand: Stand?
+    var foreignForm: ForeignForm?
 
     /// A messenger's own record or file. Its plaintext may be plain text and not a message record.
-    enum Stand {
+    enum ForeignForm {
         /// A record with an id and a time.
         case record
         /// A file without an id or a time. Those of the plaintext are used.
@@ -61,7 +61,7 @@ public struct Envelope: Sendable, Hashable {
     }
 
     /// Whether the envelope was made from a messenger's own record or file.
-    public var isForeign: Bool { stand != nil }
+    public var isForeign: Bool { foreignForm != nil }
 
     /// SHA-256 over the authenticated and the meaningful members: the envelope without unknown members, which an
     /// attacker may have added in transit. For a suite that does not bind its envelope, it covers the payload only.
@@ -79,7 +79,7 @@ public struct Envelope: Sendable, Hashable {
             suite.traits.bindsEnvelope
             ? [
                 id, suite.rawValue, to?.description ?? "", from?.description ?? "",
-                stand == .file ? "" : time.description,
+                foreignForm == .file ? "" : time.description,
             ]
             : [suite.rawValue]
         for text in outer { add(Array(text.utf8)) }

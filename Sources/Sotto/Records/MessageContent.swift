@@ -31,13 +31,13 @@ struct MessageContent {
     /// Reads the record inside `envelope`. Returns `nil` if it is malformed or belongs to another envelope.
     init?(_ bytes: [UInt8], of envelope: Envelope) {
         let parsed = try? JSON.object(parsing: bytes)
-        if envelope.stand != nil, parsed?["type"]?.string != "message",
+        if envelope.foreignForm != nil, parsed?["type"]?.string != "message",
             let text = String(validating: bytes, as: UTF8.self)
         {
             body = Message.textBody(text)
             members = JSONObject()
             id = envelope.id
-            time = envelope.stand == .file ? nil : envelope.time
+            time = envelope.foreignForm == .file ? nil : envelope.time
             return
         }
         guard let record = parsed, record["v"] == .integer(1), let id = record["id"]?.string,
@@ -45,7 +45,7 @@ struct MessageContent {
             record["to"]?.string == envelope.to?.description,
             record["type"]?.string == "message", let body = record["body"]?.object
         else { return nil }
-        if envelope.stand != .file {
+        if envelope.foreignForm != .file {
             guard id == envelope.id, record["time"]?.string == envelope.time.description else {
                 return nil
             }

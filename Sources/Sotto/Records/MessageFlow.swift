@@ -16,12 +16,12 @@ public struct MessageFlowContent: Sendable, Equatable {
     /// The ratchet message.
     public let message: RatchetMessage
     /// The pre-key message header, or `nil` if the session has begun.
-    public let opening: Opening?
+    public let preKeyHeader: PreKeyHeader?
 
     /// Creates content from its parts.
-    public init(message: RatchetMessage, opening: Opening?) {
+    public init(message: RatchetMessage, preKeyHeader: PreKeyHeader?) {
         self.message = message
-        self.opening = opening
+        self.preKeyHeader = preKeyHeader
     }
 
     /// Reads the content from an envelope's payload. Throws ``MessageFlowError/payload``.
@@ -32,7 +32,7 @@ public struct MessageFlowContent: Sendable, Equatable {
     /// The payload for an envelope: the ratchet message with the member `preKey`.
     public var payload: JSONObject {
         var payload = message.payload
-        if let opening { payload["preKey"] = .object(opening.object) }
+        if let preKeyHeader { payload["preKey"] = .object(preKeyHeader.object) }
         return payload
     }
 
@@ -56,7 +56,7 @@ public struct MessageFlowContent: Sendable, Equatable {
     fileprivate var members: [(String, JSON?)] {
         [
             ("encryptedPayload", .object(message.payload)),
-            ("preKey", (opening?.object).map { .object($0) }),
+            ("preKey", (preKeyHeader?.object).map { .object($0) }),
         ]
     }
 
@@ -64,8 +64,8 @@ public struct MessageFlowContent: Sendable, Equatable {
         do throws(RatchetError) {
             message = try RatchetMessage(payload: payload)
             switch preKey {
-            case nil, .null: opening = nil
-            case .object(let object): opening = try Opening(object)
+            case nil, .null: preKeyHeader = nil
+            case .object(let object): preKeyHeader = try PreKeyHeader(object)
             default: throw .payload
             }
         } catch {
@@ -218,11 +218,11 @@ extension MessageFlowContent {
 
     fileprivate func envelope(
         id: String, to owner: SessionID, from sender: SessionID, time: Timestamp,
-        as stand: Envelope.Stand
+        as foreignForm: Envelope.ForeignForm
     ) -> Envelope {
         var envelope = Envelope(
             id: id, suite: .ratchet, to: owner, from: sender, time: time, payload: payload)
-        envelope.stand = stand
+        envelope.foreignForm = foreignForm
         return envelope
     }
 }

@@ -45,8 +45,8 @@ struct PeerSessionTests {
                 try a.seal(body: Message.textBody(text), from: alice, time: time))
             a = try stored(a)
         }
-        let opening = try #require(try PeerSession.opening(in: first[2]))
-        var b = try PeerSession(by: bob, accepting: opening, with: secrets)
+        let header = try #require(try PeerSession.preKeyHeader(in: first[2]))
+        var b = try PeerSession(by: bob, accepting: header, with: secrets)
         #expect(b.tag == a.tag && b.peer == alice.id && b.origin == a.origin)
         // Out of order, and the middle one late.
         for (index, text) in [(2, "three"), (0, "one")] {
@@ -55,12 +55,12 @@ struct PeerSessionTests {
             b = try stored(b)
         }
         let answer = try b.seal(body: Message.textBody("yes"), from: bob, time: time)
-        #expect(try PeerSession.opening(in: answer) == nil)
+        #expect(try PeerSession.preKeyHeader(in: answer) == nil)
         b = try stored(b)
         #expect(try a.open(answer).body == Message.textBody("yes"))
         a = try stored(a)
         let later = try a.seal(body: Message.textBody("four"), from: alice, time: time)
-        #expect(try PeerSession.opening(in: later) == nil)
+        #expect(try PeerSession.preKeyHeader(in: later) == nil)
         #expect(try b.open(later).body == Message.textBody("four"))
         #expect(try b.open(first[1]).body == Message.textBody("two"))
         #expect(throws: RatchetError.self) { try b.open(first[1]) }
@@ -69,8 +69,8 @@ struct PeerSessionTests {
     @Test func whatIsOutsideIsComparedWithWhatIsInside() throws {
         var a = try PeerSession(by: alice, with: bundle())
         let envelope = try a.seal(body: Message.textBody("x"), from: alice, time: time)
-        let opening = try #require(try PeerSession.opening(in: envelope))
-        let fresh = try PeerSession(by: bob, accepting: opening, with: secrets)
+        let header = try #require(try PeerSession.preKeyHeader(in: envelope))
+        let fresh = try PeerSession(by: bob, accepting: header, with: secrets)
         let later = Timestamp(seconds: time.seconds + 1)
         for other in [
             Envelope(
@@ -156,11 +156,11 @@ struct PeerSessionTests {
             identityKey: bob.id.publicKey, signedPreKey: good.signedPreKey,
             pqSignedPreKey: good.pqSignedPreKey, oneTimePreKey: .init(id: 3, key: zero))
         #expect(throws: RatchetError.lowOrderKey) { try PeerSession(by: alice, with: lowOneTime) }
-        let opening = Opening(
+        let header = PreKeyHeader(
             identityKey: alice.id.publicKey, ephemeralKey: zero, signedPreKeyID: 1,
             oneTimePreKeyID: nil, kem: nil)
         #expect(throws: RatchetError.lowOrderKey) {
-            try PeerSession(by: bob, accepting: opening, with: secrets)
+            try PeerSession(by: bob, accepting: header, with: secrets)
         }
     }
 }

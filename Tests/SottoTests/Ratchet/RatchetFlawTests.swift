@@ -23,7 +23,7 @@ struct RatchetFlawTests {
         var a = try PeerSession(by: alice, with: bundle())
         let first = try a.seal(body: Message.textBody("first"), from: alice, time: time)
         var b = try PeerSession(
-            by: bob, accepting: #require(try PeerSession.opening(in: first)), with: secrets)
+            by: bob, accepting: #require(try PeerSession.preKeyHeader(in: first)), with: secrets)
         _ = try b.open(first)
         return (a, b)
     }
@@ -135,19 +135,19 @@ struct RatchetFlawTests {
     @Test func r5ASessionSaysWhetherItsFirstMessageCanBeRepeated() throws {
         var a = try PeerSession(by: alice, with: bundle())
         let first = try a.seal(body: [:], from: alice, time: time)
-        let opening = try #require(try PeerSession.opening(in: first))
+        let header = try #require(try PeerSession.preKeyHeader(in: first))
         var tags: Set<[UInt8]> = []
         for _ in 0..<2 {
-            var b = try PeerSession(by: bob, accepting: opening, with: secrets)
+            var b = try PeerSession(by: bob, accepting: header, with: secrets)
             #expect(throws: Never.self) { try b.open(first) }
             #expect(!b.origin.hasOneTimePreKey)
             tags.insert(b.tag)
         }
         // The name under which it is remembered is the same, whatever else is changed.
         #expect(tags == [a.tag] && !a.origin.hasOneTimePreKey)
-        var object = opening.object
+        var object = header.object
         object["signedPreKeyId"] = .integer(99)
-        #expect(try Opening(object).tag == a.tag)
+        #expect(try PreKeyHeader(object).tag == a.tag)
     }
 
     /// The signature of a signed prekey had no date, so that an old one served for ever.
@@ -212,18 +212,18 @@ struct RatchetFlawTests {
         let zero = [UInt8](repeating: 0, count: 32)
         for bad in Ed25519ToX25519Tests.vectors.badPublicKeys.map(\.ed25519Public.bytes)
         where bad.count == 32 {
-            let opening = Opening(
+            let header = PreKeyHeader(
                 identityKey: bad, ephemeralKey: key, signedPreKeyID: 1, oneTimePreKeyID: nil,
                 kem: nil)
             #expect(throws: RatchetError.lowOrderKey) {
-                try PeerSession(by: bob, accepting: opening, with: self.secrets)
+                try PeerSession(by: bob, accepting: header, with: self.secrets)
             }
         }
-        let opening = Opening(
+        let header = PreKeyHeader(
             identityKey: alice.id.publicKey, ephemeralKey: zero, signedPreKeyID: 1,
             oneTimePreKeyID: nil, kem: nil)
         #expect(throws: RatchetError.lowOrderKey) {
-            try PeerSession(by: bob, accepting: opening, with: self.secrets)
+            try PeerSession(by: bob, accepting: header, with: self.secrets)
         }
     }
 

@@ -72,7 +72,7 @@ struct RatchetKnownAnswerTests {
         let alice = SigningKey(seed: SecretBytes(copying: known.aliceIkSeed.bytes))
         return try KeyAgreement.respond(
             own: identityPair(known.bobIkSeed), publicKey: known.bobIk.bytes,
-            Opening(
+            PreKeyHeader(
                 identityKey: alice.publicKey, ephemeralKey: known.aliceEk.bytes,
                 signedPreKeyID: 1, oneTimePreKeyID: known.bobOpk.map { _ in 1 }, kem: nil),
             signed: pair(known.bobSpkSecret), oneTime: known.bobOpkSecret.map(pair), kemKey: nil)
@@ -95,7 +95,7 @@ struct RatchetKnownAnswerTests {
             publicKey: SigningKey(seed: SecretBytes(copying: known.aliceIkSeed.bytes)).publicKey,
             bundle, ephemeral: Self.pair(known.aliceEkSecret))
         #expect(initiator.agreement.secret.copyBytes() == known.sharedSecret.bytes)
-        #expect(initiator.opening.ephemeralKey == known.aliceEk.bytes)
+        #expect(initiator.header.ephemeralKey == known.aliceEk.bytes)
     }
 
     /// Bob's half of the transcript: what Alice sent is decrypted, refused or sent as known.
@@ -188,7 +188,7 @@ struct RatchetKnownAnswerTests {
                 by: bob.publicKey))
         let agreement = try KeyAgreement.respond(
             own: Self.identityPair(known.bobIkSeed), publicKey: bob.publicKey,
-            Opening(
+            PreKeyHeader(
                 identityKey: alice.publicKey,
                 ephemeralKey: Self.pair(known.aliceEkSecret).publicKey, signedPreKeyID: 1,
                 oneTimePreKeyID: known.bobOpkSecret.map { _ in 1 },

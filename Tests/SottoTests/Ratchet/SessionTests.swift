@@ -23,9 +23,9 @@ struct RatchetSessionTests {
                 id: 1, key: signed.publicKey, signature: bob.signingKey.sign(signed.publicKey)),
             pqSignedPreKey: kem.signed(by: bob, at: Timestamp.now()),
             oneTimePreKey: .init(id: 7, key: oneTime.publicKey))
-        let (agreement, opening) = try KeyAgreement.initiate(alice, bundle)
+        let (agreement, header) = try KeyAgreement.initiate(alice, bundle)
         let theirs = try KeyAgreement.respond(
-            bob, opening, signed: signed, oneTime: oneTime, kemKey: kem.kemKey)
+            bob, header, signed: signed, oneTime: oneTime, kemKey: kem.kemKey)
         #expect(agreement.secret.copyBytes() == theirs.secret.copyBytes())
         return (
             try Session(initiatorWith: agreement, theirSignedPreKey: signed.publicKey),

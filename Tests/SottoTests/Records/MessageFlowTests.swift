@@ -22,7 +22,7 @@ struct MessageFlowTests {
         let message = try MessageFlowMessage(record: record)
         #expect(message.id == "m-1" && message.from == "alice" && message.to == "bob")
         #expect(message.time == Timestamp("2026-02-03T04:05:06Z"))
-        #expect(message.content.opening == nil)
+        #expect(message.content.preKeyHeader == nil)
         #expect(message.record() == record)
     }
 
@@ -41,7 +41,7 @@ struct MessageFlowTests {
             let file = try Self.object(text)
             let content = try MessageFlowContent(file: file)
             #expect(content.file == file)
-            #expect((content.opening == nil) == (file["preKey"] == nil))
+            #expect((content.preKeyHeader == nil) == (file["preKey"] == nil))
             #expect(try MessageFlowContent(payload: content.payload) == content)
             let message = try MessageFlowMessage(
                 id: "m", from: "a", to: "b", content: content, time: Timestamp(seconds: 0))
@@ -65,7 +65,7 @@ struct MessageFlowTests {
         let bytes = sent.record().serialized()
         let read = try MessageFlowMessage(record: try JSON.object(parsing: bytes))
         #expect(read.content.payload == envelope.payload)
-        #expect(read.content.opening != nil)
+        #expect(read.content.preKeyHeader != nil)
     }
 
     @Test func aMessageOfAnotherFormIsRefused() throws {

@@ -2,7 +2,7 @@
 ///
 /// The initiator sends it with each message until the responder answers. The responder needs it for the same key
 /// agreement.
-public struct Opening: Sendable, Equatable {
+public struct PreKeyHeader: Sendable, Equatable {
     /// The initiator's Ed25519 identity key, 32 bytes.
     public let identityKey: [UInt8]
     /// The initiator's ephemeral X25519 key, 32 bytes.

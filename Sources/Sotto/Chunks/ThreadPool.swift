@@ -1,21 +1,21 @@
 import Glibc
 
 /// A task for a ``ThreadPool``. The submitter does not touch it until it is done.
-class CrewTask: @unchecked Sendable {
-    fileprivate var isUnderWay = false
+class ThreadPoolTask: @unchecked Sendable {
+    fileprivate var isPending = false
 
     /// Runs the task on a thread of the pool.
     func run() {}
 }
 
 /// A few threads for long computations. They are created with the first task.
-final class Crew {
+final class ThreadPool {
     /// The state that the threads share. Threads hold the state and not the pool, whose `deinit` stops them.
     private final class State: @unchecked Sendable {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-        var tasks: [CrewTask] = []
-        var isOver = false
+        var tasks: [ThreadPoolTask] = []
+        var isStopped = false
 
         init() {
             pthread_mutex_init(mutex, nil)
@@ -35,16 +35,16 @@ final class Crew {
             return body()
         }
 
-        func work() {
+        func runTasks() {
             while true {
-                let task: CrewTask? = locked {
-                    while tasks.isEmpty, !isOver { pthread_cond_wait(changed, mutex) }
+                let task: ThreadPoolTask? = locked {
+                    while tasks.isEmpty, !isStopped { pthread_cond_wait(changed, mutex) }
                     return tasks.isEmpty ? nil : tasks.removeFirst()
                 }
                 guard let task else { return }
                 task.run()
                 locked {
-                    task.isUnderWay = false
+                    task.isPending = false
                     pthread_cond_broadcast(changed)
                 }
             }
@@ -59,30 +59,30 @@ final class Crew {
 
     deinit {
         state.locked {
-            state.isOver = true
+            state.isStopped = true
             pthread_cond_broadcast(state.changed)
         }
         for thread in threads { pthread_join(thread, nil) }
     }
 
     /// Runs a task on a thread, or on the calling thread if no thread can be created.
-    func submit(_ task: CrewTask) {
+    func submit(_ task: ThreadPoolTask) {
         if threads.isEmpty { begin() }
         guard !threads.isEmpty else { return task.run() }
         state.locked {
-            task.isUnderWay = true
+            task.isPending = true
             state.tasks.append(task)
             pthread_cond_broadcast(state.changed)
         }
     }
 
     /// Whether a submitted task is done.
-    func isDone(_ task: CrewTask) -> Bool { state.locked { !task.isUnderWay } }
+    func isDone(_ task: ThreadPoolTask) -> Bool { state.locked { !task.isPending } }
 
     /// Waits until a submitted task is done.
-    func wait(for task: CrewTask) {
+    func wait(for task: ThreadPoolTask) {
         state.locked {
-            while task.isUnderWay { pthread_cond_wait(state.changed, state.mutex) }
+            while task.isPending { pthread_cond_wait(state.changed, state.mutex) }
         }
     }
 
@@ -94,7 +94,7 @@ final class Crew {
                 &thread, nil,
                 { pointer in
                     guard let pointer else { return nil }
-                    Unmanaged<State>.fromOpaque(pointer).takeRetainedValue().work()
+                    Unmanaged<State>.fromOpaque(pointer).takeRetainedValue().runTasks()
                     return nil
                 }, shared.toOpaque())
             guard result == 0 else {
