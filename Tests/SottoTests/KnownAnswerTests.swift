@@ -101,7 +101,7 @@ struct KnownAnswerTests {
         }
     }
 
-    @Test func challengesAndAttachmentsHaveTheKnownMiddle() throws {
+    @Test func challengesAndAttachmentsHaveTheKnownIntermediateValues() throws {
         let known = TestSupport.Vectors.load("box", as: Box.self)
         let alice = try Whisper2Vectors.alice.get()
         for known in known.challenges {
@@ -134,7 +134,7 @@ struct KnownAnswerTests {
         }
     }
 
-    @Test func wrappedKeysAndSeedsAreTheKnownOnes() throws {
+    @Test func wrappedKeysAndSeedsMatchTheVectors() throws {
         let known = TestSupport.Vectors.load("hybrid", as: Hybrid.self)
         let key = try MercurioVectors.key.get()
         for known in known.messages {
@@ -181,7 +181,7 @@ struct KnownAnswerTests {
         }
     }
 
-    @Test func aKeyFileIsUnderTheKnownKey() {
+    @Test func aKeyFileUsesTheKnownKey() {
         let known = TestSupport.Vectors.load("ecp1", as: ECP1.self)
         for known in known.pbkdf2 { #expect(known.output.bytes.count == known.length) }
         for known in known.files {

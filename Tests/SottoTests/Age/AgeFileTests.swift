@@ -32,7 +32,7 @@ struct AgeFileTests {
     }
 
     @Test(arguments: Kind.allCases, [false, true])
-    func anySizeInAnyPiecesComesBack(_ kind: Kind, _ armored: Bool) throws {
+    func anySizeInAnyPiecesRoundTrips(_ kind: Kind, _ armored: Bool) throws {
         for size in [0, 1, 15, 16, 17, 65535, 65536, 65537, 131_072] {
             try withGenerator { generator in
                 let data = generator.bytes(size)
@@ -56,14 +56,14 @@ struct AgeFileTests {
     }
 
     @Test(arguments: Kind.allCases, [false, true])
-    func oneByteReadsAreEnough(_ kind: Kind, _ armored: Bool) throws {
+    func oneByteReadsWork(_ kind: Kind, _ armored: Bool) throws {
         let data = Array("one by one".utf8)
         let file = try AgeFile.seal(data, for: Self.access(kind), armored: armored)
         let released = Self.release(file, sizes: [1])
         #expect(released.error == nil && released.bytes == data)
     }
 
-    @Test func theSizeIsThePlaintextsAndAFixedPart() throws {
+    @Test func theSizeIsThatOfThePlaintextPlusAFixedOverhead() throws {
         let empty = try AgeFile.seal([], for: Self.classic).count
         for size in [1, 1000, 65536, 65537, 200_000] {
             let file = try AgeFile.seal([UInt8](repeating: 0, count: size), for: Self.classic)
@@ -155,7 +155,7 @@ struct AgeFileTests {
         }
     }
 
-    @Test func anyOfSeveralRecipientsOpensAndNobodyElse() throws {
+    @Test func onlyTheRecipientsOpenAFile() throws {
         let people = [People.alice, People.bob]
         for access in [
             AgeAccess.recipients(people.map { .hybrid($0.hybridKey.recipient) }),
@@ -209,7 +209,7 @@ struct AgeFileTests {
     }
 
     @Test(arguments: [23, 30, 63, 64, 99])
-    func aWorkFactorOverTheLimitIsRefusedBeforeTheWork(_ logN: Int) throws {
+    func aWorkFactorAboveTheLimitIsRefusedAtOnce(_ logN: Int) throws {
         #expect(AgeScrypt.maximumLogN == 22)
         let stanza = AgeStanza(
             type: "scrypt",
@@ -220,7 +220,7 @@ struct AgeFileTests {
         #expect(throws: AgeError.workFactor(logN)) { try Self.open(file) }
     }
 
-    @Test func aPassphraseStandsAlone() throws {
+    @Test func aPassphraseStanzaIsTheOnlyOne() throws {
         let key = SecretBytes(randomCount: 16)
         let scrypt = try AgeScrypt.wrap(key, passphrase: Self.passphrase, logN: 4)
         let other = AgeX25519.wrap(key, to: People.bob.ageKey.recipient)!
@@ -250,7 +250,7 @@ struct AgeFileTests {
         }
     }
 
-    @Test func aHugeHeaderIsRefusedBeforeItIsKept() throws {
+    @Test func aHugeHeaderIsRefusedBeforeItIsBuffered() throws {
         let line = Array((String(repeating: "A", count: 64) + "\n").utf8)
         var header = Array("age-encryption.org/v1\n-> X25519 a\n".utf8)
         header.reserveCapacity(18 << 20)

@@ -23,7 +23,7 @@ struct DERTests {
         "0282000105",
         "0280", "0285000000000105", "03010 5", "04 01 05",
     ])
-    func whatIsNotTheShortestFormIsRefused(_ text: String) {
+    func aLongerFormIsRefused(_ text: String) {
         guard let bytes = bytes(hex: text.filter { $0 != " " }) else {
             preconditionFailure("not hexadecimal: \(text)")
         }
@@ -34,7 +34,7 @@ struct DERTests {
 
 struct PEMTests {
     @Test(arguments: [0, 1, 47, 48, 49, 1000])
-    func whatIsWrittenIsRead(_ size: Int) throws {
+    func aWrittenPEMIsReadBack(_ size: Int) throws {
         let bytes = randomBytes(size)
         let text = PEM.encode("A KEY", bytes)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 64 })
@@ -50,7 +50,7 @@ struct PEMTests {
         "-----BEGIN A-----\nAAA\n-----END A-----\n", "-----BEGIN A-----\nAA AA\n-----END A-----\n",
         "-----BEGIN A-----\nAAAA\n-----END A-----\nx", "-----BEGIN A----\nAAAA\n-----END A----\n",
     ])
-    func anythingElseIsRefused(_ text: String) {
+    func malformedPEMIsRefused(_ text: String) {
         #expect(PEM.decode(Array(text.utf8)) == nil)
     }
 }
@@ -63,7 +63,7 @@ struct NFCTests {
         ("\u{1100}\u{1161}\u{11A8}", "\u{AC01}"), ("\u{958}", "\u{915}\u{93C}"),
         ("\u{FB01}", "\u{FB01}"), ("\u{D55C}\u{AE00}", "\u{D55C}\u{AE00}"),
     ])
-    func theComposedFormIsTheStandards(_ text: String, _ composed: String) {
+    func theComposedFormMatchesTheStandard(_ text: String, _ composed: String) {
         #expect(nfc(text).isSameBytes(as: composed))
         #expect(isNFC(composed) && isNFC(text) == text.isSameBytes(as: composed))
     }

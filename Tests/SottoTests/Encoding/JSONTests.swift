@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct JSONParserTests {
-    @Test func stringsThatAreMerelyCanonicallyEquivalentDiffer() {
+    @Test func canonicallyEquivalentStringsDiffer() {
         #expect(JSON.string("\u{E9}") != JSON.string("e\u{301}"))
         #expect(JSON.array([.string("K")]) != JSON.array([.string("\u{212A}")]))
         #expect(JSON.string("\u{E9}") == JSON.string("\u{E9}"))
@@ -44,7 +44,7 @@ struct JSONParserTests {
         "\"\u{0}\"",
         "\u{0}", "{}\u{0}",
     ])
-    func whatIsNotJSONIsRefused(_ text: String) {
+    func malformedJSONIsRefused(_ text: String) {
         guard case .malformed = error(text) else {
             Issue.record("\(text.debugDescription): \(String(describing: error(text)))")
             return
@@ -55,7 +55,7 @@ struct JSONParserTests {
         #"{"a":1,"a":1}"#, #"{"a":1,"\u0061":2}"#, #"{"\u00e9":1,"é":2}"#, #"{"x":{"y":1,"y":2}}"#,
         #"[{"":1,"":2}]"#, #"{"sig":"a","s\u0069g":"b"}"#,
     ])
-    func aMemberTwiceIsRefusedHoweverItIsWritten(_ text: String) {
+    func aRepeatedMemberIsRefusedInAnySpelling(_ text: String) {
         guard case .duplicateMember = error(text) else {
             Issue.record("\(text)")
             return
@@ -69,7 +69,7 @@ struct JSONParserTests {
         #expect(object["e\u{301}"] == .integer(2))
     }
 
-    @Test func aMemberTwiceIsFoundAmongMany() {
+    @Test func aRepeatedMemberIsFoundAmongMany() {
         let many = (0..<3000).map { "\"m\($0)\":0" }
         #expect(error("{\(many.joined(separator: ","))}") == nil)
         for twin in [3, 15, 16, 17, 2999] {
@@ -135,7 +135,7 @@ struct JSONParserTests {
         #expect(error(text) == .numberOutOfRange(offset: 0))
     }
 
-    @Test func whatIsSerializedIsReadBack() throws {
+    @Test func serializedValuesAreReadBack() throws {
         let text =
             #"{"b":[1,-2,3.25,1e-7],"a":{"q\"\\\n":null,"€":"\u001f\u007f "},"":true}"#
         let value = try parse(text)
@@ -161,7 +161,7 @@ struct CanonicalJSONTests {
         String(decoding: try JSON(parsing: Array(text.utf8)).canonical(), as: UTF8.self)
     }
 
-    @Test func theRFCsExampleOfValuesIsMet() throws {
+    @Test func valuesMatchTheRFCsExample() throws {
         let text = #"""
             {
               "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
@@ -175,7 +175,7 @@ struct CanonicalJSONTests {
         )
     }
 
-    @Test func theRFCsExampleOfSortingIsMet() throws {
+    @Test func sortingMatchesTheRFCsExample() throws {
         let text =
             #"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#
         let names = try JSON.object(parsing: Array(canonical(text).utf8)).members.map(\.name)
@@ -211,27 +211,27 @@ struct CanonicalJSONTests {
         #expect(String(decoding: value.canonical(), as: UTF8.self) == text)
     }
 
-    @Test func aWholeNumberIsTheSameHoweverItIsWritten() throws {
+    @Test func allSpellingsOfAWholeNumberAreEqual() throws {
         #expect(try canonical("[1,1.0,1e0,10e-1,-0,-0.0,100,1e2]") == "[1,1,1,1,0,0,100,100]")
     }
 
     @Test(arguments: [
         "1e20", "-1e20", "9223372036854775808.0", "1.5e300", "123456789012345678901e0",
     ])
-    func aNumberBeyondTheIntegersIsReadAgain(_ text: String) throws {
+    func aNumberAboveTheIntegersIsReadBack(_ text: String) throws {
         let value = try JSON(parsing: Array("[\(text)]".utf8))
         let written = value.serialized()
         #expect(try JSON(parsing: written) == value)
         #expect(String(decoding: written, as: UTF8.self).contains("e+"))
     }
 
-    @Test func whatIsSignedStaysTheCanonicalForm() throws {
+    @Test func theCanonicalFormIsStable() throws {
         let value = try JSON(parsing: Array("[1e20]".utf8))
         #expect(value.serialized() == Array("[1e+20]".utf8))
         #expect(value.canonical() == Array("[100000000000000000000]".utf8))
     }
 
-    @Test func randomDoublesComeBack() throws {
+    @Test func randomDoublesRoundTrip() throws {
         try withGenerator { generator in
             for _ in 0..<2000 {
                 let double = Double(bitPattern: generator.next())

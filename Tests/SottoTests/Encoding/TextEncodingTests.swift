@@ -21,7 +21,7 @@ struct HexTests {
 }
 
 struct Base64Tests {
-    @Test func theRFCsVectorsAreMet() {
+    @Test func theRFCsVectorsMatch() {
         for (plain, text) in [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
             ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
@@ -42,18 +42,18 @@ struct Base64Tests {
         "Zm_v",
         "Zm9v\u{0}", "Zméé", "Zg==Zg==",
     ])
-    func anotherThanTheCanonicalEncodingIsRefused(_ text: String) {
+    func nonCanonicalTextIsRefused(_ text: String) {
         #expect(Base64.standard.decode(text) == nil)
     }
 
-    @Test func paddingAndTheOtherAlphabetAreRefusedWhereTheyDoNotBelong() {
+    @Test func wrongPaddingAndAlphabetAreRefused() {
         #expect(Base64.raw.decode("Zg==") == nil && Base64.url.decode("Zg==") == nil)
         #expect(Base64.url.decode("+/8") == nil && Base64.raw.decode("-_8") == nil)
         #expect(Base64.raw.decode("Z") == nil && Base64.raw.decode("Zm9vY") == nil)
         #expect(Base64.raw.decode("Zh") == nil && Base64.url.decode("Zm9") == nil)
     }
 
-    @Test func randomBytesComeBackAndAgreeWithFoundation() throws {
+    @Test func randomBytesRoundTripAndAgreeWithFoundation() throws {
         try withGenerator { generator in
             for count in 0..<200 {
                 let data = generator.bytes(count)
@@ -66,7 +66,7 @@ struct Base64Tests {
         }
     }
 
-    @Test func eachTextHasOneMeaning() throws {
+    @Test func eachValueHasOneText() throws {
         // Whatever is read is written again in exactly that form.
         try withGenerator { generator in
             let alphabet = Array("AQgwZz09+/-_=".utf8)
@@ -110,7 +110,7 @@ struct Bech32Tests {
         #expect(Bech32.decode(text) == nil)
     }
 
-    @Test func anyDataOfAnyLengthComesBack() throws {
+    @Test func anyDataOfAnyLengthRoundTrips() throws {
         try withGenerator { generator in
             for count in [0, 1, 2, 3, 4, 5, 31, 32, 33, 90, 1216, 2000] {
                 let data = generator.bytes(count)
@@ -148,7 +148,7 @@ struct Bech32Tests {
         ("a--b-", "--", ["a", "b-"]),
         ("---", "--", ["", "-"]), ("\u{E9}\u{DF}\u{E9}", "\u{DF}", ["\u{E9}", "\u{E9}"]),
     ])
-    func aTextComesInPieces(_ text: String, _ separator: String, _ pieces: [String]) {
+    func aTextIsSplitAtItsSeparators(_ text: String, _ separator: String, _ pieces: [String]) {
         #expect(text.pieces(between: separator) == pieces.map { $0[...] })
         #expect(text.replacingAll(separator, with: separator) == text)
         #expect(text[...].replacingAll(separator, with: "+") == pieces.joined(separator: "+"))

@@ -33,7 +33,7 @@ struct FingerprintTests {
 
     static let vectors = TestSupport.Vectors.load("fingerprint", as: Vectors.self)
 
-    @Test func libsignalsVectorsAreMet() {
+    @Test func libsignalsVectorsMatch() {
         let known = Self.vectors.libsignal
         #expect(known.iterations == Fingerprint.rounds)
         let alice = Fingerprint(userID: known.aliceId, key: known.aliceIdentity.bytes)
@@ -45,7 +45,7 @@ struct FingerprintTests {
     }
 
     @Test(arguments: vectors.kecalekProfile)
-    func ourVectorsAreMetFromBothSides(_ pair: Pair) {
+    func ourVectorsMatchFromBothSides(_ pair: Pair) {
         let a = Fingerprint(userID: pair.userA, key: pair.keyA.bytes)
         let b = Fingerprint(userID: pair.userB, key: pair.keyB.bytes)
         #expect(a.digits == pair.fingerprintA)

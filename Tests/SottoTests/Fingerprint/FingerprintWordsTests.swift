@@ -14,7 +14,7 @@ struct FingerprintWordsTests {
                 + Array(repeating: "abandon", count: 10))
     }
 
-    @Test func wordsAreTheDigitsAgain() {
+    @Test func wordsConvertBackToDigits() {
         let id = "05" + String(repeating: "00", count: 32)
         for seed in 0..<20 {
             let digits = Fingerprint(userID: id, key: Array(repeating: UInt8(seed), count: 32))
@@ -29,7 +29,7 @@ struct FingerprintWordsTests {
         #expect(Fingerprint.digits(of: Fingerprint.words(of: most)) == most)
     }
 
-    @Test func otherWordsAreNoDigits() {
+    @Test func otherWordsAreRefused() {
         let abandon = Array(repeating: "abandon", count: 10)
         for words in [
             [], Array(abandon.dropLast()), abandon + ["abandon"], abandon.dropLast() + ["Abandon"],

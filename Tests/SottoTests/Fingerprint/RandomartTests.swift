@@ -4,7 +4,7 @@ import Testing
 /// The field that is drawn of a fingerprint.
 struct RandomartTests {
     /// What `ssh-keygen -lv` of OpenSSH 9.2 drew of a key with this hash.
-    @Test func theFieldIsThatOfSSHKeygen() throws {
+    @Test func thePictureIsThatOfSSHKeygen() throws {
         let hash = try #require(
             Base64.standard.decode("l/P7aiauXqLQijLJ7oVvtREWjKPaVP/i2g6T+Ht5kL0="))
         let expected = """
@@ -24,7 +24,7 @@ struct RandomartTests {
         #expect(drawn == expected.split(separator: "\n").map(String.init))
     }
 
-    @Test func itIsOfTheDigitsAsText() {
+    @Test func thePictureIsOfTheDigitsAsText() {
         let digits = String(repeating: "012345678901234567890123456789", count: 2)
         for (number, title) in [
             (String(digits.prefix(30)), "fingerprint"), (digits, "safety number"),

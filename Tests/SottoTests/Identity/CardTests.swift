@@ -14,7 +14,7 @@ struct CardTests {
         }
     }
 
-    @Test func aCardComesBackFromItsRecord() throws {
+    @Test func aCardIsReadBackFromItsRecord() throws {
         let record = try #require(card.record)
         let read = try Card(record: JSON.object(parsing: record.serialized()))
         #expect(read == card)
@@ -23,7 +23,7 @@ struct CardTests {
         #expect(record.members.prefix(2).map(\.name) == ["v", "type"])
     }
 
-    @Test func aCardHasNoSecret() throws {
+    @Test func aCardContainsNoSecret() throws {
         let text = String(decoding: try #require(card.record).serialized(), as: UTF8.self)
         for name in ["words", "sign", "age", "pq"] {
             let secret = try #require(People.alice.record[name]?.string)
@@ -79,7 +79,7 @@ struct CardTests {
         #expect(failure([:]) == .member("type"))
     }
 
-    @Test func aSignatureForAnotherTypeOfRecordDoesNotServe() {
+    @Test func aSignatureForAnotherRecordTypeIsRefused() {
         var record: JSONObject = ["type": .string("a"), "x": .integer(1)]
         SignedRecord.sign(&record, with: People.alice.signingKey)
         #expect(SignedRecord.verify(record, by: People.alice.signingKey.publicKey))
@@ -87,7 +87,7 @@ struct CardTests {
         #expect(!SignedRecord.verify(record, by: People.alice.signingKey.publicKey))
     }
 
-    @Test func aKeyThatIsNoKeyIsRefusedThoughSigned() throws {
+    @Test func anInvalidKeyIsRefusedDespiteItsSignature() throws {
         for (name, value) in [
             ("age", "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"),
             ("pq", "age1pq1x"),
@@ -119,7 +119,7 @@ struct ContactURITests {
             nil, "", "alice", "Alice & Bob?", "a=b&x=c#d%20", "Žofie 😀", "+1 234", "e\u{301}",
             "a\u{0}b",
         ] as [String?])
-    func anyNameComesBack(_ name: String?) throws {
+    func anyNameRoundTrips(_ name: String?) throws {
         let uri = ContactURI(
             id: id, x25519: key, name: name, relay: name.map { "tcp://\($0):7667/?&=" })
         let read = try ContactURI(uri.text)
@@ -132,13 +132,13 @@ struct ContactURITests {
             })
     }
 
-    @Test func itStaysBelow200CharactersWithoutARelay() {
+    @Test func aURIWithoutARelayIsBelow200Characters() {
         let uri = ContactURI(id: id, x25519: key, name: String(repeating: "n", count: 70))
         #expect(uri.text.utf8.count < 200)
         #expect(People.alice.card().uri.text.utf8.count < 130)
     }
 
-    @Test func aCardFromItHasTheShortKeysAndNoSignature() throws {
+    @Test func aCardFromAURIHasTheShortKeysAndNoSignature() throws {
         let card = Card(uri: try ContactURI(People.alice.card().uri.text))
         #expect(card.id == id && card.name == "alice" && card.record == nil && card.hybrid == nil)
         #expect(card.recipient() == .x25519(People.alice.ageKey.recipient))
@@ -155,7 +155,7 @@ struct ContactURITests {
         #expect(try ContactURI(text).id == id)
     }
 
-    @Test func duplicatesAreRefusedHoweverTheyAreWritten() {
+    @Test func duplicatesAreRefusedInAnySpelling() {
         let text = ContactURI(id: id, x25519: key, name: "a").text
         #expect(failure(text + "&name=b") == .duplicate("name"))
         #expect(failure(text + "&x=" + Base64.url.encode(key)) == .duplicate("x"))

@@ -13,7 +13,7 @@ struct IdentityTests {
     }
 
     @Test(arguments: Wordlist.allCases)
-    func anIdentityComesBackFromItsRecord(_ wordlist: Wordlist) throws {
+    func anIdentityIsReadBackFromItsRecord(_ wordlist: Wordlist) throws {
         let words = Mnemonic(randomWordCount: 12, wordlist: wordlist)
         let made = Identity(mnemonic: words, name: "Žofie")
         let read = try Identity(record: JSON.object(parsing: made.record.serialized()))
@@ -42,7 +42,7 @@ struct IdentityTests {
         #expect(failure(record) == .version(2))
     }
 
-    @Test func anIdThatIsNotOfTheKeysIsRefused() {
+    @Test func anIdThatDoesNotMatchTheKeysIsRefused() {
         var record = People.alice.record
         record["id"] = People.bob.record["id"]
         #expect(failure(record) == .inconsistent)
@@ -51,7 +51,7 @@ struct IdentityTests {
         #expect(failure(record) == .inconsistent)
     }
 
-    @Test func exchangedKeysOrWordsAreFoundWhenAsked() throws {
+    @Test func exchangedKeysOrWordsAreFoundByIsConsistent() throws {
         for name in ["age", "pq", "words"] {
             var record = People.alice.record
             record[name] = People.bob.record[name]

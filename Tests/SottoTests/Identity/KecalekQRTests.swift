@@ -39,7 +39,7 @@ struct KecalekQRTests {
     }
 
     @Test(arguments: vectors.kecalekMustFail)
-    func whatMustFailFails(_ bad: MustFail) {
+    func invalidVectorsAreRefused(_ bad: MustFail) {
         let error: KecalekQRError =
             switch bad.why {
             case "version 2", "version 0": .version
@@ -50,7 +50,7 @@ struct KecalekQRTests {
         #expect(throws: error) { try KecalekQR(payload: bad.payload.bytes) }
     }
 
-    @Test func eachCutAndAnythingBehindAreRefused() {
+    @Test func truncatedAndExtendedBytesAreRefused() {
         let payload = Self.vectors.kecalekBinary[1].payload.bytes
         for count in payload.indices {
             #expect(throws: KecalekQRError.length) {
@@ -60,7 +60,7 @@ struct KecalekQRTests {
         #expect(throws: KecalekQRError.length) { try KecalekQR(payload: payload + [0]) }
     }
 
-    @Test func r7AKeyThatIsNoneIsRefused() {
+    @Test func r7AnInvalidKeyIsRefused() {
         let one: [UInt8] = [1] + [UInt8](repeating: 0, count: 31)
         // The field's prime, which is a second way to write 0, and a number above it.
         let prime: [UInt8] = [0xED] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
@@ -74,7 +74,7 @@ struct KecalekQRTests {
         }
     }
 
-    @Test func equalityIsOfBytes() throws {
+    @Test func equalityComparesBytes() throws {
         let key = People.alice.signingKey.publicKey
         let composed = try KecalekQR(userID: "\u{E9}", identityKey: key)
         #expect(try composed != KecalekQR(userID: "e\u{301}", identityKey: key))

@@ -28,7 +28,7 @@ struct MnemonicTests {
     }
 
     @Test(arguments: Wordlist.allCases, Mnemonic.wordCounts)
-    func randomWordsComeBack(_ wordlist: Wordlist, _ count: Int) throws {
+    func randomWordsRoundTrip(_ wordlist: Wordlist, _ count: Int) throws {
         try withGenerator { generator in
             for _ in 0..<3 {
                 let entropy = generator.bytes(count / 3 * 4)
@@ -47,7 +47,7 @@ struct MnemonicTests {
         }
     }
 
-    @Test func theListIsFoundFromTheWords() throws {
+    @Test func theWordsDetermineTheList() throws {
         for wordlist in Wordlist.allCases {
             let text = Mnemonic(randomWordCount: 24, wordlist: wordlist).sentenceText()
             switch failure(text) {
@@ -82,7 +82,7 @@ struct MnemonicTests {
         #expect(failure(text) == .wordCount(count))
     }
 
-    @Test func aWrongWordIsNamedByItsPlaceWithTheNearestWord() {
+    @Test func aWrongWordIsReportedWithItsPositionAndTheNearestWord() {
         var words = Self.english.split(separator: " ").map(String.init)
         words[6] = "abandom"
         #expect(
@@ -112,7 +112,7 @@ struct MnemonicTests {
         #expect(refused >= 15)
     }
 
-    @Test func thePassphraseChangesEverything() throws {
+    @Test func thePassphraseChangesTheSeed() throws {
         let mnemonic = try Mnemonic(parsing: Self.english)
         let plain = Identity(mnemonic: mnemonic, name: "")
         let other = Identity(mnemonic: mnemonic, name: "", passphrase: "TREZOR")
@@ -157,7 +157,7 @@ struct ExternalMnemonicTests {
 
     /// Entropy, sentence, seed with the passphrase TREZOR.
     @Test(arguments: Wordlist.allCases)
-    func trezorsVectorsAreMet(_ wordlist: Wordlist) throws {
+    func trezorsVectorsMatch(_ wordlist: Wordlist) throws {
         let all: [String: [[String]]] = TestSupport.Vectors.loadExternal(
             "bip39/trezor_vectors.json")
         let name = wordlist.rawValue.replacingOccurrences(of: "-", with: "_")
@@ -175,7 +175,7 @@ struct ExternalMnemonicTests {
         }
     }
 
-    @Test func theJapaneseVectorsAreMet() throws {
+    @Test func theJapaneseVectorsMatch() throws {
         let vectors: [Japanese] = TestSupport.Vectors.loadExternal("bip39/test_JP_BIP39.json")
         #expect(vectors.count == 24)
         for vector in vectors {
@@ -186,7 +186,7 @@ struct ExternalMnemonicTests {
         }
     }
 
-    @Test func ourOwnListOfCasesIsMet() throws {
+    @Test func ourOwnCasesMatch() throws {
         let known: Known = TestSupport.Vectors.loadExternal("bip39/kat_bip39.json")
         for vector in known.mustFail {
             #expect(throws: MnemonicError.self, "\(vector.why)") {

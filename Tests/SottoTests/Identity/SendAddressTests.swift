@@ -11,7 +11,7 @@ struct SendAddressTests {
             time: Timestamp(seconds: 1_795_253_400))
     }
 
-    @Test func theKeyIsDerivedAndAnotherForEachSalt() throws {
+    @Test func eachSaltGivesItsOwnKey() throws {
         let again = try #require(SendAddress(salt: address.salt))
         #expect(again.id(of: People.bob) == address.id(of: People.bob))
         #expect(address.id(of: People.alice) != address.id(of: People.bob))
@@ -28,7 +28,7 @@ struct SendAddressTests {
         #expect(throws: CardError.signature) { try Card(record: forged) }
     }
 
-    @Test func theOutsideChangesAndTheInsideDoesNot() throws {
+    @Test func onlyTheOuterFieldsChange() throws {
         let card = People.bob.card(address: address)
         let envelope = try sealed(to: card)
         let outside = envelope.addressed(to: card)
@@ -44,7 +44,7 @@ struct SendAddressTests {
         }
     }
 
-    @Test func theSenderIsReadByTheRecipientAlone() throws {
+    @Test func onlyTheRecipientReadsTheSender() throws {
         let card = People.bob.card(address: address)
         let envelope = Envelope(
             id: Envelope.newID(), suite: .ratchet, to: card.id, from: People.alice.id,

@@ -61,7 +61,7 @@ struct AESTests {
     static let sizes = [0, 1, 15, 16, 17, 31, 32, 33, 65_535, 65_536, 65_537]
 
     @Test(arguments: sizes)
-    func whatCBCEncryptsItDecrypts(_ size: Int) {
+    func cbcRoundTrips(_ size: Int) {
         let key = SecretBytes(randomCount: 32)
         let iv = randomBytes(16)
         let message = randomBytes(size)
@@ -74,7 +74,7 @@ struct AESTests {
     }
 
     /// The last block in the clear, under each possible end.
-    @Test func thePaddingIsAllOrNothing() {
+    @Test func everyWrongPaddingIsRefused() {
         let key = SecretBytes(randomCount: 32)
         let iv = randomBytes(16)
         for last in UInt8.min...UInt8.max {
@@ -96,7 +96,7 @@ struct AESTests {
 @Suite(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
 struct OpenSSLCipherTests {
     @Test(arguments: AESTests.sizes + [10 << 20])
-    func cbcIsOpenSSLs(_ size: Int) throws {
+    func cbcMatchesOpenSSL(_ size: Int) throws {
         try withGenerator { generator in
             let message = generator.bytes(size)
             let key = generator.bytes(32)
@@ -112,7 +112,7 @@ struct OpenSSLCipherTests {
     }
 
     @Test(arguments: [1, 15, 16, 17, 63, 64, 65, 60_000])
-    func pbkdf2IsOpenSSLs(_ size: Int) throws {
+    func pbkdf2MatchesOpenSSL(_ size: Int) throws {
         try withGenerator { generator in
             let password = generator.bytes(size)
             let salt = generator.bytes(16)
@@ -132,7 +132,7 @@ struct OpenSSLCipherTests {
 @Suite(.enabled(if: Peers.arePresent, Peers.hint))
 struct PBKDF2PeerTests {
     @Test(arguments: AESTests.sizes + [10 << 20])
-    func keysAreTheirs(_ size: Int) throws {
+    func keysMatchPythons(_ size: Int) throws {
         try withGenerator { generator in
             let password = generator.bytes(size)
             let salt = generator.bytes(generator.int(1..<100))
@@ -169,7 +169,7 @@ struct WycheproofAESTests {
         let result: String
     }
 
-    @Test func cbcMeetsEveryCaseOf256Bits() {
+    @Test func cbcPassesEvery256BitCase() {
         let file = TestSupport.Vectors.loadExternal(
             "wycheproof/aes_cbc_pkcs5_test.json", as: File.self)
         var count = 0
@@ -189,7 +189,7 @@ struct WycheproofAESTests {
         #expect(count == 72)
     }
 
-    @Test func gcmMeetsEveryCaseOf256BitsWithOurNonceAndTag() {
+    @Test func gcmPassesEvery256BitCaseWithOurNonceAndTagSizes() {
         let file = TestSupport.Vectors.loadExternal("wycheproof/aes_gcm_test.json", as: File.self)
         var count = 0
         for group in file.testGroups

@@ -64,7 +64,7 @@ struct ECP1Tests {
     }
 
     @Test(arguments: vectors.mustFail)
-    func whatMustFailFails(_ bad: MustFail) {
+    func invalidVectorsAreRefused(_ bad: MustFail) {
         do throws(ECP1Error) {
             let file = try ECP1File(bad.file.bytes)
             _ = try file.open(password: SecretBytes(copying: bad.password.utf8))
@@ -78,7 +78,7 @@ struct ECP1Tests {
         }
     }
 
-    @Test func r11OnlyVersion1HasNoParametersAndIsRead() {
+    @Test func r11OnlyVersion1IsReadAndHasNoParameters() {
         let file = Self.vectors.files[0].file.bytes
         for digit in UInt8.min...UInt8.max {
             var changed = file
@@ -102,7 +102,7 @@ struct ECP1Tests {
         }
     }
 
-    @Test func r11AFreshFileIsUnderItsPasswordAlone() throws {
+    @Test func r11OnlyItsPasswordOpensANewFile() throws {
         let secret = randomBytes(32)
         let file = try ECP1File(
             sealing: SecretBytes(copying: secret), password: SecretBytes(copying: "päss".utf8))

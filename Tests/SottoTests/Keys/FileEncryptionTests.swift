@@ -4,7 +4,7 @@ import Testing
 
 struct FileEncryptionTests {
     @Test(arguments: [0, 1, 15, 16, 17, 24_547, 24_548, 24_549, 65_535, 65_536, 65_537, 10 << 20])
-    func whatIsSealedIsOpenedFromItsChunks(_ size: Int) throws {
+    func aFileIsOpenedFromItsChunks(_ size: Int) throws {
         let key = FileEncryption.newKey()
         let file = randomBytes(size)
         let sealed = try FileEncryption.seal(file, key: key)
@@ -27,7 +27,7 @@ struct FileEncryptionTests {
         }
     }
 
-    @Test func nothingHasNoChunks() {
+    @Test func noBytesHaveNoChunks() {
         #expect(FileEncryption.chunks(of: []).isEmpty)
         #expect(throws: FileEncryptionError.authentication) {
             try FileEncryption.open([], key: FileEncryption.newKey())

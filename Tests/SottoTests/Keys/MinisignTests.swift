@@ -24,7 +24,7 @@ struct MinisignTests {
                 + "7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923")
     }
 
-    @Test func aPublicKeyFileNamesTheKeyByItsBeginning() throws {
+    @Test func theIDInAPublicKeyFileIsTheBeginningOfTheKey() throws {
         let lines = MinisignKey.publicFile(try key().publicKey).split(separator: "\n")
         #expect(lines[0] == "untrusted comment: minisign public key B70AB18201985AD7")
         #expect(
@@ -32,7 +32,7 @@ struct MinisignTests {
                 == "4564d75a980182b10ab7" + OpenSSHKeyTests.publicKey)
     }
 
-    @Test func aSignatureIsReadAsItWasWrittenAndVerifies() throws {
+    @Test func aSignatureRoundTripsAndVerifies() throws {
         let file = hash([1, 2, 3])
         let made = try MinisignSignature(
             hash: file, trustedComment: "timestamp:1\tfile:a", by: key())
@@ -48,7 +48,7 @@ struct MinisignTests {
         }
     }
 
-    @Test func aLegacySignatureIsToldApart() throws {
+    @Test func aLegacySignatureIsRecognized() throws {
         let made = try MinisignSignature(hash: hash([]), trustedComment: "", by: key())
         var lines = made.text.split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
@@ -66,7 +66,7 @@ struct MinisignTests {
         }
     }
 
-    @Test func aCutSignatureIsMalformed() throws {
+    @Test func aTruncatedSignatureIsMalformed() throws {
         let text = Array(
             try MinisignSignature(hash: hash([]), trustedComment: "c", by: key()).text.utf8)
         for count in 0..<(text.count - 1) {
@@ -74,7 +74,7 @@ struct MinisignTests {
         }
     }
 
-    @Test func anIDIsWrittenAsMinisignWritesOne() {
+    @Test func anIDIsWrittenAsInMinisign() {
         // As a number, of which the last byte comes first: minisign 0.11 puts no zeros before it.
         for (id, text) in [
             ([1, 2, 3, 4, 5, 6, 7, 8], "807060504030201"), ([0xAB, 0, 0, 0, 0, 0, 0, 0], "AB"),

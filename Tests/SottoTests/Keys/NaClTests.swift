@@ -34,7 +34,7 @@ struct NaClTests {
 
     static let vectors = TestSupport.Vectors.load("nacl", as: Vectors.self)
 
-    @Test func thePapersBoxIsMet() throws {
+    @Test func thePapersBoxMatches() throws {
         let known = Self.vectors.naclPaperVector
         guard
             let key = NaClBox.sharedKey(
@@ -125,7 +125,7 @@ struct Ed25519ToX25519Tests {
         #expect(!verifySignature(signature, of: [], by: bad.ed25519Public.bytes))
     }
 
-    @Test func aSignatureIsForItsMessageAndKeyAlone() {
+    @Test func aSignatureIsValidOnlyForItsMessageAndKey() {
         let key = SigningKey(seed: SecretBytes(randomCount: 32))
         let message = Array("pay bob".utf8)
         let signature = key.sign(message)

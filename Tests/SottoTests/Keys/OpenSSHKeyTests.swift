@@ -36,7 +36,7 @@ struct OpenSSHKeyTests {
     }
 
     @Test(arguments: ["", "a", "seven by", "somebody@somewhere"])
-    func aPrivateKeyIsReadAsItWasWritten(_ comment: String) throws {
+    func aPrivateKeyRoundTrips(_ comment: String) throws {
         let pem = file(try key(), comment: comment)
         #expect(OpenSSHKey.isOpenSSH(pem))
         #expect(try plain(pem).publicKey == key().publicKey)

@@ -18,12 +18,12 @@ struct ProofOfWorkTests {
         #expect(!ProofOfWork.isSolved(challenge, by: counter, bits: 257))
     }
 
-    @Test func anEmptyChallengeIsOne() throws {
+    @Test func anEmptyChallengeIsValid() throws {
         let counter = try ProofOfWork.solve([], bits: 8)
         #expect(ProofOfWork.isSolved([], by: counter, bits: 8))
     }
 
-    @Test func tooMuchWorkIsRefused() {
+    @Test func aDifficultyAboveTheLimitIsRefused() {
         for bits in [-1, ProofOfWork.limit + 1, Int.max] {
             #expect(throws: ProofOfWorkError.difficulty(limit: ProofOfWork.limit)) {
                 try ProofOfWork.solve([1], bits: bits)

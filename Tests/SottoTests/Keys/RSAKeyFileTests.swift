@@ -23,7 +23,7 @@ struct RSAKeyFileTests {
         ("PKCS #8 PEM", Array(forms.pkcs8Pem.utf8)), ("PKCS #8 DER", forms.pkcs8Der.bytes),
     ]
 
-    @Test func everyFormIsTheSameKey() throws {
+    @Test func everyFormGivesTheSameKey() throws {
         for (name, file) in Self.plain {
             #expect(!RSALoginKey.isEncrypted(file: file), "\(name)")
             #expect(try RSALoginKey(file: file).pem() == Self.forms.pkcs8Pem, "\(name)")
@@ -59,7 +59,7 @@ struct RSAKeyFileTests {
         }
     }
 
-    @Test func changedAndCutFilesAreRefused() throws {
+    @Test func changedAndTruncatedFilesAreRefused() throws {
         for (name, file) in Self.plain {
             for bad in [Array(file.dropLast(2)), file + [0x30], Array(file.dropFirst())] {
                 #expect(throws: RSAKeyError.form, "\(name)") { try RSALoginKey(file: bad) }

@@ -9,7 +9,7 @@ struct RSALoginTests {
     static func password(_ text: String) -> SecretBytes { SecretBytes(copying: text.utf8) }
 
     @Test(arguments: RSALoginKey.Size.allCases)
-    func anAnswerIsToItsChallengeAlone(_ size: RSALoginKey.Size) throws {
+    func anAnswerIsValidOnlyForItsChallenge(_ size: RSALoginKey.Size) throws {
         let key = RSALoginKey(size: size)
         #expect(key.bits == size.rawValue)
         let challenge = randomBytes(32)
@@ -55,7 +55,7 @@ struct RSALoginTests {
     }
 
     /// Few rounds, so that many passwords can be tried: some leave a padding that looks right.
-    @Test func everyWrongPasswordAndDamageIsOneError() throws {
+    @Test func wrongPasswordsAndDamageGiveOneError() throws {
         let der = try #require(PEM.decode(Array(Self.key.pem().utf8))).bytes
         let sealed = PBES2(sealing: der, password: Self.password("right"), rounds: 1)
         let pem = Array(PEM.encode("ENCRYPTED PRIVATE KEY", sealed.der).utf8)
@@ -73,7 +73,7 @@ struct RSALoginTests {
     }
 
     @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537])
-    func pbes2HoldsAnything(_ size: Int) throws {
+    func pbes2EncryptsAnySize(_ size: Int) throws {
         let plaintext = randomBytes(size)
         let sealed = PBES2(sealing: plaintext, password: Self.password("p"), rounds: 3)
         let read = try PBES2(der: sealed.der)
@@ -116,7 +116,7 @@ struct RSALoginTests {
         ])
     }
 
-    @Test func whatIsNoKeyIsRefused() {
+    @Test func invalidKeysAreRefused() {
         let label = "PRIVATE KEY"
         let texts = [
             "", "-----BEGIN PRIVATE KEY-----", PEM.encode(label, []), PEM.encode(label, [0x30, 0]),
@@ -160,7 +160,7 @@ struct OpenSSLKeyTests {
 
     /// Anything, not keys alone: its parts by openssl's PBKDF2 and AES-CBC, there and back.
     @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10 << 20])
-    func openSSLSealsAndOpensTheSame(_ size: Int) throws {
+    func openSSLEncryptsAndDecryptsTheSame(_ size: Int) throws {
         let plaintext = randomBytes(size)
         let sealed = PBES2(
             sealing: plaintext, password: RSALoginTests.password("correct horse"), rounds: 1000)

@@ -51,7 +51,7 @@ struct PaddingTests {
     }
 
     @Test(arguments: vectors.lengths.filter { $0.plaintextLength < 1 << 20 })
-    func aFrameOfTheKnownLengthComesBack(_ known: Length) throws {
+    func aFrameOfTheKnownLengthRoundTrips(_ known: Length) throws {
         let plaintext = [UInt8](repeating: 0xA5, count: known.plaintextLength)
         let frame = try Padding.frame(plaintext)
         #expect(frame.count == known.paddedLength)
@@ -89,7 +89,7 @@ struct PaddingTests {
     }
 
     @Test(arguments: Padding.Scheme.allCases)
-    func everyLengthComesBackAndOnlyGrows(_ scheme: Padding.Scheme) throws {
+    func everyLengthRoundTripsAndOnlyGrows(_ scheme: Padding.Scheme) throws {
         var last = 0
         for length in Array(0...300) + [1000, 4091, 4092, 65531, 65532, 65533, 70_000, 100_000] {
             let plaintext = [UInt8](repeating: 0, count: length)
@@ -108,7 +108,7 @@ struct PaddingTests {
         }
     }
 
-    @Test func theRandomBytesAreNotLookedAt() throws {
+    @Test func theRandomBytesAreNotChecked() throws {
         var frame = try Padding.frame(Array("hi".utf8))
         for place in 3..<(frame.count - 4) { frame[place] ^= 0xFF }
         #expect(try Padding.unframe(frame) == Array("hi".utf8))

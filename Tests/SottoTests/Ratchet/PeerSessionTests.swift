@@ -66,7 +66,7 @@ struct PeerSessionTests {
         #expect(throws: RatchetError.self) { try b.open(first[1]) }
     }
 
-    @Test func whatIsOutsideIsComparedWithWhatIsInside() throws {
+    @Test func outerFieldsAreComparedWithInnerOnes() throws {
         var a = try PeerSession(by: alice, with: bundle())
         let envelope = try a.seal(body: Message.textBody("x"), from: alice, time: time)
         let header = try #require(try PeerSession.preKeyHeader(in: envelope))
@@ -125,7 +125,7 @@ struct PeerSessionTests {
         }
     }
 
-    @Test func secretPreKeysAreTheSameAfterTheyWereKept() {
+    @Test func secretPreKeysAreRestoredFromStorage() {
         for kind in SecretPreKey.Kind.allCases {
             let key = SecretPreKey(kind, id: 9)
             let again = SecretPreKey(kind, id: 9, secret: key.copySecret())
@@ -134,7 +134,7 @@ struct PeerSessionTests {
         }
     }
 
-    @Test func bytesThatAreNoSessionAreRefused() throws {
+    @Test func malformedSessionBytesAreRefused() throws {
         var session = try PeerSession(by: alice, with: bundle())
         _ = try session.seal(body: [:], from: alice, time: time)
         let bytes = session.encoded()
@@ -144,7 +144,7 @@ struct PeerSessionTests {
         #expect(PeerSession(encoded: bytes + [0]) == nil)
     }
 
-    @Test func aLowOrderKeyInABundleOrOpeningIsRefused() throws {
+    @Test func aLowOrderKeyInABundleOrPreKeyHeaderIsRefused() throws {
         let zero = [UInt8](repeating: 0, count: 32)
         let good = try bundle()
         let low = try PreKeyBundle(

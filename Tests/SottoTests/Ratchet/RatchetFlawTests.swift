@@ -71,7 +71,7 @@ struct RatchetFlawTests {
     }
 
     /// One key for all copies, for ever, on every device.
-    @Test func r3AnOwnCopyBySealingHasAKeyOfItsOwn() throws {
+    @Test func r3EachSealedCopyHasItsOwnKey() throws {
         // Whoever has the identity once reads every copy, whenever it was made: that is the old form.
         let key = SelfEncryption.key(of: alice.signingKey)
         for text in ["one", "two"] {
@@ -132,7 +132,7 @@ struct RatchetFlawTests {
 
     /// Without a one-time prekey the same first message gives the same keys again: the session says so, for its
     /// keeper to remember.
-    @Test func r5ASessionSaysWhetherItsFirstMessageCanBeRepeated() throws {
+    @Test func r5ASessionTellsWhetherItsFirstMessageCanBeReplayed() throws {
         var a = try PeerSession(by: alice, with: bundle())
         let first = try a.seal(body: [:], from: alice, time: time)
         let header = try #require(try PeerSession.preKeyHeader(in: first))
@@ -179,7 +179,7 @@ struct RatchetFlawTests {
     }
 
     /// One Ed25519 key signs, agrees on keys and is what others are derived from.
-    @Test func r7EachUseOfTheIdentityKeyIsApart() throws {
+    @Test func r7EachUseOfTheIdentityKeyIsSeparate() throws {
         // A signature for one purpose is none for another.
         let key = signed.publicHalf.key
         let signing = bob.signingKey
@@ -228,7 +228,7 @@ struct RatchetFlawTests {
     }
 
     /// The order of the halves was that of user ids, of which nobody said how they are written.
-    @Test func r9IdsAreComparedAsBytesAndKeysWhole() throws {
+    @Test func r9IdsAreComparedAsBytesAndKeysInFull() throws {
         let (a, b) = (alice.id.publicKey, bob.id.publicKey)
         func number(_ x: (String, [UInt8]), _ y: (String, [UInt8])) -> String {
             Fingerprint.safetyNumber(
@@ -264,7 +264,7 @@ struct RatchetFlawTests {
     }
 
     /// Eleven lengths and none above 64 KiB, with the length of the padding at the end.
-    @Test func r10PaddingIsLookedAtAfterTheTagAndHasNoEnd() throws {
+    @Test func r10PaddingIsCheckedAfterTheTagAndHasNoUpperLimit() throws {
         // Inside the tag: whatever is changed, the error is of the tag, and never of the padding.
         var (a, b) = try sessions()
         let envelope = try a.seal(body: Message.textBody("x"), from: alice, time: time)
@@ -344,7 +344,7 @@ struct RatchetFlawTests {
 
     /// Message Flow's program labels both of its chains alike, takes an X25519 secret for an Ed25519 seed, and cannot
     /// read what it wrote.
-    @Test func r15ChainsAreApartAndMessagesAreRead() throws {
+    @Test func r15ChainsAreSeparateAndMessagesAreRead() throws {
         var (a, b) = try sessions()
         _ = try a.open(b.seal(body: [:], from: bob, time: time))
         let (mine, theirs) = (

@@ -138,7 +138,7 @@ struct RatchetKnownAnswerTests {
     }
 
     @Test(arguments: vectors.firstMessageSkipLimit)
-    func aFirstMessageSkips256AndNoMore(_ known: SkipLimit) throws {
+    func aFirstMessageSkipsAtMost256(_ known: SkipLimit) throws {
         let agreement = KeyAgreement(
             secret: RatchetSecret(known.sharedSecret.bytes),
             associatedData: known.associatedData.bytes)

@@ -36,7 +36,7 @@ struct SelfEncryptionTests {
     }
 
     @Test(arguments: [0, 1, 59, 60, 1000, SelfEncryption.limit])
-    func whatIsSealedIsOpened(_ count: Int) throws {
+    func sealedTextIsOpened(_ count: Int) throws {
         let plaintext = randomBytes(count)
         let copy = try SelfEncryption.seal(plaintext, for: People.alice)
         #expect(Padding.buckets.contains(copy.count - 28))
@@ -63,7 +63,7 @@ struct SelfEncryptionTests {
         }
     }
 
-    @Test func eachCutAndAnythingBehindAreRefused() {
+    @Test func truncatedAndExtendedBytesAreRefused() {
         for count in 0..<known.combined.bytes.count {
             #expect(throws: SelfEncryptionError.authentication) {
                 try SelfEncryption.open(Array(known.combined.bytes[..<count]), with: key)
@@ -88,7 +88,7 @@ struct SelfEncryptionTests {
     }
 
     /// The default for one's own copies: an envelope sealed to oneself.
-    @Test func anEnvelopeToOneselfIsThePostQuantumWay() throws {
+    @Test func anEnvelopeToTheSenderIsPostQuantum() throws {
         let card = People.alice.card()
         let envelope = try Sealed.seal(
             body: Message.textBody("my own copy"), from: People.alice, to: card,

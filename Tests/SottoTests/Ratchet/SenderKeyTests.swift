@@ -102,7 +102,7 @@ struct SenderKeyTests {
         }
     }
 
-    @Test func r2ThereIsALimitToSkipping() throws {
+    @Test func r2SkippingIsLimited() throws {
         var chain = received
         #expect(throws: SenderKeyError.tooManySkipped) {
             try chain.open(known(257).message())
@@ -115,7 +115,7 @@ struct SenderKeyTests {
         #expect(chain.skipped.count == ReceivedSenderKeyChain.maximumStored)
     }
 
-    @Test func r2WhatIsNotSignedChangesNothing() throws {
+    @Test func r2UnsignedMessagesChangeNothing() throws {
         var chain = received
         let good = try known(256).message()
         for bit in 0..<good.combined.count * 8 {
@@ -138,7 +138,7 @@ struct SenderKeyTests {
         #expect(chain.encoded() == received.encoded())
     }
 
-    @Test func r2WhatIsSignedAndNotAuthenticChangesNothing() throws {
+    @Test func r2SignedMessagesThatAreNotAuthenticChangeNothing() throws {
         var chain = received
         let combined = try known(5).message().combined.flipping(bit: 100)
         func signed(_ combined: [UInt8]) -> SenderKeyMessage {
@@ -156,7 +156,7 @@ struct SenderKeyTests {
         #expect(try chain.open(known(5).message()) == known(5).text)
     }
 
-    @Test func r1NoMemberSpeaksAsAnother() throws {
+    @Test func r1NoMemberCanImpersonateAnother() throws {
         var chain = received
         // Another member knows the chain's key, and has a signing key of their own.
         var forger = SenderKeyChain(
@@ -166,7 +166,7 @@ struct SenderKeyTests {
         #expect(throws: SenderKeyError.signature) { try chain.open(forged) }
     }
 
-    @Test func r1ThereIsNoMessageWithoutASignature() throws {
+    @Test func r1AMessageWithoutASignatureIsRefused() throws {
         let good = try known(0).message().payload
         for value in [nil, .null, .string(""), .string("AAAA"), .integer(0)] as [JSON?] {
             var bad = good
@@ -189,7 +189,7 @@ struct SenderKeyTests {
         #expect(throws: SenderKeyError.chain) { try other.open(known(0).message()) }
     }
 
-    @Test func whoJoinsLaterReadsNothingEarlier() throws {
+    @Test func aLaterMemberCannotReadEarlierMessages() throws {
         var sender = SenderKeyChain(groupID: "conv")
         let early = try sender.seal(Array("before".utf8))
         let joined = try SenderKeyDistribution(sender.distribution.object())
@@ -199,7 +199,7 @@ struct SenderKeyTests {
         #expect(try chain.open(try sender.seal(Array("after".utf8))) == Array("after".utf8))
     }
 
-    @Test func theFirstKeyIsTheOneThatTheIDNames() throws {
+    @Test func theFirstKeyMatchesTheChainID() throws {
         var object = own.distribution.object()
         object["chainKey"] = .string(Base64.standard.encode(randomBytes(32)))
         #expect(throws: SenderKeyError.chainID) { try SenderKeyDistribution(object) }
@@ -207,7 +207,7 @@ struct SenderKeyTests {
         #expect(throws: Never.self) { try SenderKeyDistribution(object) }
     }
 
-    @Test func aDistributionOfAnotherFormIsRefused() {
+    @Test func aMalformedDistributionIsRefused() {
         let good = own.distribution.object()
         let bad: [(String, JSON?)] = [
             ("type", .string("sender")), ("groupId", .string("")), ("groupId", nil),
@@ -226,7 +226,7 @@ struct SenderKeyTests {
         }
     }
 
-    @Test func aMessageOfAnotherFormIsRefused() throws {
+    @Test func aMalformedMessageIsRefused() throws {
         let good = try known(0).message().payload
         let bad: [(String, JSON?)] = [
             ("chainId", .string("00")), ("chainId", nil), ("iteration", .integer(-1)),
@@ -281,7 +281,7 @@ struct SenderKeyTests {
         }
     }
 
-    @Test func whatIsKeptIsReadWholeOrNot() throws {
+    @Test func storedChainsAreReadInFullOrRefused() throws {
         var chain = received
         _ = try chain.open(known(5).message())
         let encoded = chain.encoded()

@@ -33,7 +33,7 @@ struct MessageFlowTests {
         #expect(try MessageFlowMessage(record: Self.object(Self.message)) == message)
     }
 
-    @Test func theFileIsReadAndWrittenWithAndWithoutAnOpening() throws {
+    @Test func theFileIsReadAndWrittenWithAndWithoutAPreKeyHeader() throws {
         for text in [
             #"{"v":1,"encryptedPayload":\#(Self.payload)}"#,
             #"{"v":1,"encryptedPayload":\#(Self.payload),"preKey":\#(Self.preKey)}"#,
@@ -50,7 +50,7 @@ struct MessageFlowTests {
         }
     }
 
-    @Test func aSessionOfOursTravelsInIt() throws {
+    @Test func aSessionWorksOverMessageFlow() throws {
         let signed = SecretPreKey(.signed, id: 1)
         let bundle = try PreKeyBundle(
             identityKey: People.bob.signingKey.publicKey,
@@ -68,7 +68,7 @@ struct MessageFlowTests {
         #expect(read.content.preKeyHeader != nil)
     }
 
-    @Test func aMessageOfAnotherFormIsRefused() throws {
+    @Test func aMalformedMessageIsRefused() throws {
         let good = try Self.object(Self.message)
         let bad: [(String, JSON?, MessageFlowError)] = [
             ("id", nil, .member("id")), ("id", .string(""), .member("id")),
@@ -102,7 +102,7 @@ struct MessageFlowTests {
         #expect(try MessageFlowAck(record: ack.record(http: true)) == ack)
     }
 
-    @Test func anAcknowledgementOfAnotherFormIsRefused() {
+    @Test func aMalformedAcknowledgementIsRefused() {
         let bad: [(JSONObject, String)] = [
             (["type": .string("nack")], "type"), ([:], "messageId"),
             (["messageId": .string("")], "status"),
@@ -115,7 +115,7 @@ struct MessageFlowTests {
     }
 
     /// A file has no time: that of its reading is in neither its digest nor its message.
-    @Test func aFileIsTheSameWheneverItIsRead() throws {
+    @Test func theTimeOfReadingDoesNotChangeAFile() throws {
         let content = try MessageFlowContent(
             file: Self.object(#"{"v":1,"encryptedPayload":\#(Self.payload)}"#))
         let envelopes = [0, 1, 1_000_000].map {

@@ -3,7 +3,7 @@ import Sotto
 import Testing
 
 struct TimestampTests {
-    @Test func daysFrom1970To2100ComeBackAndAgreeWithFoundation() {
+    @Test func daysFrom1970To2100RoundTripAndAgreeWithFoundation() {
         let format = ISO8601DateFormatter()
         for day in stride(from: 0, through: 47_847, by: 13) {
             let seconds = Int64(day) * 86_400 + Int64(day * 7919 % 86_400)
@@ -13,7 +13,7 @@ struct TimestampTests {
         }
     }
 
-    @Test func leapDaysExistInLeapYearsAlone() {
+    @Test func leapDaysExistOnlyInLeapYears() {
         #expect(Timestamp("2024-02-29T00:00:00Z") != nil)
         #expect(Timestamp("2000-02-29T23:59:59Z") != nil)
         #expect(Timestamp("2023-02-29T00:00:00Z") == nil)

@@ -23,7 +23,7 @@ struct SecretTypesTests {
         }
     }
 
-    @Test func printingASecretShowsNothingOfIt() throws {
+    @Test func printingASecretDoesNotRevealIt() throws {
         let identity = People.alice
         let mnemonic = try identity.mnemonic()
         let passphrase = Passphrase(SecretBytes(copying: Array("correct horse".utf8)))
@@ -61,7 +61,7 @@ struct SecretTypesTests {
         }
     }
 
-    @Test func secretBytesLendWhatTheyWereGiven() {
+    @Test func secretBytesLendTheirContent() {
         let secret = SecretBytes(copying: [1, 2, 3])
         #expect(secret.count == 3)
         #expect(secret.withBytes { Array($0) } == [1, 2, 3])
@@ -76,7 +76,7 @@ struct SecretTypesTests {
         #expect(!constantTimeEqual([1, 2], [1]) && constantTimeEqual([], []))
     }
 
-    @Test func hkdfMeetsTheRFCsThirdCaseAndTakesZerosForNoSalt() {
+    @Test func hkdfMatchesTheRFCsThirdCaseAndTreatsNoSaltAsZeros() {
         let secret = SecretBytes(copying: [UInt8](repeating: 0x0B, count: 22))
         let third = hkdfSHA256(secret, salt: [], info: "", count: 42)
         #expect(

@@ -18,7 +18,7 @@ struct SignedStreamTests {
     }
 
     @Test(arguments: [0, 1, 15, 16, 17, 65535, 65536, 65537, 131_072, 200_000])
-    func anySizeInAnyPiecesComesBack(_ size: Int) throws {
+    func anySizeInAnyPiecesRoundTrips(_ size: Int) throws {
         try withGenerator { generator in
             let data = generator.bytes(size)
             let stream = try sign(data, pieces: generator.pieces(of: size, upTo: 70_000))
@@ -35,7 +35,7 @@ struct SignedStreamTests {
         }
     }
 
-    @Test func oneByteReadsAreEnough() throws {
+    @Test func oneByteReadsWork() throws {
         let data = Array(0...255) as [UInt8]
         let stream = try sign(data)
         let released = release(

@@ -54,7 +54,7 @@ struct PhraseTests {
         }
     }
 
-    @Test func p1TheIDTellsNothingOfTheKey() throws {
+    @Test func p1TheIDDoesNotRevealTheKey() throws {
         let asKey = SecretBytes(copying: key.id).symmetricKey()
         let combined = try #require(Base64.url.decode(key.seal([1]).dropFirst(3)))
         #expect(AESGCM.open(combined, authenticating: key.id, key: asKey) == nil)
@@ -63,20 +63,20 @@ struct PhraseTests {
         #expect(!dumped.contains(hex([UInt8](repeating: 7, count: 32))))
     }
 
-    @Test func p6ATextIsOfItsChatAlone() {
+    @Test func p6OnlyItsChatOpensAText() {
         let other = PhraseKey(root: SecretBytes(copying: [UInt8](repeating: 8, count: 32)))
         let text = key.seal(Array("hi".utf8))
         #expect(throws: PhraseError.authentication) { try other.open(text) }
     }
 
     @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537])
-    func whatIsSealedIsOpened(_ size: Int) throws {
+    func sealedTextIsOpened(_ size: Int) throws {
         let plaintext = randomBytes(size)
         #expect(try key.open(key.seal(plaintext)) == plaintext)
     }
 
     @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", " ", "\0"])
-    func aTextHasOneSpelling(_ mark: String) {
+    func aTextHasOneEncoding(_ mark: String) {
         let sealed = key.seal(Array("x".utf8))
         let other = "v2." + mark + sealed.dropFirst(3)
         #expect(throws: PhraseError.authentication) { try key.open(other) }

@@ -29,7 +29,7 @@ struct SealedTests {
         return try Envelope(record: record)
     }
 
-    @Test func aMessageComesBackWithItsSender() throws {
+    @Test func aMessageIsOpenedWithItsSender() throws {
         let envelope = try seal(body)
         let read = try Envelope(record: JSON.object(parsing: envelope.record.serialized()))
         #expect(read == envelope)
@@ -45,7 +45,7 @@ struct SealedTests {
         #expect(!text.contains("hello") && !text.contains("alice"))
     }
 
-    @Test func aCardWithoutAPostQuantumKeyServesToo() throws {
+    @Test func aCardWithoutAPostQuantumKeyWorks() throws {
         let card = Card(uri: People.bob.card().uri)
         #expect(try Sealed.open(seal(body, to: card), with: People.bob).body == body)
         let envelope = try Sealed.seal(
@@ -67,7 +67,7 @@ struct SealedTests {
         #expect(failure(named) == nil)
     }
 
-    @Test func anEnvelopeForAnotherIsNotOpened() throws {
+    @Test func anEnvelopeForAnotherRecipientIsRefused() throws {
         let envelope = try seal(body)
         #expect(failure(envelope, People.carol) == .notForUs)
         let redirected = try changed(envelope, "to", .string(People.carol.id.description))
@@ -85,7 +85,7 @@ struct SealedTests {
             .object(["age": .string(Base64.standard.encode(file))]))
     }
 
-    @Test func aPayloadPassedOnToAThirdPersonIsRefused() throws {
+    @Test func aPayloadForwardedToAnotherRecipientIsRefused() throws {
         let envelope = try seal(body)
         let stream = try AgeFileReader.open(
             try file(envelope), identities: People.ages(People.bob))
@@ -161,7 +161,7 @@ struct SealedTests {
         #expect(message.record["thread"] == .integer(7) && message.record["é"] == .string("x"))
     }
 
-    @Test func membersWithAMeaningCannotBeSmuggledIn() throws {
+    @Test func reservedMembersCannotBeSmuggledIn() throws {
         // The sender controls the record inside; what decrypt vouches for is not taken from it.
         let record: JSONObject = [
             "trust": .string("trusted"), "authenticated": .bool(false), "seen": .bool(true),
@@ -192,7 +192,7 @@ struct SealedTests {
         #expect(throws: SealedError.tooLong(limit: Sealed.recordLimit)) { try record(low + 1) }
     }
 
-    @Test func theLengthOfAnEnvelopeIsTheBucketsAlone() throws {
+    @Test func theLengthOfAnEnvelopeDependsOnlyOnTheBucket() throws {
         func length(_ count: Int) throws -> Int {
             try seal(Message.textBody(String(repeating: "x", count: count))).record.serialized()
                 .count

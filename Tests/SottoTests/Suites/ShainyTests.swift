@@ -75,11 +75,11 @@ struct ShainyTests {
         ("la la la la la la la la", 0..<20), ("Sommer2024!", 10..<40),
         ("9f2c7a41e6b80d53c1f4a7e29b6d8035", 80..<128), ("ключевая фраза", 10..<40),
     ])
-    func p2AWeakPhraseIsSeen(_ phrase: String, _ range: Range<Double>) {
+    func p2AWeakPhraseIsDetected(_ phrase: String, _ range: Range<Double>) {
         #expect(range.contains(PhraseStrength.bits(of: phrase)), "\(phrase)")
     }
 
-    @Test func p3TheHashTellsEqualTextsUnlessItIsHidden() throws {
+    @Test func p3TheHashRevealsEqualTextsUnlessItIsHidden() throws {
         let first = try chat.seal(Array("yes".utf8))
         let second = try chat.seal(Array("yes".utf8))
         #expect(first.hash == second.hash && first.hash == sha256(Array("yes".utf8)))
@@ -105,7 +105,7 @@ struct ShainyTests {
         }
     }
 
-    @Test func p4TheSamePiecesAreReadWhereNothingIsWrong() throws {
+    @Test func p4ValidTextsOfTheSamePartsAreRead() throws {
         let text = "635708de836e07fe72dbef1dde4a648e:e06c279433f76664379890c98730ba85"
         let hash = sha256(Array("Hello".utf8))
         #expect(try chat.open(text, hash: hash) == Array("Hello".utf8))
@@ -114,7 +114,7 @@ struct ShainyTests {
         #expect(opened == Array("Hello".utf8))
     }
 
-    @Test func p4EachChangedBitAndCutIsOneError() throws {
+    @Test func p4ChangesAndTruncationsGiveOneError() throws {
         for gcm in [false, true] {
             let message = try chat.seal(Array("attack at dawn, or later".utf8), gcm: gcm)
             for place in message.encryptedText.utf8.indices {
@@ -142,7 +142,7 @@ struct ShainyTests {
     }
 
     /// What the format cannot refuse, so that nobody takes the hash for an authentication.
-    @Test func p4WhoKnowsATextForgesItsFirstBlockInTheCBCFormAlone() throws {
+    @Test func p4AKnownTextAllowsAForgeryOnlyInTheCBCForm() throws {
         let message = try chat.seal(Array("pay bob 10".utf8))
         var parts = message.encryptedText.split(separator: ":").map(String.init)
         var iv = try #require(bytes(hex: parts[0]))
@@ -153,7 +153,7 @@ struct ShainyTests {
         #expect(forged == Array("pay bob 90".utf8))
     }
 
-    @Test func p5ThePublicChannelIsWrittenOnlyWhereThatWasAskedFor() throws {
+    @Test func p5ThePublicChannelIsWrittenOnlyOnRequest() throws {
         let channel = Self.chat(ShainyChat.globalPhrase)
         #expect(throws: ShainyError.publicChannel) { try channel.seal([]) }
         let message = try channel.seal(Array("news".utf8), toPublic: true)
@@ -161,7 +161,7 @@ struct ShainyTests {
         #expect(try channel.open(message) == Array("news".utf8))
     }
 
-    @Test func p6AQuotationIsWhatItsWriterSays() throws {
+    @Test func p6AQuotationIsNotAuthenticated() throws {
         let quoted = chat.encrypt(Array("I owe you".utf8))
         let reply = ShainyMessage.Reply(
             messageID: "m1", encryptedText: quoted, senderName: "bob", milliseconds: 1_700_000_000)
@@ -193,7 +193,7 @@ struct ShainyTests {
         #expect(Self.chat(" x").id() != Self.chat("x").id())
     }
 
-    @Test func p8NoNonceComesTwice() throws {
+    @Test func p8NoNonceRepeats() throws {
         for gcm in [false, true] {
             let nonces = try (0..<1000).map { _ in
                 try chat.seal([], gcm: gcm).encryptedText.split(separator: ":")[0]
@@ -205,14 +205,14 @@ struct ShainyTests {
     // MARK: Properties
 
     @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537], [false, true])
-    func whatIsSealedIsOpened(_ size: Int, _ gcm: Bool) throws {
+    func sealedTextIsOpened(_ size: Int, _ gcm: Bool) throws {
         let plaintext = randomBytes(size)
         let message = try chat.seal(plaintext, gcm: gcm)
         let record = try JSON.object(parsing: message.record.serialized())
         #expect(try chat.open(try #require(ShainyMessage(record: record))) == plaintext)
     }
 
-    @Test func theDocumentedShapeIsReadToo() throws {
+    @Test func theDocumentedFormIsAlsoRead() throws {
         let flat = try chat.seal(Array("hi".utf8)).record
         var payload = flat
         payload["type"] = nil
@@ -223,7 +223,7 @@ struct ShainyTests {
         #expect(ShainyMessage(record: both) == nil)
     }
 
-    @Test func aRecordOfAnotherFormIsNone() throws {
+    @Test func aMalformedRecordIsRefused() throws {
         let good = try chat.seal([]).record
         #expect(ShainyMessage(record: good) != nil)
         let bad: [(String, JSON?)] = [
@@ -240,7 +240,7 @@ struct ShainyTests {
         }
     }
 
-    @Test func anyTextIsOpenedOrRefusedAlike() throws {
+    @Test func anyTextIsOpenedOrRefusedWithOneError() throws {
         try withGenerator { generator in
             let alphabet = Array("0123456789abcdefABCDEF:::g \u{301}")
             for _ in 0..<2000 {

@@ -5,7 +5,7 @@ import Testing
 
 struct MercurioMessageTests {
     @Test(arguments: MercurioPublicKey.sizes)
-    func aMessageComesBackWithItsSender(_ bits: Int) throws {
+    func aMessageIsOpenedWithItsSender(_ bits: Int) throws {
         let pair = try MercurioPair()
         let key = try MercurioPrivateKey(bits: bits)
         let bundle = MercurioKeyBundle(key: key.publicKey, by: pair.bob)
@@ -33,7 +33,7 @@ struct MercurioMessageTests {
     }
 
     @Test(arguments: MercurioPublicKey.sizes)
-    func aKeyComesBackFromItsPEM(_ bits: Int) throws {
+    func aKeyIsReadBackFromItsPEM(_ bits: Int) throws {
         let key = try MercurioPrivateKey(bits: bits)
         let pem = text(key.pem())
         #expect(pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n") && pem.hasSuffix("-----\n"))

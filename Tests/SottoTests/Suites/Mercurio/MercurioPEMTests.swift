@@ -13,7 +13,7 @@ struct MercurioPEMTests {
             encryptedFile: Array(pem.utf8), password: SecretBytes(copying: password.utf8))
     }
 
-    @Test func aKeyComesBackUnderItsPasswordAlone() throws {
+    @Test func onlyItsPasswordOpensAKey() throws {
         let key = try MercurioPrivateKey(bits: 2048)
         let pem = key.pem(password: SecretBytes(copying: Self.password.utf8))
         #expect(pem.hasPrefix("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"))
@@ -23,7 +23,7 @@ struct MercurioPEMTests {
         #expect(key.pem(password: SecretBytes(copying: Self.password.utf8)) != pem)
     }
 
-    @Test func whatIsNoneIsRefused() throws {
+    @Test func malformedKeysAreRefused() throws {
         let password = SecretBytes(copying: Self.password.utf8)
         let plain = try MercurioPrivateKey(bits: 2048).pem()
         let text = plain.withBytes { String(decoding: $0, as: UTF8.self) }

@@ -45,7 +45,7 @@ struct MercurioPeerTests {
     }
 
     @Test(.enabled(if: Peers.arePresent, Peers.hint), arguments: MercurioPublicKey.sizes)
-    func bundlesAndDecimalFormsAreTheirs(_ bits: Int) throws {
+    func bundlesAndDecimalFormsMatchTheirs(_ bits: Int) throws {
         let pair = try MercurioPair()
         let key = try MercurioPrivateKey(bits: bits).publicKey
         let bundle = MercurioKeyBundle(key: key, by: pair.bob)

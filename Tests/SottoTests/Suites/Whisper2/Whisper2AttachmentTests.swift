@@ -36,7 +36,7 @@ struct Whisper2AttachmentTests {
     }
 
     @Test(arguments: [0, 1, 65_536, 150_000])
-    func aChangedBlobGivesNothing(_ count: Int) throws {
+    func aChangedBlobReturnsNoPlaintext(_ count: Int) throws {
         try withGenerator { generator in
             let key = SecretBytes(copying: generator.bytes(32))
             let blob = try Self.blob(generator.bytes(count), key: key)
@@ -82,7 +82,7 @@ struct Whisper2AttachmentTests {
         }
     }
 
-    @Test func aBlobThatChangesBetweenThePassesGivesNothingThatWasNotVerified() throws {
+    @Test func aBlobThatChangesBetweenThePassesReturnsOnlyVerifiedBytes() throws {
         let file = [UInt8](repeating: 9, count: 200_000)
         let key = SecretBytes(randomCount: 32)
         let blob = try Self.blob(file, key: key)

@@ -51,7 +51,7 @@ struct Whisper2FlawTests {
     }
 
     /// msgType, replyTo, reactions and the attachment are not signed.
-    @Test func b3WhatIsNotSignedIsLabelledUntrusted() throws {
+    @Test func b3UnsignedFieldsAreLabelledUntrusted() throws {
         let pair = try Whisper2Pair()
         var record = try pair.message("hi").record
         record["msgType"] = .string("location")
@@ -105,7 +105,7 @@ struct Whisper2FlawTests {
     }
 
     /// The checksum does not see an exchange of symbols.
-    @Test func b6TheChecksumIsAWarningAlone() throws {
+    @Test func b6AWrongChecksumIsOnlyAWarning() throws {
         let swapped = try #require(WhisperID("WSP-SY3T-HJGR-KQBZ"))
         #expect(swapped.isChecksumValid)
         #expect(swapped != Whisper2Vectors.aliceID)
@@ -159,7 +159,7 @@ struct Whisper2FlawTests {
     }
 
     /// One tag over all of a file; the pointer's nonce may be another's; one key box for a whole group.
-    @Test func b10EachMemberHasAKeyBoxOfTheirOwn() throws {
+    @Test func b10EachMemberHasTheirOwnKeyBox() throws {
         let pair = try Whisper2Pair()
         let carol = Whisper2MessageTests.members[0]
         let carolID = WhisperID.random()

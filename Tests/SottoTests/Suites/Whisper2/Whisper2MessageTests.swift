@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct Whisper2MessageTests {
-    @Test func aMessageComesBackVerified() throws {
+    @Test func aMessageIsOpenedAndVerified() throws {
         let pair = try Whisper2Pair()
         let hints = Whisper2Hints(
             kind: .image, replyTo: Envelope.newID(),
@@ -111,7 +111,7 @@ struct Whisper2MessageTests {
         }
     }
 
-    @Test func aNumberWithAFractionIsNoTimestamp() throws {
+    @Test func aFractionalTimestampIsRefused() throws {
         let pair = try Whisper2Pair()
         let text = String(decoding: try pair.message().record.serialized(), as: UTF8.self)
         for spelled in ["1730000000000.0", "1.73e12", "01730000000000", "\"1730000000000\""] {

@@ -52,7 +52,7 @@ struct Whisper2PeerTests {
     }
 
     @Test(arguments: sizes)
-    func attachmentsAreTheirSecretboxes(_ size: Int) throws {
+    func attachmentsMatchTheirSecretboxes(_ size: Int) throws {
         try withGenerator { generator in
             let file = generator.bytes(size)
             let (key, nonce) = (generator.bytes(32), generator.bytes(24))
@@ -99,7 +99,7 @@ struct Whisper2PeerTests {
         ("portuguese", .portuguese), ("chinese_simplified", .chineseSimplified),
         ("chinese_traditional", .chineseTraditional),
     ])
-    func wordsAndSeedsAreMnemonics(_ language: String, _ wordlist: Wordlist) throws {
+    func wordsAndSeedsMatchMnemonics(_ language: String, _ wordlist: Wordlist) throws {
         try withGenerator { generator in
             let entropies = [16, 20, 24, 28, 32].map { generator.bytes($0) }
             let passphrase = "pass é ヰ"
