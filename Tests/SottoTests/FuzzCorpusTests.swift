@@ -3,8 +3,8 @@ import FuzzParsers
 import TestSupport
 import Testing
 
-/// Every input in Fuzz/corpus, through the parser that it is for: none ends the process, and what was once
-/// found by libFuzzer is not found again.
+/// Replays every input in Fuzz/corpus through its parser. No input ends the process, including those that libFuzzer
+/// once found.
 struct FuzzCorpusTests {
     static let corpus = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -25,10 +25,10 @@ struct FuzzCorpusTests {
         }
     }
 
-    /// Inputs of a target, each changed in some places: bits, bytes, cuts, insertions, and two of them put together.
+    /// Mutates the inputs of a target: bits, bytes, truncations, insertions, and combinations of two inputs.
     ///
-    /// The same ones each time, unless SOTTO_SEED says otherwise. One of them takes longer than a parser does where a target
-    /// also signs, seals or has an RSA key; there are fewer of those.
+    /// The mutations are the same in each run unless SOTTO_SEED is set. Targets that sign, encrypt or use an RSA key
+    /// are slower and get fewer of them.
     @Test(arguments: FuzzTarget.all.map(\.name))
     func mutatedInputsDoNotEndTheProcess(_ name: String) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
@@ -42,7 +42,7 @@ struct FuzzCorpusTests {
         }
     }
 
-    /// How many inputs targets get that do more than parse.
+    /// The number of inputs for targets that do more than parse.
     private static let slow = [
         "code-text": 200, "mercurio": 500, "mnemonic": 700, "picture": 300, "profiles": 500,
         "sealed": 500,

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Sotto
 
-/// What the vectors of the messengers hold between their first and their last bytes: seeds, intermediate keys, other
-/// spellings. The tests beside each format have the rest.
+/// The intermediate values in the messengers' vectors: seeds, derived keys, other spellings. The tests of each format
+/// check the inputs and outputs.
 struct KnownAnswerTests {
     private static func base64(_ text: String) throws -> [UInt8] {
         try #require(Base64.standard.decode(text))
@@ -142,7 +142,7 @@ struct KnownAnswerTests {
             if let unwrapped = key.unwrap(wrapped, padding: .sha256) {
                 #expect(unwrapped.withBytes { Array($0) } == known.aesKey.bytes)
             } else {
-                Issue.record("the known key is not unwrapped")
+                Issue.record("cannot unwrap the known key")
             }
             let combined =
                 try Self.base64(known.envelope.nonce)

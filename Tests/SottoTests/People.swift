@@ -1,6 +1,6 @@
 import Sotto
 
-/// Two identities for tests, made from fresh words.
+/// Identities for tests, made from new words.
 enum People {
     static let alice = Identity(mnemonic: Mnemonic(randomWordCount: 24), name: "alice")
     static let bob = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob")

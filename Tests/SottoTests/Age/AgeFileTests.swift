@@ -12,7 +12,7 @@ struct AgeFileTests {
         try AgeFileReader.open(file, identities: People.ages(People.bob)) { passphrase }
     }
 
-    /// What comes out of `file`, read in pieces.
+    /// The plaintext of `file` before an error, read in pieces.
     static func release(_ file: [UInt8], sizes: [Int] = [1 << 20]) -> Released {
         TestSupport.release {
             try AgeFileReader(
@@ -74,7 +74,7 @@ struct AgeFileTests {
     @Test(arguments: [false, true])
     func everyTruncationIsRefusedAndReleasesNothing(_ armored: Bool) throws {
         let file = try AgeFile.seal(Array("short".utf8), for: Self.classic, armored: armored)
-        // The last line feed of an armor may be missing.
+        // The last line feed of an armor is optional.
         for count in 0..<(file.count - (armored ? 1 : 0)) {
             let released = Self.release(Array(file[..<count]))
             #expect(released.error is AgeError, "\(count) bytes")

@@ -11,7 +11,7 @@ struct JSONParserTests {
 
     func parse(_ text: String) throws(JSONError) -> JSON { try JSON(parsing: Array(text.utf8)) }
 
-    /// The error of `bytes`, or `nil` where they are read.
+    /// Returns the error for `bytes`, or `nil` if they are valid.
     func error(_ bytes: [UInt8]) -> JSONError? {
         do throws(JSONError) {
             _ = try JSON(parsing: bytes)
@@ -63,7 +63,7 @@ struct JSONParserTests {
     }
 
     @Test func namesAreComparedAsBytes() throws {
-        // U+00E9 and U+0065 U+0301 look alike, and Swift's == calls them equal.
+        // U+00E9 and U+0065 U+0301 look alike, and Swift's == treats them as equal.
         let object = try JSON.object(parsing: Array("{\"\u{E9}\":1,\"e\u{301}\":2}".utf8))
         #expect(object["\u{E9}"] == .integer(1))
         #expect(object["e\u{301}"] == .integer(2))
@@ -121,7 +121,7 @@ struct JSONParserTests {
             Issue.record("\(hex(bytes))")
             return
         }
-        // The same where the string also has an escape, and as a member's name.
+        // The same in a string with an escape, and in a member's name.
         let escaped = [0x22, 0x5C, 0x6E] + bytes[1...]
         let name = [0x7B] + bytes + [0x3A, 0x31, 0x7D]
         #expect(error(Array(escaped)) != nil && error(Array(name)) != nil)

@@ -67,7 +67,7 @@ struct Base64Tests {
     }
 
     @Test func eachValueHasOneText() throws {
-        // Whatever is read is written again in exactly that form.
+        // A text that can be decoded is the encoding of its value.
         try withGenerator { generator in
             let alphabet = Array("AQgwZz09+/-_=".utf8)
             for _ in 0..<5000 {
@@ -93,7 +93,7 @@ struct Bech32Tests {
         "split1checkupstagehandshakeupstreamerranterredcaperred2y9e3w", "?1ezyfcl",
     ])
     func theBIPsValidStringsPassTheirChecksum(_ text: String) {
-        // BIP 173 does not say that the data are whole bytes: only those that are come back.
+        // BIP 173 does not require whole bytes, so only data of whole bytes round-trip.
         guard let (prefix, data) = Bech32.decode(text) else {
             #expect(text.hasPrefix("split1") || text.hasPrefix("abcdef1"))
             return
@@ -136,7 +136,7 @@ struct Bech32Tests {
     }
 
     @Test func paddingThatIsNotZeroOrTooLongIsRefused() {
-        // Valid checksums over: 0xFF; 0xFF with padding bits 01 and 10; with a symbol too many; half a byte.
+        // Valid checksums over 0xFF; 0xFF with padding bits 01 and 10; with an extra symbol; half a byte.
         #expect(Bech32.decode("x1lu7rxnn5")?.data == [0xFF])
         for text in ["x1lar4jxwx", "x1l7dx8sqe", "x1luq5uuzzc", "x1qm7ssx4"] {
             #expect(Bech32.decode(text) == nil, "\(text)")

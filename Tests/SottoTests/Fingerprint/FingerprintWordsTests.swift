@@ -1,11 +1,11 @@
 import Sotto
 import Testing
 
-/// Digits in words, and back.
+/// Conversion of digits to words and back.
 struct FingerprintWordsTests {
     @Test func theNumberIsWrittenToTheBase2048() {
         let zero = String(repeating: "0", count: 30)
-        // 2049 is one time 2048, and one.
+        // 2049 is 1 · 2048 + 1.
         let small = String(repeating: "0", count: 26) + "2049"
         #expect(Fingerprint.words(of: zero) == Array(repeating: "abandon", count: 10))
         #expect(
@@ -34,7 +34,7 @@ struct FingerprintWordsTests {
         for words in [
             [], Array(abandon.dropLast()), abandon + ["abandon"], abandon.dropLast() + ["Abandon"],
             abandon.dropLast() + ["sotto"],
-            // 2048^10 - 1, which is more than 30 digits.
+            // 2048^10 - 1, which has more than 30 digits.
             Array(repeating: "zoo", count: 10),
         ] {
             #expect(Fingerprint.digits(of: words) == nil, "\(words)")

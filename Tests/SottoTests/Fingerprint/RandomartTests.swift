@@ -1,9 +1,9 @@
 import Sotto
 import Testing
 
-/// The field that is drawn of a fingerprint.
+/// The picture of a fingerprint.
 struct RandomartTests {
-    /// What `ssh-keygen -lv` of OpenSSH 9.2 drew of a key with this hash.
+    /// The output of `ssh-keygen -lv` of OpenSSH 9.2 for a key with this hash.
     @Test func thePictureIsThatOfSSHKeygen() throws {
         let hash = try #require(
             Base64.standard.decode("l/P7aiauXqLQijLJ7oVvtREWjKPaVP/i2g6T+Ht5kL0="))

@@ -2,7 +2,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Tests/Vectors/qr.json, the binary payload.
+/// Tests/Vectors/qr.json: the binary payload.
 struct KecalekQRTests {
     struct Vectors: Decodable {
         let kecalekBinary: [Known]
@@ -62,7 +62,7 @@ struct KecalekQRTests {
 
     @Test func r7AnInvalidKeyIsRefused() {
         let one: [UInt8] = [1] + [UInt8](repeating: 0, count: 31)
-        // The field's prime, which is a second way to write 0, and a number above it.
+        // The field's prime, which is a non-canonical zero, and a number above it.
         let prime: [UInt8] = [0xED] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
         let above: [UInt8] = [0xF0] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
         for key in [one, prime, above, [], [UInt8](repeating: 2, count: 33)] {

@@ -2,7 +2,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Tests/Vectors/modern.json, `keys`: BIP 39 words to every key of an identity, and their texts.
+/// Tests/Vectors/modern.json, `keys`: from BIP 39 words to all keys of an identity and their texts.
 struct KeyDerivationTests {
     struct Vectors: Decodable {
         let keys: [Keys]

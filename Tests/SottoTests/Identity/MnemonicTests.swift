@@ -38,7 +38,7 @@ struct MnemonicTests {
                 #expect(read.sentenceText() == made.sentenceText(), generator.comment)
                 let (a, b) = (made.seedBytes(), read.seedBytes())
                 #expect(a == b, generator.comment)
-                // Composed characters, as people type them, are the same words.
+                // Composed characters, which users type, are the same words.
                 let composed = made.sentenceText().precomposedStringWithCanonicalMapping
                 #expect(
                     try Mnemonic(parsing: composed, wordlist: wordlist).seedBytes() == a,
@@ -101,7 +101,7 @@ struct MnemonicTests {
     @Test func anExchangedOrMovedWordFailsTheChecksum() throws {
         #expect(
             failure(Array(repeating: "abandon", count: 12).joined(separator: " ")) == .checksum)
-        // A checksum of 8 bits lets one sentence in 256 through.
+        // An 8-bit checksum accepts one wrong sentence in 256.
         let words = Mnemonic(randomWordCount: 24).sentenceText().split(separator: " ")
         var refused = 0
         for place in 1..<words.count where words[0] != words[place] {
@@ -126,7 +126,7 @@ extension Mnemonic {
     }
 }
 
-/// The vectors of trezor/python-mnemonic and bip32JP, read where they lie.
+/// The vectors of trezor/python-mnemonic and bip32JP, read from EXTERNAL_VECTORS.
 @Suite(.enabled(if: TestSupport.Vectors.hasExternal, TestSupport.Vectors.hint))
 struct ExternalMnemonicTests {
     struct Japanese: Decodable {
@@ -155,7 +155,7 @@ struct ExternalMnemonicTests {
         }
     }
 
-    /// Entropy, sentence, seed with the passphrase TREZOR.
+    /// Entropy, sentence, and seed with the passphrase TREZOR.
     @Test(arguments: Wordlist.allCases)
     func trezorsVectorsMatch(_ wordlist: Wordlist) throws {
         let all: [String: [[String]]] = TestSupport.Vectors.loadExternal(

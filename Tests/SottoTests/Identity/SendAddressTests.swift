@@ -55,7 +55,7 @@ struct SendAddressTests {
         #expect(!text.contains(People.alice.id.description) && !text.contains(card.id.description))
         #expect(outside.arrived(for: People.bob) == envelope)
         #expect(outside.arrived(for: People.carol).from == nil)
-        // Each time it is another text.
+        // Each encryption gives another text.
         #expect(outside.payload["sender"] != envelope.addressed(to: card).payload["sender"])
         for damaged in ["", "AAAA", String(repeating: "A", count: 108)] {
             var payload = outside.payload

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sotto
 
-/// Tests/Vectors/aesgcm_hkdf.json, and what must hold of both modes.
+/// Tests/Vectors/aesgcm_hkdf.json, and properties of both modes.
 struct AESTests {
     struct Vectors: Decodable {
         let aes256gcmCombined: [Sealed]
@@ -73,7 +73,7 @@ struct AESTests {
         }
     }
 
-    /// The last block in the clear, under each possible end.
+    /// The last block of plaintext with each possible padding.
     @Test func everyWrongPaddingIsRefused() {
         let key = SecretBytes(randomCount: 32)
         let iv = randomBytes(16)
@@ -82,7 +82,7 @@ struct AESTests {
                 var block = [UInt8](repeating: last ^ 0x55, count: 16)
                 for place in 0..<right { block[15 - place] = last }
                 block[15] = last
-                // The first block of a padded message is encrypted alone, whatever follows it.
+                // The first block of a padded message does not depend on the blocks after it.
                 let ciphertext = Array(AESCBC.encrypt(block, iv: iv, key: key)[..<16])
                 let isRight = (1...16).contains(Int(last)) && max(right, 1) >= Int(last)
                 let opened = AESCBC.decrypt(ciphertext, iv: iv, key: key)
@@ -92,7 +92,7 @@ struct AESTests {
     }
 }
 
-/// AES-256-CBC and PBKDF2 against openssl, both ways.
+/// AES-256-CBC and PBKDF2 compared with openssl in both directions.
 @Suite(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
 struct OpenSSLCipherTests {
     @Test(arguments: AESTests.sizes + [10 << 20])
@@ -128,7 +128,7 @@ struct OpenSSLCipherTests {
     }
 }
 
-/// PBKDF2 with passwords that no command line holds, against Python's, which is OpenSSL's own.
+/// PBKDF2 with passwords that do not fit a command line, compared with Python's, which uses OpenSSL.
 @Suite(.enabled(if: Peers.arePresent, Peers.hint))
 struct PBKDF2PeerTests {
     @Test(arguments: AESTests.sizes + [10 << 20])
@@ -148,7 +148,7 @@ struct PBKDF2PeerTests {
     }
 }
 
-/// Wycheproof's vectors, read where they lie.
+/// Wycheproof's vectors, read from EXTERNAL_VECTORS.
 @Suite(.enabled(if: TestSupport.Vectors.hasExternal, TestSupport.Vectors.hint))
 struct WycheproofAESTests {
     struct File: Decodable { let testGroups: [Group] }

@@ -109,7 +109,7 @@ struct ECP1Tests {
         #expect(file.bytes.count == 80)
         let opened = try file.open(password: SecretBytes(copying: "päss".utf8))
         #expect(opened.withBytes { Array($0) } == secret)
-        // As typed: the decomposed form is another password.
+        // The password is used as typed: the decomposed form is another password.
         #expect(throws: ECP1Error.authentication) {
             _ = try file.open(password: SecretBytes(copying: "pa\u{308}ss".utf8))
         }

@@ -75,7 +75,7 @@ struct MinisignTests {
     }
 
     @Test func anIDIsWrittenAsInMinisign() {
-        // As a number, of which the last byte comes first: minisign 0.11 puts no zeros before it.
+        // The id is a number, stored with its lowest byte first. minisign 0.11 prints it without leading zeros.
         for (id, text) in [
             ([1, 2, 3, 4, 5, 6, 7, 8], "807060504030201"), ([0xAB, 0, 0, 0, 0, 0, 0, 0], "AB"),
             ([UInt8](repeating: 0, count: 8), "0"),

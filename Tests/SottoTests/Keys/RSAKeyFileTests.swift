@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sotto
 
-/// RSA keys in the forms that other programs write.
+/// RSA keys in the forms of other programs.
 struct RSAKeyFileTests {
     /// Tests/Vectors/rsa_forms.json.
     struct Forms: Decodable {
@@ -66,7 +66,7 @@ struct RSAKeyFileTests {
                 #expect(throws: RSAKeyError.form, "\(name)") { try MercurioPrivateKey(file: bad) }
             }
         }
-        // The label says one form, the content is of the other.
+        // A label that does not match the content.
         for (from, to) in [
             (Self.forms.pkcs1Pem, ("RSA PRIVATE KEY", "PRIVATE KEY")),
             (Self.forms.pkcs8Pem, ("PRIVATE KEY", "RSA PRIVATE KEY")),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sotto
 
-/// The RSA key of the login, its files, and what it signs.
+/// The RSA login key, its files, and its signatures.
 struct RSALoginTests {
     static let key = RSALoginKey(size: .bits2048)
     static func password(_ text: String) -> SecretBytes { SecretBytes(copying: text.utf8) }
@@ -54,7 +54,7 @@ struct RSALoginTests {
         }
     }
 
-    /// Few rounds, so that many passwords can be tried: some leave a padding that looks right.
+    /// Few rounds, so that many passwords can be tried. Some of them give padding that looks valid.
     @Test func wrongPasswordsAndDamageGiveOneError() throws {
         let der = try #require(PEM.decode(Array(Self.key.pem().utf8))).bytes
         let sealed = PBES2(sealing: der, password: Self.password("right"), rounds: 1)
@@ -88,7 +88,7 @@ struct RSALoginTests {
     @Test func roundsHaveALimit() {
         let limit = PBES2.roundsLimit
         let sealed = PBES2(sealing: [1], password: Self.password("p"), rounds: 1)
-        // The integer 1 is exchanged for another one of the same length, and for longer ones.
+        // Replaces the integer 1 by another one of the same length, and by longer ones.
         for rounds in [0, UInt64(limit) + 1, 1 << 62] {
             let der = Self.der(of: sealed, rounds: DER.integer(rounds))
             #expect(throws: RSAKeyError.rounds(limit: limit)) { try PBES2(der: der) }
@@ -123,7 +123,7 @@ struct RSALoginTests {
             PEM.encode("RSA PRIVATE KEY", [1]), PEM.encode("CERTIFICATE", [1]),
             Self.key.pem() + Self.key.pem(), Self.key.publicPEM(),
             Self.key.pem().replacing("BEGIN PRIVATE", with: "BEGIN PUBLIC"),
-            // The sign for kelvin, which Swift's `==` takes for a K, and a line that ends as none in ASCII does.
+            // The Kelvin sign, which Swift's `==` treats as equal to K, and a line break that is not ASCII.
             Self.key.pem().replacing("KEY", with: "\u{212A}EY"),
             Self.key.pem().replacing("\n", with: "\u{2028}"), "\u{A0}" + Self.key.pem(),
         ]
@@ -158,7 +158,7 @@ struct OpenSSLKeyTests {
         }
     }
 
-    /// Anything, not keys alone: its parts by openssl's PBKDF2 and AES-CBC, there and back.
+    /// Encrypts and decrypts any bytes, not only keys, with openssl's PBKDF2 and AES-CBC.
     @Test(arguments: [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10 << 20])
     func openSSLEncryptsAndDecryptsTheSame(_ size: Int) throws {
         let plaintext = randomBytes(size)
@@ -174,7 +174,7 @@ struct OpenSSLKeyTests {
         #expect(theirs == sealed.ciphertext)
         let read = try PBES2(der: sealed.der)
         #expect(read.open(password: RSALoginTests.password("correct horse")) == plaintext)
-        // The whole of it is DER that openssl reads.
+        // openssl parses the whole DER.
         let parsed = try OpenSSL.run(["asn1parse", "-inform", "DER"], stdin: sealed.der)
         let text = String(decoding: parsed, as: UTF8.self)
         for name in ["PBES2", "PBKDF2", "hmacWithSHA256", "aes-256-cbc"] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sotto
 
-/// Project Wycheproof, through our own functions.
+/// Project Wycheproof's vectors with Sotto's own functions.
 @Suite(.enabled(if: Vectors.hasExternal, Vectors.hint))
 struct WycheproofTests {
     struct File<Group: Decodable>: Decodable { let testGroups: [Group] }
@@ -84,7 +84,7 @@ struct WycheproofTests {
             let key = try MercurioPrivateKey(pem: group.privateKeyPem)
             #expect(group.tests.count > 30)
             for known in group.tests {
-                // Ours has no label.
+                // Sotto uses no label.
                 let isRight = known.result == "valid" && known.label.isEmpty
                 if let secret = key.unwrap(known.ct.bytes, padding: .sha256) {
                     #expect(

@@ -2,7 +2,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Tests/Vectors/padding.json, and what must hold of every length.
+/// Tests/Vectors/padding.json, and properties of every length.
 struct PaddingTests {
     struct Vectors: Decodable {
         let buckets: [Int]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sotto
 
-/// Sessions as their keeper sees them: begun from a bundle, stored between messages.
+/// Sessions as their callers use them: begun from a bundle, and stored between messages.
 struct PeerSessionTests {
     let alice = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "alice")
     let bob = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob")
@@ -28,7 +28,7 @@ struct PeerSessionTests {
         PeerSession.PreKeys(signed: signed, postQuantum: postQuantum, oneTime: oneTime)
     }
 
-    /// The session as it is after it was written and read.
+    /// Returns the session after writing and reading it.
     func stored(_ session: PeerSession) throws -> PeerSession {
         let bytes = session.encoded()
         let again = try #require(PeerSession(encoded: bytes))
@@ -48,7 +48,7 @@ struct PeerSessionTests {
         let header = try #require(try PeerSession.preKeyHeader(in: first[2]))
         var b = try PeerSession(by: bob, accepting: header, with: secrets)
         #expect(b.tag == a.tag && b.peer == alice.id && b.origin == a.origin)
-        // Out of order, and the middle one late.
+        // Out of order, with the middle message late.
         for (index, text) in [(2, "three"), (0, "one")] {
             let message = try b.open(first[index])
             #expect(message.body == Message.textBody(text) && message.from == alice.id)
@@ -94,7 +94,7 @@ struct PeerSessionTests {
         let bundle = try read.bundle(oneTime: read.oneTimePreKeys.first)
         #expect(try PreKeyBundle(record: bundle.record) == bundle)
         #expect(bundle.signedPreKey.date?.time == time)
-        // Whoever changes a part of it, even under a new outer signature, is found out.
+        // A changed part is detected even under a new outer signature.
         for part in ["signedPreKey", "pqSignedPreKey"] {
             for member in ["key", "signature", "time", "timeSignature"] {
                 var bad = record

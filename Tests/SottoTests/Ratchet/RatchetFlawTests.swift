@@ -4,8 +4,8 @@ import Testing
 
 @testable import Sotto
 
-/// What is known to be wrong with the ratchets of Kecalek and Message Flow, and what is done about it; a test each.
-/// Groups, QR codes, key files and the login have theirs with them, and the programs in `SessionFlawTests`.
+/// The known flaws of the ratchets of Kecalek and Message Flow, with one test for each fix. The flaws of groups, QR
+/// codes, key files and the login have tests in their own suites, and those of the programs in `SessionFlawTests`.
 struct RatchetFlawTests {
     let alice = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "alice")
     let bob = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob")
@@ -18,7 +18,7 @@ struct RatchetFlawTests {
             pqSignedPreKey: nil, oneTimePreKey: nil)
     }
 
-    /// Alice's session and Bob's, after her first message.
+    /// Returns Alice's and Bob's sessions after her first message.
     func sessions() throws -> (alice: PeerSession, bob: PeerSession) {
         var a = try PeerSession(by: alice, with: bundle())
         let first = try a.seal(body: Message.textBody("first"), from: alice, time: time)
@@ -32,7 +32,7 @@ struct RatchetFlawTests {
         PeerSession.PreKeys(signed: signed, postQuantum: nil, oneTime: nil)
     }
 
-    /// Skips and turns were made before anything was authenticated.
+    /// Skips and DH ratchet steps were performed before authentication.
     @Test func r2AForgedHeaderChangesNothingInASession() throws {
         var (a, b) = try sessions()
         let late = try a.seal(body: Message.textBody("late"), from: alice, time: time)
@@ -53,7 +53,7 @@ struct RatchetFlawTests {
             }
         }
         #expect(b.encoded() == before)
-        // The ratchet alone does not rely on what is around it.
+        // The ratchet itself does not rely on the outer fields.
         var ratchet = b.session
         for number in [3, 100, 255] as [UInt32] {
             for key in [next.payload["ratchetPublicKey"]?.string ?? "", other] {
@@ -66,19 +66,19 @@ struct RatchetFlawTests {
                 #expect(ratchet.fingerprint == b.session.fingerprint)
             }
         }
-        // The key that was kept is still there.
+        // The stored key is still present.
         #expect(try b.open(late).body == Message.textBody("late"))
     }
 
     /// One key for all copies, for ever, on every device.
     @Test func r3EachSealedCopyHasItsOwnKey() throws {
-        // Whoever has the identity once reads every copy, whenever it was made: that is the old form.
+        // In the old form, an attacker who gets the identity once can read every copy.
         let key = SelfEncryption.key(of: alice.signingKey)
         for text in ["one", "two"] {
             let copy = try SelfEncryption.seal(Array(text.utf8), for: alice)
             #expect(try SelfEncryption.open(copy, with: key) == Array(text.utf8))
         }
-        // The form that is written for oneself has a fresh post-quantum key for each, and no use for that one.
+        // New copies use a fresh post-quantum key each, and not that one.
         let envelopes = try ["one", "one"].map {
             try Sealed.seal(
                 body: Message.textBody($0), from: alice, to: alice.card(), time: time)
@@ -94,7 +94,7 @@ struct RatchetFlawTests {
             #expect(throws: SelfEncryptionError.self) { try SelfEncryption.open(file, with: key) }
         }
         #expect(encapsulated.count == 2)
-        // And each is bound to its message.
+        // Each copy is bound to its message.
         #expect(try Sealed.open(envelopes[0], with: alice).body == Message.textBody("one"))
         let moved = Envelope(
             id: envelopes[1].id, suite: .sealed, to: alice.id, time: time,
@@ -102,12 +102,12 @@ struct RatchetFlawTests {
         #expect(throws: SealedError.authentication) { try Sealed.open(moved, with: alice) }
     }
 
-    /// The header was all that the tag covered.
+    /// The tag covered only the header.
     @Test func r4TheAssociatedDataNamesBothIdentities() throws {
         let (a, b) = try sessions()
         let both = alice.id.publicKey + bob.id.publicKey
         #expect(a.session.associatedData == both && b.session.associatedData == both)
-        // The same secret between others, or the other way round, is another conversation.
+        // The same secret with other identities, or in the other direction, belongs to another session.
         let mallory = People.carol.id.publicKey
         let secret = RatchetSecret([UInt8](repeating: 5, count: 32))
         func reader(_ associatedData: [UInt8]) -> Session {
@@ -130,8 +130,8 @@ struct RatchetFlawTests {
         #expect(try right.decrypt(message) == [1, 2, 3])
     }
 
-    /// Without a one-time prekey the same first message gives the same keys again: the session says so, for its
-    /// keeper to remember.
+    /// Without a one-time prekey, the same first message gives the same keys again. The session tells this, so that the
+    /// caller can record the session.
     @Test func r5ASessionTellsWhetherItsFirstMessageCanBeReplayed() throws {
         var a = try PeerSession(by: alice, with: bundle())
         let first = try a.seal(body: [:], from: alice, time: time)
@@ -143,14 +143,14 @@ struct RatchetFlawTests {
             #expect(!b.origin.hasOneTimePreKey)
             tags.insert(b.tag)
         }
-        // The name under which it is remembered is the same, whatever else is changed.
+        // The session's tag is the same whatever else is changed.
         #expect(tags == [a.tag] && !a.origin.hasOneTimePreKey)
         var object = header.object
         object["signedPreKeyId"] = .integer(99)
         #expect(try PreKeyHeader(object).tag == a.tag)
     }
 
-    /// The signature of a signed prekey had no date, so that an old one served for ever.
+    /// The signature of a signed prekey had no date, so that an old one could be served for ever.
     @Test func r6TheDateOfASignedPreKeyIsSignedWithIt() throws {
         let old = signed.signed(by: bob, at: time)
         let new = SecretPreKey(.signed, id: 2).signed(
@@ -167,7 +167,7 @@ struct RatchetFlawTests {
         try bundle(new.id, new.key, new.signature, new.date)
         let date = try #require(old.date)
         let later = Timestamp(seconds: date.time.seconds + 1)
-        // The old key under the new one's date or number, and a date that was moved.
+        // The old key with the new date or number, and a changed date.
         for (id, moved) in [
             (old.id, new.date), (new.id, old.date),
             (old.id, .init(time: later, signature: date.signature)),
@@ -178,9 +178,9 @@ struct RatchetFlawTests {
         }
     }
 
-    /// One Ed25519 key signs, agrees on keys and is what others are derived from.
+    /// One Ed25519 key signs, agrees on keys, and is the source of derived keys.
     @Test func r7EachUseOfTheIdentityKeyIsSeparate() throws {
-        // A signature for one purpose is none for another.
+        // A signature for one purpose is invalid for another.
         let key = signed.publicHalf.key
         let signing = bob.signingKey
         let labelled = signing.sign(PreKeyBundle.pqLabel + key)
@@ -201,14 +201,14 @@ struct RatchetFlawTests {
                 pqSignedPreKey: .init(id: 2, key: kem, signature: signing.sign(kem)),
                 oneTimePreKey: nil)
         }
-        // The key of own copies and that of messages to the identity are neither it nor its X25519 form.
+        // The keys for own copies and for messages to the identity are neither this key nor its X25519 form.
         let secrets = [
             signing.withSeed { Array($0) }, bob.agreementPair().secret.copyBytes(),
             SelfEncryption.key(of: signing).withUnsafeBytes { Array($0) },
         ]
         #expect(Set(secrets).count == 3)
         #expect(bob.agreementPair().publicKey != bob.ageKey.recipient.publicKey)
-        // Keys that are none, or have a small order, begin nothing.
+        // Invalid keys and keys of small order are refused.
         let zero = [UInt8](repeating: 0, count: 32)
         for bad in Ed25519ToX25519Tests.vectors.badPublicKeys.map(\.ed25519Public.bytes)
         where bad.count == 32 {
@@ -227,7 +227,7 @@ struct RatchetFlawTests {
         }
     }
 
-    /// The order of the halves was that of user ids, of which nobody said how they are written.
+    /// The halves were in the order of user ids, whose encoding was undefined.
     @Test func r9IdsAreComparedAsBytesAndKeysInFull() throws {
         let (a, b) = (alice.id.publicKey, bob.id.publicKey)
         func number(_ x: (String, [UInt8]), _ y: (String, [UInt8])) -> String {
@@ -235,7 +235,7 @@ struct RatchetFlawTests {
                 Fingerprint(userID: x.0, key: x.1), Fingerprint(userID: y.0, key: y.1),
                 style: .sotto)
         }
-        // Both sides see the same, in the order of bytes: "Z" before "a", "z" before "é".
+        // Both sides see the same order, by bytes: "Z" before "a", "z" before "é".
         for (first, second) in [("Zoe", "anna"), ("zoe", "\u{E9}va"), ("e\u{301}va", "\u{E9}va")] {
             for (a, b) in [(a, b), (b, a)] {
                 let expected =
@@ -245,14 +245,14 @@ struct RatchetFlawTests {
                 #expect(number((second, b), (first, a)) == expected)
             }
         }
-        // Two ways to write a name are two ids, which Swift would call equal.
+        // Two encodings of a name are two ids, which Swift would treat as equal.
         #expect(
             Fingerprint(userID: "\u{E9}va", key: a).digits
                 != Fingerprint(userID: "e\u{301}va", key: a).digits)
         // Sotto's own ids have one form.
         let id = try #require(SessionID(alice.id.description.uppercased()))
         #expect(Fingerprint(id)?.digits == Fingerprint(alice.id)?.digits)
-        // 30 digits are 99.6 bits; a code that is scanned has all 256 of the key.
+        // 30 digits are 99.6 bits; a scanned code has all 256 bits of the key.
         let uri = try ContactURI(alice.card().uri.text)
         #expect(uri.id.publicKey == a)
         for bit in 0..<256 {
@@ -263,9 +263,9 @@ struct RatchetFlawTests {
         }
     }
 
-    /// Eleven lengths and none above 64 KiB, with the length of the padding at the end.
+    /// There were eleven lengths, none above 64 KiB, with the padding's length at the end.
     @Test func r10PaddingIsCheckedAfterTheTagAndHasNoUpperLimit() throws {
-        // Inside the tag: whatever is changed, the error is of the tag, and never of the padding.
+        // The padding is inside the encryption: any change gives the tag's error, and never an error of the padding.
         var (a, b) = try sessions()
         let envelope = try a.seal(body: Message.textBody("x"), from: alice, time: time)
         let before = b.encoded()
@@ -280,7 +280,7 @@ struct RatchetFlawTests {
                 payload: payload)
             #expect(throws: RatchetError.authentication) { try b.open(forged) }
         }
-        // Padded wrongly by a peer, it is the same error.
+        // Wrong padding by a peer gives the same error.
         var peer = a.session
         for frame in [[], [2], [UInt8](repeating: 0xFF, count: 64)] {
             let message = try peer.encrypt(frame)
@@ -290,7 +290,7 @@ struct RatchetFlawTests {
             #expect(throws: RatchetError.authentication) { try b.open(forged) }
         }
         #expect(b.encoded() == before)
-        // Above the last bucket there is Padmé: few lengths, and 12 % more at most.
+        // Padmé is used above the last bucket: few lengths, and at most 12 % more.
         let sizes = Array(stride(from: 65_532, through: 131_000, by: 97))
         let lengths = try Set(
             sizes.map { size in
@@ -301,7 +301,7 @@ struct RatchetFlawTests {
         #expect(lengths.count <= 33)
     }
 
-    /// An acknowledgement that says why tells the server what its forgery did.
+    /// An acknowledgement with a reason tells the server the result of its forgery.
     @Test func r13AnAcknowledgementHasNoCause() throws {
         var (a, b) = try sessions()
         let good = try a.seal(body: Message.textBody("x"), from: alice, time: time)
@@ -324,7 +324,7 @@ struct RatchetFlawTests {
                 _ = try b.open(forged)
                 Issue.record("opened")
             } catch {
-                // Inside there are causes; what leaves the house has no place for one.
+                // There are causes internally, but no field in which they could be sent.
                 errors.insert("\(error)")
                 let ack = try MessageFlowAck(messageID: forged.id, status: .failed)
                 acks.insert(ack.record().serialized())
@@ -333,7 +333,7 @@ struct RatchetFlawTests {
         #expect(errors.count == 3 && acks.count == 1)
         let text = #"{"type":"ack","messageId":"\#(good.id)","status":"failed"}"#
         #expect(acks == [Array(text.utf8)])
-        // Nor is one passed on that somebody else wrote.
+        // A cause from another client is not passed on either.
         for (name, value) in [("reason", JSON.string("tag")), ("status", .string("bad_tag"))] {
             var record = try MessageFlowAck(messageID: "m", status: .failed).record()
             record[name] = value
@@ -342,8 +342,8 @@ struct RatchetFlawTests {
         #expect(Set(MessageFlowAck.Status.allCases) == [.delivered, .failed])
     }
 
-    /// Message Flow's program labels both of its chains alike, takes an X25519 secret for an Ed25519 seed, and cannot
-    /// read what it wrote.
+    /// Message Flow's program uses the same label for both of its chains, uses an X25519 secret as an Ed25519 seed, and
+    /// cannot read its own messages.
     @Test func r15ChainsAreSeparateAndMessagesAreRead() throws {
         var (a, b) = try sessions()
         _ = try a.open(b.seal(body: [:], from: bob, time: time))
@@ -354,10 +354,10 @@ struct RatchetFlawTests {
         #expect(
             mine.key.messageKey.secret.copyBytes() != theirs.key.messageKey.secret.copyBytes())
         #expect(mine.key.messageKey.secret.copyBytes() != mine.key.next.secret.copyBytes())
-        // What is signed is signed under the identity, not under a key for agreement.
+        // Signatures use the identity key, not a key agreement key.
         let agreement = SecretBytes(copying: alice.agreementPair().secret.copyBytes())
         #expect(SigningKey(seed: agreement).publicKey != alice.id.publicKey)
-        // In the app's own form there and back.
+        // Conversion to the app's form and back.
         for (index, text) in ["hello", "", String(repeating: "long ", count: 1000)].enumerated() {
             let (sender, reader) = index.isMultiple(of: 2) ? (alice, bob) : (bob, alice)
             let envelope =
@@ -377,23 +377,23 @@ struct RatchetFlawTests {
         }
     }
 
-    /// Lines of JSON over a connection that need not be TLS.
+    /// Lines of JSON over a connection that may not use TLS.
     @Test func r16NothingReliesOnTheConnection() throws {
         let text = "the eagle lands at nine"
         var (a, b) = try sessions()
         let envelope = try a.seal(body: Message.textBody(text), from: alice, time: time)
         let record = envelope.record
-        // Who listens sees neither the text nor how long it is.
+        // An eavesdropper sees neither the text nor its length.
         let line = String(decoding: record.serialized(), as: UTF8.self)
         for seen in [text, Base64.standard.encode(Array(text.utf8)), hex(Array(text.utf8))] {
             #expect(!line.contains(seen.dropLast(4)))
         }
         let other = try a.seal(body: Message.textBody("no"), from: alice, time: time)
         #expect(other.record.serialized().count == record.serialized().count)
-        // A line feed in a text is none in the line.
+        // A line feed in a text is not a line feed in the line.
         let feed = try a.seal(body: Message.textBody("a\nb"), from: alice, time: time)
         #expect(!feed.record.serialized().contains(0x0A))
-        // Who changes what is outside is found out.
+        // A change of an outer field is detected.
         let before = b.encoded()
         for forged in [
             Envelope(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sotto
 
-/// Tests/Vectors/ratchet.json and pqxdh.json: made by other implementations.
+/// Tests/Vectors/ratchet.json and pqxdh.json, made by other implementations.
 struct RatchetKnownAnswerTests {
     struct Vectors: Decodable {
         let transcripts: [Transcript]
@@ -98,7 +98,7 @@ struct RatchetKnownAnswerTests {
         #expect(initiator.header.ephemeralKey == known.aliceEk.bytes)
     }
 
-    /// Bob's half of the transcript: what Alice sent is decrypted, refused or sent as known.
+    /// Bob's half of the transcript: each message of Alice is decrypted or refused, and each of his is sent, as known.
     @Test(arguments: vectors.transcripts)
     func bobFollowsTheTranscript(_ transcript: Transcript) throws {
         let known = transcript.x3dh
@@ -201,7 +201,7 @@ struct RatchetKnownAnswerTests {
 }
 
 extension Session {
-    /// Everything in the session, to see that a refusal changed nothing.
+    /// The whole state of the session, to check that a refusal does not change it.
     var fingerprint: [UInt8] {
         var all = associatedData + root.secret.copyBytes() + pair.secret.copyBytes()
         all += sending.map { $0.key.secret.copyBytes() + $0.number.bigEndianBytes } ?? []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sotto
 
-/// Tests/Vectors/self_encryption.json, and what must be refused.
+/// Tests/Vectors/self_encryption.json, and invalid input.
 struct SelfEncryptionTests {
     struct Known: Decodable {
         let ed25519Seed: Hex
@@ -87,7 +87,7 @@ struct SelfEncryptionTests {
         }
     }
 
-    /// The default for one's own copies: an envelope sealed to oneself.
+    /// The default for copies of sent messages: a sealed envelope to the sender.
     @Test func anEnvelopeToTheSenderIsPostQuantum() throws {
         let card = People.alice.card()
         let envelope = try Sealed.seal(

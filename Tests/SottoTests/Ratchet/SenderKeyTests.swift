@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sotto
 
-/// Tests/Vectors/sender_keys.json, and what a group's chains must refuse.
+/// Tests/Vectors/sender_keys.json, and input that sender key chains refuse.
 struct SenderKeyTests {
     struct Vectors: Decodable {
         let groupId: String
@@ -43,7 +43,7 @@ struct SenderKeyTests {
     static let vectors = TestSupport.Vectors.load("sender_keys", as: Vectors.self)
 
     let known = Self.vectors
-    /// The chain of the vectors, for its owner and for a member who was there from the start.
+    /// The chain of the vectors, for its owner and for a member from the start.
     let own: SenderKeyChain
     let received: ReceivedSenderKeyChain
 
@@ -130,7 +130,7 @@ struct SenderKeyTests {
                 signature: good.signature.flipping(bit: bit))
             #expect(throws: SenderKeyError.signature) { try chain.open(bad) }
         }
-        // A number that would skip too much is not even looked at without a signature.
+        // Without a signature, a number that would skip too much is not checked.
         let far = SenderKeyMessage(
             chainID: good.chainID, iteration: 100_000, combined: good.combined,
             signature: good.signature)
@@ -158,7 +158,7 @@ struct SenderKeyTests {
 
     @Test func r1NoMemberCanImpersonateAnother() throws {
         var chain = received
-        // Another member knows the chain's key, and has a signing key of their own.
+        // Another member knows the chain key, but has their own signing key.
         var forger = SenderKeyChain(
             groupID: own.groupID, senderKey: RatchetSecret(known.senderKey.bytes),
             signingKey: People.carol.signingKey)
@@ -286,7 +286,7 @@ struct SenderKeyTests {
         _ = try chain.open(known(5).message())
         let encoded = chain.encoded()
         #expect(ReceivedSenderKeyChain(encoded: encoded)?.encoded() == encoded)
-        // The group's name is last, and whatever is left of it is a name.
+        // The group's id is last, so a truncated one is still valid.
         let end = encoded.count - own.groupID.utf8.count
         for count in 0...end {
             #expect(ReceivedSenderKeyChain(encoded: Array(encoded[..<count])) == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sotto
 
-/// What must hold of two sessions, whatever the network does.
+/// Properties of two sessions under any network behaviour.
 struct RatchetSessionTests {
     let alice: Identity
     let bob: Identity
@@ -13,7 +13,7 @@ struct RatchetSessionTests {
         bob = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob")
     }
 
-    /// Two sessions after PQXDH with all keys.
+    /// Returns two sessions after PQXDH with all keys.
     func sessions() throws -> (alice: Session, bob: Session) {
         let (signed, oneTime) = (RatchetKeyPair(), RatchetKeyPair())
         let kem = SecretPreKey(.postQuantum, id: 1)
@@ -66,7 +66,7 @@ struct RatchetSessionTests {
         }
     }
 
-    /// The end of a chain does not come before the next chain: nothing of it is given up.
+    /// The next chain begins before the end of the previous one arrives. None of its messages is lost.
     @Test func aLongEndOfAChainOpensAfterTheNextChainBegan() throws {
         var (alice, bob) = try sessions()
         #expect(try bob.decrypt(alice.encrypt([9])) == [9])
@@ -75,7 +75,7 @@ struct RatchetSessionTests {
         #expect(try bob.decrypt(alice.encrypt([7])) == [7])
         #expect(bob.unfinished.count == 1 && bob.skipped.isEmpty)
         #expect(bob.next.map(\.number) == [1, 1])
-        // A copy that was stored goes on in the same way.
+        // A stored copy continues in the same way.
         bob = try #require(Session(encoded: bob.encoded()[...]))
         let before = bob.fingerprint
         #expect(throws: RatchetError.tooManySkipped) { try bob.decrypt(end[400]) }
@@ -84,7 +84,7 @@ struct RatchetSessionTests {
             #expect(try bob.decrypt(end[number]) == [UInt8(number % 250)])
         }
         #expect(bob.next.map(\.number) == [702, 1])
-        // From here a message can be skipped as usual, and the chain ends.
+        // The remaining messages fit the limit of skipped keys, and the chain ends.
         #expect(try bob.decrypt(end[800]) == [UInt8(800 % 250)])
         #expect(bob.unfinished.isEmpty)
         bob = try #require(Session(encoded: bob.encoded()[...]))
@@ -130,7 +130,7 @@ struct RatchetSessionTests {
                 toAlice.append((try bob.encrypt(text), text))
             case 5:
                 guard let (message, text) = Self.take(&toBob, &random) else { continue }
-                // One at least, whatever the dice say.
+                // At least one message is lost, whatever the random numbers are.
                 if step > 500 && lost == 0 || Int.random(in: 0..<20, using: &random) == 0 {
                     lost += 1
                     continue
@@ -140,7 +140,7 @@ struct RatchetSessionTests {
                 guard let (message, text) = Self.take(&toAlice, &random) else { continue }
                 try Self.deliver(message, text, to: &alice, &random)
             default:
-                // In order, and all: the queues do not grow beyond what may be skipped.
+                // All in order, so that the queues stay within the skip limit.
                 for (message, text) in toBob { try Self.deliver(message, text, to: &bob, &random) }
                 for (message, text) in toAlice {
                     try Self.deliver(message, text, to: &alice, &random)
@@ -158,7 +158,7 @@ struct RatchetSessionTests {
         return queue.remove(at: Int.random(in: 0..<queue.count, using: &random))
     }
 
-    /// Delivers a message after forgeries of it, and once more; the session changes once.
+    /// Delivers forgeries of a message, the message, and its repeat. Only the message changes the session.
     private static func deliver(
         _ message: RatchetMessage, _ text: [UInt8], to session: inout Session,
         _ random: inout Generator

@@ -7,7 +7,7 @@ struct MessageFlowTests {
         try JSON.object(parsing: Array(text.utf8))
     }
 
-    /// A ratchet message, and what begins a session.
+    /// A ratchet message with a pre-key message header.
     static let payload = #"""
         {"ciphertext":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==","ratchetPublicKey":"i0zX7H5XrmGIc5M9axqZRGFrrmxl+xKk+g9RNnA27hI=","chainLength":1,"previousChainLength":0}
         """#
@@ -114,7 +114,7 @@ struct MessageFlowTests {
         }
     }
 
-    /// A file has no time: that of its reading is in neither its digest nor its message.
+    /// A file has no time. The time of reading is in neither its digest nor its message.
     @Test func theTimeOfReadingDoesNotChangeAFile() throws {
         let content = try MessageFlowContent(
             file: Self.object(#"{"v":1,"encryptedPayload":\#(Self.payload)}"#))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct SecretTypesTests {
-    /// Every copyable type that holds a secret. `SecretBytes` cannot be copied, and so conforms to nothing of the kind.
+    /// All copyable types that hold a secret. `SecretBytes` cannot be copied, so it cannot conform to these protocols.
     static let types: [Any.Type] = [
         Identity.self, Mnemonic.self, SigningKey.self, AgeX25519Identity.self,
         AgeHybridIdentity.self, AgeIdentity.self, Passphrase.self, AgeAccess.self,
@@ -39,7 +39,7 @@ struct SecretTypesTests {
                 identity.ageKey.text(), identity.hybridKey.text(), "correct horse", hex(seed),
                 Base64.standard.encode(seed), "\(seed)",
             ]
-            // One word alone may also name a type of ours; two in a row do not.
+            // A single word may also be the name of a type; two consecutive words are not.
             + zip(words, words.dropFirst()).map { "\($0) \($1)" }
         for value in values {
             var dumped = ""

@@ -89,7 +89,7 @@ struct SignedStreamTests {
     }
 
     @Test func anEmptyFinalChunkAfterAFullOneIsRefused() throws {
-        // The writer never makes it; another signer might, and two encodings of one content are one too many.
+        // The writer never makes such a chunk, but another signer could, and one content must have one encoding.
         let full = try sign([UInt8](repeating: 7, count: 65536))
         let header = Array(full[..<160])
         let id = Array(sha512(header)[..<32])

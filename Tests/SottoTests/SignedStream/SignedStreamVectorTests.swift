@@ -29,14 +29,14 @@ struct SignedStreamVectorTests {
         let why: String
         let streamSha256: Hex
         let stream: Hex?
-        /// How much may come out before the error; absent where all of it may.
+        /// The number of bytes that may be returned before the error, or `nil` if all may be.
         let mayReleaseBytes: Int?
         var testDescription: String { why }
     }
 
     static let vectors = TestSupport.Vectors.load("modern", as: Vectors.self)
 
-    /// `data` signed by the key of `seed`, written in pieces.
+    /// Signs `data` with the key of `seed`, written in pieces.
     static func sign(
         _ data: [UInt8], seed: [UInt8], audience: [UInt8], salt: [UInt8], pieces: [Int]? = nil
     ) throws -> [UInt8] {
@@ -84,7 +84,7 @@ struct SignedStreamVectorTests {
         }
     }
 
-    /// The parts of the stream that the failures are made from: 65,546 bytes in two chunks.
+    /// The parts of the stream for the failures: 65,546 bytes in two chunks.
     struct Base {
         let header: [UInt8]
         let first: [UInt8]
@@ -104,7 +104,7 @@ struct SignedStreamVectorTests {
         var whole: [UInt8] { header + first + last }
     }
 
-    /// The stream that `why` means, made from the base stream.
+    /// Returns the stream that `why` describes, made from the base stream.
     static func changed(_ why: String) throws -> [UInt8]? {
         let base = try Base()
         let (header, first, last) = (base.header, base.first, base.last)

@@ -24,7 +24,7 @@ struct PhraseTests {
     let key = PhraseKey(root: SecretBytes(copying: [UInt8](repeating: 7, count: 32)))
 
     @Test func theKnownKeysAreDerived() throws {
-        // One after the other: each takes 256 MiB.
+        // One at a time, because each takes 256 MiB.
         for known in Self.vectors.v2OurChoice {
             #expect(known.argon2id.opslimit == PhraseKey.passes)
             #expect(known.argon2id.memlimitBytes == PhraseKey.memory)

@@ -22,7 +22,7 @@ struct SealedTests {
         }
     }
 
-    /// The envelope with some members exchanged.
+    /// Returns the envelope with a member replaced.
     func changed(_ envelope: Envelope, _ name: String, _ value: JSON?) throws -> Envelope {
         var record = envelope.record
         record[name] = value
@@ -75,7 +75,7 @@ struct SealedTests {
         #expect(failure(redirected) == .notForUs)
     }
 
-    /// The file inside an envelope, and the envelope with another file.
+    /// The age file of an envelope, and the envelope with another file.
     func file(_ envelope: Envelope) throws -> [UInt8] {
         try #require(envelope.payload["age"]?.string.flatMap { Base64.standard.decode($0) })
     }
@@ -162,7 +162,7 @@ struct SealedTests {
     }
 
     @Test func reservedMembersCannotBeSmuggledIn() throws {
-        // The sender controls the record inside; what decrypt vouches for is not taken from it.
+        // The sender controls the inner record, so the members that decrypt vouches for are not taken from it.
         let record: JSONObject = [
             "trust": .string("trusted"), "authenticated": .bool(false), "seen": .bool(true),
             "from": .string(People.carol.id.description), "name": .string("carol"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sotto
 
-/// Tests/Vectors/phrase.json in the messenger's form, and what its flaws call for.
+/// Tests/Vectors/phrase.json in SHAiny's form, and the fixes for its flaws.
 struct ShainyTests {
     struct Vectors: Decodable {
         let compat: [Known]
@@ -93,7 +93,7 @@ struct ShainyTests {
         }
     }
 
-    /// The vectors in the CBC form are of one phrase, those in the GCM form of the public channel's.
+    /// The CBC vectors use one phrase, the GCM vectors that of the public channel.
     @Test(arguments: vectors.mustFail)
     func p4EveryFailureIsOneError(_ bad: MustFail) {
         for chat in [chat, Self.chat(ShainyChat.globalPhrase)] {
@@ -141,7 +141,7 @@ struct ShainyTests {
         }
     }
 
-    /// What the format cannot refuse, so that nobody takes the hash for an authentication.
+    /// A forgery that the format cannot detect: the hash is not an authentication.
     @Test func p4AKnownTextAllowsAForgeryOnlyInTheCBCForm() throws {
         let message = try chat.seal(Array("pay bob 10".utf8))
         var parts = message.encryptedText.split(separator: ":").map(String.init)

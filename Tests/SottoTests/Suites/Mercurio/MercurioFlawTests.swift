@@ -4,9 +4,9 @@ import Testing
 
 @testable import Sotto
 
-/// What is known to be wrong with the format, and what is done about it; a test each.
+/// The known flaws of the format, with one test for each fix.
 struct MercurioFlawTests {
-    /// Anybody with the public key can write as anybody.
+    /// Anyone with the public key can write messages in any name.
     @Test func h1AMessageWithoutASignatureHasNoSender() throws {
         let pair = try MercurioPair()
         var record = try pair.message().record
@@ -15,21 +15,21 @@ struct MercurioFlawTests {
         let opened = try MercurioMessage(record: record).open(
             with: pair.key, as: pair.bob.id, allowUnproven: true)
         #expect(opened.sender == nil)
-        // A wrong signature is worse than none.
+        // A wrong signature is refused even if a missing one is allowed.
         record["sig"] = .string(Base64.standard.encode(randomBytes(64)))
         for allow in [false, true] {
             #expect(
                 pair.failure(record, allowUnproven: allow)
                     .isError(MercurioOpenError.authentication))
         }
-        // Somebody else's signature under Alice's name.
+        // Another sender's signature under Alice's id.
         let mallory = MercurioIdentity(mnemonic: Mnemonic(randomWordCount: 12))
         var forged = try MercurioMessage.seal([], from: mallory, to: pair.bundle).record
         forged["sender_mercurio_id"] = .string(pair.alice.id.description)
         #expect(pair.failure(forged).isError(MercurioOpenError.authentication))
     }
 
-    /// Nothing binds the RSA key to the account.
+    /// The RSA key is not bound to the account.
     @Test func h2ABundleIsSignedByTheSessionID() throws {
         let pair = try MercurioPair()
         let mallory = MercurioIdentity(mnemonic: Mnemonic(randomWordCount: 12))
@@ -38,16 +38,16 @@ struct MercurioFlawTests {
         #expect(throws: MercurioKeyBundleError.signature) { try MercurioKeyBundle(record: record) }
     }
 
-    /// 2048 bits are worth 112.
+    /// 2048-bit RSA has a strength of 112 bits.
     @Test func h3KeysOf3072BitsAreMadeUnlessAskedOtherwise() throws {
         #expect(try MercurioPrivateKey().publicKey.modulus.count == 384)
         #expect(try MercurioPrivateKey(bits: 2048).publicKey.modulus.count == 256)
     }
 
-    /// An error that tells the padding from the tag is an oracle.
+    /// An error that distinguishes the padding from the tag is an oracle.
     @Test func h4EveryFailureIsOneError() throws {
         let pair = try MercurioPair()
-        /// A message whose wrapped key is `secret` and whose text was sealed under `key`.
+        /// Returns a message whose wrapped key is `secret` and whose text was encrypted under `key`.
         func record(wrapping secret: [UInt8], text: [UInt8], under key: [UInt8]) throws
             -> JSONObject
         {
@@ -84,7 +84,7 @@ struct MercurioFlawTests {
             ("zeros", [UInt8](repeating: 0, count: 256)),
             ("above the modulus", [UInt8](repeating: 0xFF, count: 256)),
             ("a bit", long.flipping(bit: 5)), ("one", [UInt8](repeating: 0, count: 255) + [1]),
-            // As long as another size's, which this key does not have.
+            // The length of another key size.
             ("384 bytes", [UInt8](repeating: 1, count: 384)),
         ] {
             var changed = good
@@ -101,7 +101,7 @@ struct MercurioFlawTests {
         }
     }
 
-    /// The row around the ciphertext is not covered.
+    /// The row outside the ciphertext is not authenticated.
     @Test func h5TheSignatureCoversTheRow() throws {
         let pair = try MercurioPair()
         let (message, other) = (try pair.message("yes"), try pair.message("no"))
@@ -121,7 +121,7 @@ struct MercurioFlawTests {
             record[name] = nil
             #expect(pair.failure(record) != nil)
         }
-        // Moved to another recipient, whose key it happens to open under.
+        // Moved to another recipient, whose key can decrypt it.
         var moved = message.record
         moved["recipient_mercurio_id"] = .string(pair.alice.id.description)
         #expect(throws: MercurioOpenError.authentication) {
@@ -131,18 +131,18 @@ struct MercurioFlawTests {
         #expect(pair.failure(moved).isError(MercurioOpenError.authentication))
     }
 
-    /// The app's words restore nothing.
+    /// The app's words restore no key.
     @Test func h6TheWordsRestoreTheSessionID() throws {
         let mnemonic = Mnemonic(randomWordCount: 12)
         let first = MercurioIdentity(mnemonic: mnemonic)
         let restored = MercurioIdentity(mnemonic: try Mnemonic(parsing: mnemonic.sentenceText()))
         #expect(restored.id == first.id)
-        // Not the RSA key, which comes back from its file.
+        // The RSA key is restored from its file.
         let key = try MercurioVectors.key.get()
         #expect(try MercurioPrivateKey(pem: text(key.pem())).publicKey == key.publicKey)
     }
 
-    /// Three encodings of a key, two of the padding.
+    /// A key has three encodings, and the padding has two.
     @Test func h7SHA1IsReadOnlyOnRequest() throws {
         let pair = try MercurioPair()
         let flutter = try #require(
@@ -151,7 +151,7 @@ struct MercurioFlawTests {
         #expect(
             pair.failure(record, allowUnproven: true).isError(MercurioOpenError.authentication))
         #expect(pair.failure(record, padding: .sha1, allowUnproven: true) == nil)
-        // And it is never written: what is written does not open with it.
+        // It is never written: it cannot open new messages.
         #expect(
             pair.failure(try pair.message().record, padding: .sha1)
                 .isError(MercurioOpenError.authentication))

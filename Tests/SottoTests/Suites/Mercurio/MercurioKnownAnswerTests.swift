@@ -26,7 +26,7 @@ struct MercurioKnownAnswerTests {
         if padding == .sha1, bad.why.hasPrefix("OAEP SHA-1/SHA-1") {
             #expect(error == nil)
         } else {
-            // A field of a wrong length is refused as it is read, all else with the one error.
+            // A field of a wrong length is refused by the reader; all other failures give one error.
             #expect(error.isError(MercurioOpenError.authentication) || error is MercurioRecordError)
         }
     }

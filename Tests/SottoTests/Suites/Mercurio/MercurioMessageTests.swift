@@ -43,7 +43,7 @@ struct MercurioMessageTests {
         if let secret = read.unwrap(wrapped, padding: .sha256) {
             #expect(secret.withBytes { Array($0) } == [1, 2, 3])
         } else {
-            Issue.record("not unwrapped")
+            Issue.record("unwrapping failed")
         }
         #expect(try MercurioPublicKey(pem: key.publicKey.pem) == key.publicKey)
         for form in MercurioPublicKey.Form.allCases {
@@ -70,7 +70,7 @@ struct MercurioMessageTests {
             }
         }
         #expect(failure(modulus, "Aw") == .exponent)
-        #expect(failure(modulus, "65537") == .encoding)  // five characters are no base64
+        #expect(failure(modulus, "65537") == .encoding)  // five characters are not base64
         #expect(failure(modulus, "") == .exponent)
         #expect(failure(key.text(.flutter).modulus, "AQAB") == .encoding)
         #expect(failure(key.text(.flutter).modulus, "3") == .exponent)

@@ -19,7 +19,7 @@ struct MercurioPEMTests {
         #expect(pem.hasPrefix("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"))
         #expect(try open(pem).publicKey == key.publicKey)
         #expect(throws: RSAKeyError.password) { _ = try open(pem, "correct horsf") }
-        // Each file has a salt of its own.
+        // Each file has its own salt.
         #expect(key.pem(password: SecretBytes(copying: Self.password.utf8)) != pem)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sotto
 
-/// Against pyca/cryptography and openssl, both ways, on random input.
+/// Comparison with pyca/cryptography and openssl in both directions, on random input.
 struct MercurioPeerTests {
     static let sizes = [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10_000_000]
 
@@ -72,7 +72,7 @@ struct MercurioPeerTests {
             guard run.status == 0 else { throw Peers.Failure(description: run.stderr) }
             return run.stdout
         }
-        // A key of ours there, and a key of theirs here, in both forms.
+        // Sotto's key in openssl, and openssl's key in Sotto, in both forms.
         let own = try MercurioPrivateKey(bits: bits)
         try folder.write("key", own.pem().withBytes { Array($0) })
         let theirs = try run([
@@ -86,7 +86,7 @@ struct MercurioPeerTests {
             try MercurioPublicKey(pem: String(decoding: spki, as: UTF8.self)) == read.publicKey)
         try folder.write("public", Array(own.publicKey.pem.utf8))
         try withGenerator { generator in
-            // What fits: two hashes and two bytes less than the modulus.
+            // The longest secret is two hashes and two bytes shorter than the modulus.
             for size in [0, 1, 15, 16, 17, 32, bits / 8 - 66] {
                 let secret = generator.bytes(size)
                 let wrapped = try #require(own.publicKey.wrap(bytes: secret))
@@ -99,7 +99,7 @@ struct MercurioPeerTests {
                 if let unwrapped = own.unwrap(back, padding: .sha256) {
                     #expect(unwrapped.withBytes { Array($0) } == secret, generator.comment)
                 } else {
-                    Issue.record("\(size) bytes were not unwrapped")
+                    Issue.record("\(size) bytes: unwrapping failed")
                 }
                 if own.unwrap(back, padding: .sha1) != nil { Issue.record("as SHA-1") }
             }

@@ -63,7 +63,7 @@ enum MercurioVectors {
     static let key = Result { try MercurioPrivateKey(pem: file.rsaPrivatePkcs8Pem) }
 }
 
-/// Two accounts that write to each other; Bob's RSA key is that of the vectors.
+/// Two accounts that write to each other. Bob's RSA key is that of the vectors.
 struct MercurioPair {
     static let words = (Mnemonic(randomWordCount: 12), Mnemonic(randomWordCount: 12))
     let alice = MercurioIdentity(mnemonic: MercurioPair.words.0)
@@ -78,7 +78,7 @@ struct MercurioPair {
         try MercurioMessage.seal(Array(text.utf8), from: alice, to: bundle)
     }
 
-    /// Why Bob does not open it, or what is wrong with the record; `nil` where he opens it.
+    /// Returns the error when Bob opens the message or the record is read, or `nil`.
     func failure(
         _ record: JSONObject, padding: MercurioPrivateKey.Padding = .sha256,
         allowUnproven: Bool = false
@@ -93,12 +93,12 @@ struct MercurioPair {
     }
 }
 
-/// The bytes of a key's PEM.
+/// Returns the bytes of a key's PEM.
 func text(_ pem: borrowing SecretBytes) -> String {
     pem.withBytes { String(decoding: $0, as: UTF8.self) }
 }
 
 extension MercurioPublicKey {
-    /// As `wrap`, of bytes that are no secret.
+    /// Wraps bytes that are not secret, as `wrap` does.
     func wrap(bytes: [UInt8]) -> [UInt8]? { wrap(SecretBytes(copying: bytes)) }
 }

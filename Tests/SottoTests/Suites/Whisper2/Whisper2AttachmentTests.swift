@@ -9,7 +9,7 @@ struct Whisper2AttachmentTests {
         131_072, 200_000,
     ]
 
-    /// The blob that the writer makes.
+    /// Returns the blob that the writer makes.
     static func blob(
         _ file: [UInt8], key: borrowing SecretBytes, blockSize: Int = 64 << 10
     ) throws -> [UInt8] {
@@ -59,7 +59,7 @@ struct Whisper2AttachmentTests {
         }
     }
 
-    /// Bytes that somebody changes after so many were read.
+    /// A source whose bytes change after a number of them was read.
     final class Changing: SeekableSource {
         private var bytes: [UInt8]
         private var left: Int
@@ -104,7 +104,7 @@ struct Whisper2AttachmentTests {
         }
     }
 
-    /// Zeros, as many as one likes, without the memory for them; counts what is read.
+    /// A source of any number of zeros that needs no memory for them, and counts the bytes that are read.
     final class Zeros: SeekableSource {
         let count: Int
         private(set) var wasRead = 0
@@ -163,7 +163,7 @@ struct Whisper2AttachmentTests {
         #expect(opened.withBytes { Array($0) } == key.withBytes { Array($0) })
         do {
             _ = try read.fileKey(with: Whisper2MessageTests.members[0], from: pair.aliceContact)
-            Issue.record("another opened the key's box")
+            Issue.record("another account opened the key box")
         } catch {
             #expect(error == .authentication)
         }

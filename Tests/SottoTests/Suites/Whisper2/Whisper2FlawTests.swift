@@ -2,9 +2,9 @@ import Sotto
 import TestSupport
 import Testing
 
-/// What is known to be wrong with the format, and what is done about it; a test each.
+/// The known flaws of the format, with one test for each fix.
 struct Whisper2FlawTests {
-    /// Challenges are signed under the messages' key without a label.
+    /// Challenges are signed under the message key without a label.
     @Test func b1ChallengesAreExactly32Bytes() throws {
         let pair = try Whisper2Pair()
         let message = try pair.message()
@@ -24,28 +24,28 @@ struct Whisper2FlawTests {
         #expect(
             Whisper2Keys.isAnswer(
                 answer, to: [0] + challenge.dropFirst(), by: pair.alice.signingKey))
-        // No canonical string is so short.
+        // Every canonical string is longer.
         #expect(message.frame.canonical.count > 100)
         #expect(
             !Whisper2Keys.isAnswer(
                 message.frame.signature, to: message.frame.canonical, by: pair.alice.signingKey))
     }
 
-    /// The apps never verify.
+    /// The apps never verify signatures.
     @Test func b2SignaturesAreVerifiedBeforeTheBoxIsOpened() throws {
         let pair = try Whisper2Pair()
         var record = try pair.message().record
-        // A box that opens, under a signature that is wrong: the server's recompilation of a true message.
+        // A valid box under a wrong signature: the server has rebuilt a true message.
         record["messageId"] = .string(Envelope.newID())
         #expect(pair.failure(record).isError(Whisper2OpenError.authentication))
-        // Without the key that would verify it, it is not opened unasked, and never called verified.
+        // Without the signing key, the message is opened only on request, and is not called verified.
         #expect(
             pair.failure(record, from: pair.unknownSigner).isError(Whisper2OpenError.unverified))
         let opened = try Whisper2Message(record: record).open(
             with: pair.bob, as: Whisper2Vectors.bobID, from: pair.unknownSigner,
             allowUnverified: true)
         #expect(!opened.isVerified)
-        // A known key is not passed over because the caller allows unverified ones.
+        // A known key is always used, even if the caller allows unverified messages.
         #expect(
             pair.failure(record, allowUnverified: true).isError(Whisper2OpenError.authentication))
     }
@@ -60,10 +60,10 @@ struct Whisper2FlawTests {
         let message = try Whisper2Message(record: record)
         let opened = try message.open(
             with: pair.bob, as: Whisper2Vectors.bobID, from: pair.aliceContact)
-        // They pass, and can, for nobody signed them; the content is the box's alone.
+        // Changes of them are not detected, because they are not signed. The content comes only from the box.
         #expect(opened.plaintext == Array("hi".utf8))
         #expect(message.untrusted.kind == .location && message.untrusted.replyTo != nil)
-        // Of a group message the signature does not cover the member; the box's key does.
+        // The signature of a group message does not cover the member; the box's key does.
         let group = try pair.message("hi", group: Whisper2Vectors.group)
         var moved = group.record
         moved["to"] = .string(WhisperID.random().description)
@@ -74,10 +74,10 @@ struct Whisper2FlawTests {
         }
     }
 
-    /// One key opens everything, and its holder can make boxes as if from the other.
+    /// One key opens everything, and its owner can make boxes in the peer's name.
     @Test func b4ARecipientCanForgeABoxButNotASignature() throws {
         let pair = try Whisper2Pair()
-        // Bob makes a box that is as if Alice had sent it to him.
+        // Bob makes a box that appears to come from Alice.
         let forged = try Whisper2Message.seal(
             Array("I owe bob 100".utf8), with: pair.bob, from: Whisper2Vectors.bobID,
             to: pair.aliceContact, time: 1)
@@ -85,7 +85,7 @@ struct Whisper2FlawTests {
         record["from"] = .string(Whisper2Vectors.aliceID.description)
         record["to"] = .string(Whisper2Vectors.bobID.description)
         #expect(pair.failure(record).isError(Whisper2OpenError.authentication))
-        // Who allows unverified messages gets it; hence the flag.
+        // A caller that allows unverified messages accepts it, which is why the flag is needed.
         #expect(pair.failure(record, from: pair.unknownSigner, allowUnverified: true) == nil)
     }
 
@@ -97,14 +97,14 @@ struct Whisper2FlawTests {
         #expect(url.contains("&skey="))
         let bare = try Whisper2AddURL.contact(Whisper2AddURL.text(pair.unknownSigner))
         #expect(bare.signingKey == nil)
-        // The server gives the id to another: the pinned keys do not open what the other sends.
+        // The server assigns the id to another account: the pinned keys refuse that account's messages.
         let other = Whisper2MessageTests.members[1]
         let message = try Whisper2Message.seal(
             [], with: other, from: Whisper2Vectors.aliceID, to: pair.bobContact, time: 1)
         #expect(pair.failure(message.record).isError(Whisper2OpenError.authentication))
     }
 
-    /// The checksum does not see an exchange of symbols.
+    /// The checksum does not detect exchanged symbols.
     @Test func b6AWrongChecksumIsOnlyAWarning() throws {
         let swapped = try #require(WhisperID("WSP-SY3T-HJGR-KQBZ"))
         #expect(swapped.isChecksumValid)
@@ -113,7 +113,7 @@ struct Whisper2FlawTests {
         #expect(!wrong.isChecksumValid)
     }
 
-    /// The canonical string joins fields by line feeds.
+    /// The canonical string joins fields with line feeds.
     @Test func b7ControlCharactersAreRefusedInEveryField() throws {
         #expect(WhisperID("WSP-YS3T-HJGR-KQBZ\n") == nil)
         #expect(WhisperID("\nWSP-YS3T-HJGR-KQBZ") == nil)
@@ -134,13 +134,13 @@ struct Whisper2FlawTests {
         }
     }
 
-    /// The window is ten minutes, and open to who is offline.
+    /// The window is ten minutes, and does not apply to offline recipients.
     @Test func b8AReplayHasTheSameIdAndItsAge() throws {
         let pair = try Whisper2Pair()
         let message = try pair.message()
         let again = try Whisper2Message(record: message.record)
         #expect(again.id == message.id && again == message)
-        // The id cannot be changed to look new: it is signed.
+        // A new id is detected, because the id is signed.
         var record = message.record
         record["messageId"] = .string(Envelope.newID())
         #expect(pair.failure(record).isError(Whisper2OpenError.authentication))
@@ -158,7 +158,7 @@ struct Whisper2FlawTests {
         #expect(hex(try known.keys(.serverVector).encryptionKey).hasPrefix("19c6d0f9"))
     }
 
-    /// One tag over all of a file; the pointer's nonce may be another's; one key box for a whole group.
+    /// One tag covers the whole file; the pointer's nonce may differ; one key box serves a whole group.
     @Test func b10EachMemberHasTheirOwnKeyBox() throws {
         let pair = try Whisper2Pair()
         let carol = Whisper2MessageTests.members[0]
@@ -171,7 +171,7 @@ struct Whisper2FlawTests {
                 contact,
                 attachment: try Whisper2AttachmentPointer(
                     objectKey: "o", contentType: "x/y", ciphertextSize: Int64(blob.count),
-                    // As an iPhone does: not the blob's nonce.
+                    // An iPhone does not write the blob's nonce here.
                     fileNonce: randomBytes(24), fileKey: key, with: pair.alice, to: contact))
         }
         let sent = try Whisper2GroupMessage.seal(
@@ -185,7 +185,7 @@ struct Whisper2FlawTests {
             let result = release { try Whisper2AttachmentReader(SeekableMemory(blob), key: opened) }
             #expect(result.bytes == file)
         }
-        // What the apps write: one pointer beside the recipients, for one of them.
+        // The apps write one pointer outside `recipients`, for one of them.
         var record = sent.record
         record["attachment"] = .object(try #require(recipients[0].attachment).record)
         record["recipients"] = .array(
@@ -205,7 +205,7 @@ struct Whisper2FlawTests {
         }
     }
 
-    /// The apps take words whose checksum is wrong, and no passphrase.
+    /// The apps accept words with a wrong checksum, and no passphrase.
     @Test func b11TheWordsChecksumIsCheckedAndAPassphraseChangesEveryKey() throws {
         let words = Whisper2Vectors.person("alice").mnemonic
         var wrong = words.split(separator: " ")
@@ -265,7 +265,7 @@ struct Whisper2FlawTests {
 }
 
 extension String {
-    /// The same with the digits of its escapes in lower case.
+    /// Returns the URL with its escapes in lower-case digits.
     fileprivate var lowercasedEscapes: String {
         replacing("%2B", with: "%2b").replacing("%2F", with: "%2f").replacing("%3D", with: "%3d")
     }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Sotto
 
-/// Tests/Vectors/box.json, made with PyNaCl and pyca/cryptography; its first identity is that of the server's own vectors.
+/// Tests/Vectors/box.json, made with PyNaCl and pyca/cryptography. Its first identity is that of the server's own
+/// vectors.
 struct Whisper2KnownAnswerTests {
     static let vectors = Whisper2Vectors.file
 
@@ -15,7 +16,7 @@ struct Whisper2KnownAnswerTests {
         let server = try known.keys(.serverVector)
         #expect(server.encryptionKey == known.encPublicServerVector.bytes)
         #expect(server.signingKey == known.signPublic.bytes)
-        // The contacts' key is not shown; what it seals is.
+        // The contacts key is not accessible, so its box is compared.
         let nonce = [UInt8](repeating: 7, count: 24)
         let box = NaClBox.seal(
             [1, 2, 3], nonce: nonce, key: SecretBytes(copying: known.contactsKey.bytes))
@@ -32,7 +33,7 @@ struct Whisper2KnownAnswerTests {
         if let symbols = known.indices { #expect(WhisperID(symbols: symbols) == id) }
     }
 
-    /// The record of a known frame, for its recipient.
+    /// Returns the record of a known frame for its recipient.
     static func record(_ known: Whisper2Vectors.Message) -> JSONObject {
         let isGroup = known.messageType == "group_send_message"
         let isCall = known.messageType.hasPrefix("call_")
@@ -119,7 +120,7 @@ struct Whisper2KnownAnswerTests {
         let file = release { try Whisper2AttachmentReader(SeekableMemory(box), key: key) }
         #expect(file.error == nil && file.bytes == plaintext)
 
-        // Both forms of the key's box, made by one of the two for the other.
+        // Both forms of the key box, from one account to the other.
         let pair = try Whisper2Pair()
         for box in [known.filekeyboxApp, known.filekeyboxSpec] {
             let pointer = try Whisper2AttachmentPointer(record: [

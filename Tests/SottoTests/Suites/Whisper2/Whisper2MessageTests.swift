@@ -31,7 +31,7 @@ struct Whisper2MessageTests {
         #expect(throws: Whisper2OpenError.otherSender) {
             try message.open(with: pair.bob, as: Whisper2Vectors.bobID, from: pair.bobContact)
         }
-        // Another's keys under the sender's id.
+        // Another account's keys under the sender's id.
         let carol = try Whisper2Vectors.person("carol24").keys()
         let impostor = carol.contact(Whisper2Vectors.aliceID)
         #expect(
@@ -51,7 +51,7 @@ struct Whisper2MessageTests {
                 [0xFF], with: pair.alice, from: Whisper2Vectors.aliceID, to: pair.bobContact,
                 time: 0)
         }
-        // Whoever says that something else is a text.
+        // A sender that declares other content to be text.
         var record = try pair.message(longest + "!", hints: Whisper2Hints(kind: .file)).record
         #expect(pair.failure(record) == nil)
         record["msgType"] = .string("text")
@@ -99,7 +99,7 @@ struct Whisper2MessageTests {
             changed[name] = .integer(2)
             #expect(pair.failure(changed).isError(Whisper2RecordError.version(2)))
         }
-        // Non-canonical base64 of the same bytes is not the same string that was signed.
+        // Non-canonical base64 of the same bytes is not the string that was signed.
         let nonce = try #require(record["nonce"]?.string)
         var changed = record
         changed["nonce"] = .string(nonce + "====")
@@ -201,7 +201,7 @@ struct Whisper2MessageTests {
         #expect(read == sent && read.messages.count == 49)
         for (keys, id) in members {
             let own = try #require(read.message(to: id))
-            // What a member is handed is a record of its own.
+            // The message for a member is a complete record.
             let message = try Whisper2Message(record: own.record)
             #expect(message == own && message.group == Whisper2Vectors.group)
             #expect(

@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Against PyNaCl, pyca/cryptography and mnemonic, both ways, on random input.
+/// Comparison with PyNaCl, pyca/cryptography and mnemonic in both directions, on random input.
 @Suite(.enabled(if: Peers.arePresent, Peers.hint))
 struct Whisper2PeerTests {
     static let sizes = [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10_000_000]

@@ -22,7 +22,7 @@ enum Whisper2Vectors {
         let encPublicServerVector: Hex
         let signPublic: Hex
 
-        /// The keys, under the clients' rule unless told otherwise.
+        /// Returns the keys, by default under the clients' rule.
         func keys(_ rule: Whisper2Keys.SecretRule = .clients) throws -> Whisper2Keys {
             Whisper2Keys(
                 mnemonic: try Mnemonic(parsing: mnemonic),
@@ -111,7 +111,7 @@ struct Whisper2Pair {
         bob = try Whisper2Vectors.bob.get()
     }
 
-    /// A message from Alice to Bob.
+    /// Returns a message from Alice to Bob.
     func message(
         _ text: String = "hello", hints: Whisper2Hints = Whisper2Hints(), group: String? = nil
     ) throws -> Whisper2Message {
@@ -120,7 +120,7 @@ struct Whisper2Pair {
             to: bobContact, group: group, time: 1_730_000_000_000)
     }
 
-    /// Why Bob does not open it, or what is wrong with the record; `nil` where he opens it.
+    /// Returns the error when Bob opens the message or the record is read, or `nil`.
     func failure(
         _ record: JSONObject, from sender: Whisper2Contact? = nil, allowUnverified: Bool = false
     ) -> (any Error)? {
