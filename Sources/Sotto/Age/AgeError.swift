@@ -16,7 +16,7 @@ public enum AgeError: Error, Sendable, Equatable {
     case wrongPassphrase
     /// The passphrase's work factor is above ``AgeScrypt/maximumLogN``, or needs more memory than is free.
     case workFactor(Int)
-    /// The header's authentication code is wrong: the header was changed.
+    /// The header's MAC is wrong: the header was changed.
     case headerAuthentication
     /// A chunk of the payload is not authentic: it was changed, moved, or belongs to another file.
     case payload

@@ -247,8 +247,8 @@ extension AgeFile {
         return fileKey
     }
 
-    /// Returns SHA-256 of a file's header up to its MAC. It identifies the file, because each header has a new salt and a
-    /// new wrapped file key.
+    /// Returns SHA-256 of a file's header up to its MAC. It identifies the file, because each header has a new salt and
+    /// a new wrapped file key.
     public static func headerDigest(of file: [UInt8]) throws -> [UInt8] {
         sha256(try AgeFileReader.begin(MemorySource(file)).header.authenticated)
     }

@@ -41,7 +41,7 @@ public struct PreKeyBundle: Sendable, Equatable {
         ///
         /// The signature of X3DH does not cover a time, so that a relay could serve an old bundle for ever.
         public struct Date: Sendable, Equatable {
-            /// The moment.
+            /// The time.
             public let time: Timestamp
             /// The Ed25519 signature, 64 bytes.
             public let signature: [UInt8]

@@ -13,7 +13,7 @@ public enum PhraseError: Error, Sendable, Equatable {
 /// The keys that a shared phrase gives in the form `phrase/v2`:
 ///
 ///     root = Argon2id(v1.3, NFC(phrase), salt SHA-256("phrase/v2/salt")[..16], 256 MiB, 3 passes, 1 lane, 32)
-///     id   = HKDF-SHA256(root, info "phrase/v2/id", 32)      public: where to leave texts
+///     id   = HKDF-SHA256(root, info "phrase/v2/id", 32)      public: the name of the chat
 ///     key  = HKDF-SHA256(root, info "phrase/v2/key", 32)
 ///     text = "v2." ‖ base64url(nonce(12) ‖ AES-256-GCM(key, nonce, plaintext, AAD id) ‖ tag(16))
 ///

@@ -41,15 +41,15 @@ public final class MercurioPrivateKey: @unchecked Sendable {
 
     /// Reads a file without a password: PKCS #8 (RFC 5958 §2) or PKCS #1 (RFC 8017 §A.1.2), in PEM or DER.
     ///
-    /// Throws ``RSAKeyError``: ``RSAKeyError/encrypted`` for a key under a password, and ``RSAKeyError/size(bits:)`` for a length
-    /// that is not among ``MercurioPublicKey/sizes``.
+    /// Throws ``RSAKeyError``: ``RSAKeyError/encrypted`` for a key under a password, and ``RSAKeyError/size(bits:)``
+    /// for a length that is not among ``MercurioPublicKey/sizes``.
     public convenience init(file: [UInt8]) throws(RSAKeyError) {
         try self.init(pkcs8: RSAKeyFile(file).withoutPassword())
     }
 
     /// Reads a file under a password: PKCS #8 (RFC 5958 §3) with PBES2 (RFC 8018 §6.2), in PEM or DER.
     ///
-    /// Throws ``RSAKeyError``: ``RSAKeyError/password`` for a wrong password and for a damaged key alike, and
+    /// Throws ``RSAKeyError``: ``RSAKeyError/password`` for a wrong password or a damaged key, and
     /// ``RSAKeyError/size(bits:)`` for a length that is not among ``MercurioPublicKey/sizes``.
     public convenience init(
         encryptedFile file: [UInt8], password: borrowing SecretBytes

@@ -2,7 +2,7 @@
 ///
 /// The signatures cover the group's id, not the member's. The apps give all members one pointer to an attachment, with
 /// the file's key in a box that only one of them can open. Here each recipient has their own pointer, in their element
-/// of `recipients`. The apps' server ignores unknown members in these elements.
+/// of `recipients`. The apps' server does not accept unknown members there.
 public struct Whisper2GroupMessage: Sendable, Hashable {
     /// The highest number of recipients: 50 members without the sender.
     public static let memberLimit = 49
