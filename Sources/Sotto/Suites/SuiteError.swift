@@ -61,7 +61,7 @@ extension SuiteError: ReportableError {
         case .refused:
             "it was changed, or the key, the chat or the sender's keys are wrong"
         case .textOnly, .severalChats, .recipientKey, .memberCount, .duplicateMember, .field: nil
-        case .tooLong: "split it, or encrypt it as a file with -r in place of --to"
+        case .tooLong: "split it, or write a file with -r in place of --to"
         case .noProfile(let profile):
             "ask the recipient for a card with these keys: keygen public --include \(profile.rawValue)"
         case .noWhisperID: "give it with --whisper-id WSP-XXXX-XXXX-XXXX"
