@@ -196,7 +196,7 @@ struct SuiteMessageTests {
                 "encrypt", ["--suite", suite, "--jsonl"] + chat + route(suite),
                 stdin: lines([reaction]))
             #expect(refused.status == 65)
-            #expect(refused.stderr.contains("carries text alone"))
+            #expect(refused.stderr.contains("carries only text"))
         }
     }
 
