@@ -3,9 +3,9 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// How a mailbox is opened on a connection, and who may bring something to keep.
+/// Opens mailboxes on a connection, and decides who may publish.
 extension ClientConnection {
-    /// Whose proof holds is in, if they may have a mailbox here. Every failure reads the same.
+    /// Verifies a login and opens the mailbox if the id is admitted. All failures give the same answer.
     func logIn(_ login: Login, _ requestID: String?) throws(Reason) {
         guard isKnown(login.nonce), names.contains(login.relay.lowercased()), !isLockedOut(login.id)
         else { throw .loginFailed }
@@ -24,7 +24,7 @@ extension ClientConnection {
         }
     }
 
-    /// Reads what the store knows for a login, and decides. A proof with an RSA key is verified with the key from there.
+    /// Reads the data that the store has for a login, and decides. An RSA proof is verified with the stored key.
     private func present(_ login: Login, _ requestID: String?) {
         let member = member
         consider { store, minute throws(StateError) in
@@ -58,13 +58,13 @@ extension ClientConnection {
         }
     }
 
-    /// What the store knows that matters to a login.
+    /// The stored data that a login needs.
     private struct Papers {
         let account: Account?
         let invitation: StoredInvitation?
-        /// Whether the login proves the code of that invitation.
+        /// Whether the login proves that it has the code of that invitation.
         let provesInvitation: Bool
-        /// The account of the member who is in on this connection.
+        /// The account of the member who logged in on this connection.
         let voucher: Account?
         let minute: Int64
     }
@@ -86,15 +86,15 @@ extension ClientConnection {
             }
             return
         }
-        // An address of a member's, whose name the relay does not keep.
+        // A further address of a member; the relay does not store to whom it belongs.
         guard let member, member != login.id, admission.admits(member, papers.voucher) else {
             throw .notAdmitted
         }
         try enter(login.id, requestID, voucher: member)
     }
 
-    /// The tag of the invitation that a login redeems. Its owner may do so again, until they are removed: the answer may
-    /// have been lost before they were a member.
+    /// Returns the tag of the invitation that a login redeems, or `nil`. The owner may redeem it again until they are
+    /// removed: the connection may have failed before the membership was stored.
     private func redeemable(_ login: Login, _ papers: Papers) -> [UInt8]? {
         guard services.admission.isByInvitation, let invitation = papers.invitation,
             invitation.until > papers.minute,
@@ -105,7 +105,7 @@ extension ClientConnection {
         return invitation.tag
     }
 
-    /// Opens a mailbox again with the token of an earlier login.
+    /// Reopens a mailbox with the token of an earlier login.
     func resume(_ token: String, _ requestID: String?) throws(Reason) {
         guard let session = services.tokens.session(token, at: Monotonic.seconds()) else {
             throw .loginFailed
@@ -140,9 +140,9 @@ extension ClientConnection {
                 .init(mailbox: id, begun: begun ?? now, voucher: voucher), at: now))
     }
 
-    // MARK: Bringing something
+    // MARK: Publishing
 
-    /// Submits what an owner publishes, if the owner may.
+    /// Submits a publication if its owner is admitted.
     func bring(_ change: Change, of owner: SessionID, _ requestID: String?) {
         let admission = services.admission
         let bits = services.surge.note(at: Monotonic.seconds())
@@ -164,7 +164,7 @@ extension ClientConnection {
         }
     }
 
-    /// A puzzle to solve before a new id is brought in a surge.
+    /// Creates the puzzle that a client must solve before it publishes a new id in a surge.
     func givePuzzle() -> Response {
         let nonce = randomBytes(WireLimits.nonceBytes)
         let bits = services.surge.bits
@@ -172,7 +172,7 @@ extension ClientConnection {
         return .puzzle(nonce: nonce, bits: bits)
     }
 
-    /// Whether a counter solves a puzzle that was given; each counts once.
+    /// Verifies the solution of the last puzzle; each puzzle counts once.
     func takeSolution(_ nonce: [UInt8], _ counter: UInt64) throws(Reason) {
         guard let given = puzzle, given.nonce == nonce,
             ProofOfWork.isSolved(nonce, by: counter, bits: given.bits)
@@ -195,8 +195,8 @@ extension ClientConnection {
         services.lockout.noteFailure(of: id, from: network, at: Monotonic.seconds())
     }
 
-    /// Notes, once a day, that an id's owner was here: what nobody comes for is let go one day. A relay that is open
-    /// to all knows nothing of who has published nothing, and does not begin to.
+    /// Notes, once a day, that an id's owner logged in: accounts without activity are deleted in the end. A relay that
+    /// is open to all creates no account for an id that has published nothing.
     func noteSeen(_ id: SessionID, _ account: Account?, _ minute: Int64) {
         let isDue =
             account.map { $0.minute + Account.signMinutes <= minute } ?? !services.admission.isOpen

@@ -6,25 +6,25 @@ import SottoState
 public import SottoWire
 import Synchronization
 
-/// What watches a relay, and whom it wakes.
+/// The monitoring and the wake-ups of a relay.
 public struct OperationsPlan: Sendable {
-    /// Where health and figures can be asked for; port 0 takes any.
+    /// The address for health and metrics; port 0 takes any.
     public var monitor: RelayURL?
-    /// How mailboxes that nobody reads are announced.
+    /// The wake-ups for mailboxes without a subscriber.
     public var wake: WakePlan?
 
-    /// Nothing of either.
+    /// Creates a plan without monitoring and wake-ups.
     public init() {}
 }
 
-/// What runs beside a relay's own work.
+/// The monitoring, wake-ups and heartbeats of a running relay.
 final class Operations: Sendable {
     let group: MultiThreadedEventLoopGroup
     let monitor: Monitor?
     private let wakeUps: WakeUps?
     private let beats = Mutex<[RepeatedTask]>([])
 
-    /// Begins what the plan asks for.
+    /// Starts what the plan asks for.
     init(
         _ configuration: RelayConfiguration, group: MultiThreadedEventLoopGroup,
         services: Services, registry: Registry
@@ -46,8 +46,8 @@ final class Operations: Sendable {
         if let wakeUps { services.hub.attach(wakeUps) }
     }
 
-    /// Finds out which ids may be told of. On a relay for members these are the members and their addresses, of which the
-    /// relay has accounts; elsewhere ids with an account or prekeys are known, and all others unknown.
+    /// Decides which ids may get wake-ups. On a relay for members these are the members and their further addresses,
+    /// which have accounts. On an open relay, ids with an account or prekeys are known, and all others unknown.
     private static func lookup(_ services: Services) -> WakeUps.Lookup {
         { ids, then in
             services.reader.async {
@@ -69,7 +69,7 @@ final class Operations: Sendable {
         }
     }
 
-    /// Wakes and answers nobody any more.
+    /// Stops the monitoring, the wake-ups and the heartbeats.
     func stop() {
         for beat in beats.withLock({ $0 }) { beat.cancel() }
         wakeUps?.stop()
@@ -89,11 +89,11 @@ final class Operations: Sendable {
 }
 
 extension Relay {
-    /// Where it can be asked for its health and figures, `host:port`.
+    /// The address for health and metrics, `host:port`, or `nil`.
     public var monitorAddress: String? { operations.monitor?.address }
 
-    /// Runs `body` every so many seconds, each time when every event loop has had a turn: signs of life, until
-    /// the relay is stopped.
+    /// Runs `body` every `seconds` seconds, each time after every event loop has run a task, until the relay stops. It
+    /// serves as a watchdog: a blocked event loop stops the calls.
     public func whileAlive(every seconds: Double, _ body: @escaping @Sendable () -> Void) {
         operations.beat(every: seconds, body)
     }

@@ -1,13 +1,13 @@
 import Sotto
 import SottoState
 
-/// All of a PostgreSQL store, to copy it. The tables must be in this database, not behind PL/Proxy.
+/// Exports and imports a whole PostgreSQL store. The tables must be in this database, not behind PL/Proxy.
 extension PostgresStore {
     func export(_ sink: StoreTable.Sink) throws(StateError) {
         let connection = try connect()
         try told { () throws(PostgresFailure) in
-            // In the order of their minutes, as nearly as the order in each mailbox allows: a store that
-            // keeps one order of all lets the first of it go first.
+            // Order by minutes as far as the order in each mailbox allows: a store with one sequence for all mailboxes
+            // deletes its lowest numbers first.
             try connection.script(
                 """
                 BEGIN ISOLATION LEVEL REPEATABLE READ;
@@ -68,7 +68,7 @@ extension PostgresStore {
     }
 
     func load(_ copy: (StoreTable.Sink) throws(StateError) -> Void) throws(StateError) {
-        // One that is lost takes the transaction with it.
+        // A lost connection rolls the transaction back.
         let connection = try connect()
         try told { () throws(PostgresFailure) in try connection.script("BEGIN") }
         for table in StoreTable.allCases {
@@ -123,7 +123,7 @@ extension PostgresStore {
         return try told { () throws(PostgresFailure) in try PostgresConnection(location) }
     }
 
-    /// Runs something on a connection that is not made again.
+    /// Runs `body` without reconnecting.
     private func told<T>(_ body: () throws(PostgresFailure) -> T) throws(StateError) -> T {
         do throws(PostgresFailure) {
             return try body()
