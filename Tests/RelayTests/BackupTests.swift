@@ -79,7 +79,7 @@ import Testing
         for count in 1...2 {
             #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
             #expect(backup("copy.db") == 0)
-            #expect(scratch.lines("errors").first?.contains("has the store in") == true)
+            #expect(scratch.lines("errors").first?.contains("copied the store to") == true)
             _ = count
         }
         #expect(relay.end() == 0)

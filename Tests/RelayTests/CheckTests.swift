@@ -62,8 +62,8 @@ import Testing
         #expect(status == 78)
         let lines = scratch.lines("out")
         #expect(lines.allSatisfy { $0.contains(#/^(ok|warning|error) [a-z-]+: ./#) }, "\(lines)")
-        #expect(lines.contains("error wake: there is no program no-such-program"))
-        #expect(scratch.lines("errors").first == "relay: error: 2 things are wrong")
+        #expect(lines.contains("error wake: no such program: no-such-program"))
+        #expect(scratch.lines("errors").first == "relay: error: the check found 2 errors")
     }
 
     @Test func anAddressInUseAndARelayThatUsesTheStore() throws {
@@ -108,7 +108,7 @@ import Testing
         #expect(certificate(key: "other").map(\.level) == ["error"])
         #expect(certificate(key: "missing").map(\.level) == ["error"])
         #expect(try certificate(days: 5).map(\.level) == ["warning"])
-        #expect(try certificate(days: -1).map(\.text) == ["its time is over"])
+        #expect(try certificate(days: -1).map(\.text) == ["it has expired"])
     }
 
     @Test func addressesThatAreNotHere() {

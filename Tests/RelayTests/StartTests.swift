@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func aStoreThatIsNoFile() {
-        for (path, what) in [(scratch.path, "is a directory"), ("/dev/null", "is no file")] {
+        for (path, what) in [(scratch.path, "is a directory"), ("/dev/null", "is not a regular file")] {
             let (status, errors) = run(["--store", path])
             #expect(status == 73 && errors.contains("cannot open the store \(path): \(what)"))
         }
