@@ -4,35 +4,35 @@ import Sotto
 import SottoWire
 import Synchronization
 
-/// Claimants of one owner's prekeys, in a relay that is killed again and again.
+/// Concurrent claims of one owner's prekeys, at a relay that is killed repeatedly.
 package struct PreKeyRace {
-    /// How many claim at once.
+    /// The number of concurrent claimants.
     package let claimants: Int
-    /// How many one-time prekeys there are, in hundreds.
+    /// The number of one-time prekeys, a multiple of 100.
     package let keys: Int
-    /// How many times the relay is killed.
+    /// The number of times that the relay is killed.
     package let kills: Int
 
-    /// A race of these numbers; one kill at most for each 110 claims.
+    /// Creates a race; it allows one kill for each 110 claims.
     package init(claimants: Int, keys: Int, kills: Int) {
         (self.claimants, self.keys, self.kills) = (claimants, keys, kills)
     }
 
-    /// What came of it.
+    /// The result of a race.
     package struct Figures: Sendable, Equatable {
-        /// Keys that were handed out.
+        /// The number of keys that were handed out.
         package var handedOut = 0
-        /// Keys that two claims got, or none.
+        /// The number of keys that two claims got, or none.
         package var wrongOwners = 0
-        /// Claims that were asked again, soon or long after.
+        /// The number of repeated claims, soon or long after the first.
         package var retries = 0
-        /// Of these, those that got something else.
+        /// The number of repeated claims with another answer than the first.
         package var otherAnswers = 0
-        /// Whether a claim after all of these got the signed prekey alone.
+        /// Whether a claim after all of these got only the signed prekey.
         package var endsWithoutKey = false
     }
 
-    /// Runs it on a new relay; `nil` if that does not start.
+    /// Runs the race on a new relay; returns `nil` if the relay does not start.
     package func run() -> Figures? {
         let store = Scratch()
         guard var relay = RelayProcess(store) else { return nil }
@@ -51,7 +51,7 @@ package struct PreKeyRace {
             }
         }
 
-        // A permit for each key that is published: nobody finds the shelf empty.
+        // Each published key gives a permit, so that no claimant finds the relay without keys.
         var published: UInt32 = 0
         func publish() {
             let numbers = published + 1..<published + 101
@@ -109,7 +109,7 @@ package struct PreKeyRace {
         let all = claims.withLock { $0 }
         let owned = Set(all.values.map(\.id))
         let bytes = Set(all.values.map(\.key))
-        // Long after, and in another life, every claim still gets its own.
+        // Long after, and after a restart, every claim still gets its own key.
         guard killAndRestart() else { return nil }
         var claimant = Claimant(owner: bob.id, address: address, lives: lives)
         for (number, (id, key)) in all.enumerated() {
@@ -129,9 +129,9 @@ package struct PreKeyRace {
     }
 }
 
-/// Counts the lives of a relay, and wakes who waits for the next one.
+/// Counts the restarts of a relay, and wakes threads that wait for the next one.
 private final class Lives: @unchecked Sendable {
-    // Sendable: `life` is touched only under `mutex`.
+    // Sendable: `life` is used only under `mutex`.
     private var life = 0
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -168,7 +168,7 @@ private final class Lives: @unchecked Sendable {
     }
 }
 
-/// A claimant that stays until it is answered, over any number of connections and lives of the relay.
+/// A claimant that repeats its claim over connections and restarts of the relay until it gets an answer.
 private struct Claimant {
     let owner: SessionID
     let address: String
@@ -180,7 +180,7 @@ private struct Claimant {
         (self.owner, self.address, self.lives) = (owner, address, lives)
     }
 
-    /// Asks and goes away before the answer.
+    /// Sends a claim and closes the connection before the answer.
     mutating func askAndGo(_ id: String) {
         reach()
         client?.send(Request.claim(owner: owner, id: id).line(requestID: "lost"))

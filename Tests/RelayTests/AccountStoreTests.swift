@@ -89,7 +89,7 @@ import Testing
         while try store.sweep(at: 70) {}
         #expect(try count(bob) == 0)
         #expect(try count(alice) == 1)
-        // It is known again as what a member took is.
+        // The ids of deleted strangers' mail stay known, as those of delivered mail.
         #expect(
             try store.commit([.store(toStranger), .store(toMember)], at: 71)
                 == [.duplicate, .duplicate])
@@ -121,7 +121,7 @@ import Testing
         var retention = Retention()
         retention.strangerMinutes = 60
         let store = try place.open(kind, retention)
-        // Of one mail came before, of the other after.
+        // For one mailbox the mail came before the account, for the other after it.
         _ = try store.commit(
             [.store(Sample.envelope(to: bob)), .update(alice, .seen)], at: 10)
         _ = try store.commit(
@@ -137,7 +137,7 @@ import Testing
     @Test(arguments: StoreKind.available) func whatCameWhileItWasOpenToAllStays(
         _ kind: StoreKind
     ) throws {
-        // Others have accounts already, whatever for.
+        // The accounts on an open relay need not be of members.
         let open = try place.open(kind)
         _ = try open.commit(
             [.store(Sample.envelope(to: bob)), .update(alice, .card([1], issued: 1))], at: 10)
@@ -149,7 +149,7 @@ import Testing
         _ = try closed.commit([.store(Sample.envelope(to: later))], at: 12)
         while try closed.sweep(at: 20) {}
         try closed.close()
-        // Opened and closed again, also what came for a stranger in between.
+        // The relay is open and closed again; mail from the time between stays too.
         let again = try place.open(kind)
         try again.adoptMailboxes()
         _ = try again.commit([.store(Sample.envelope(to: later))], at: 30)

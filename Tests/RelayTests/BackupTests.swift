@@ -7,7 +7,7 @@ import Testing
 
 @testable import SottoServer
 
-/// Copies of a store that a relay uses.
+/// Copies of a store while a relay uses it.
 @Suite struct StoreBackupTests {
     let scratch = Scratch()
     let bob = Sample.identity()
@@ -19,7 +19,7 @@ import Testing
             errors: scratch.file("errors"))
     }
 
-    /// The ids of Bob's mailbox in a store.
+    /// Returns the ids in Bob's mailbox of a store.
     func ids(_ name: String) throws -> [String] {
         let store = try SQLiteStore(path: scratch.file(name), retention: Retention())
         defer { try? store.close() }
@@ -41,14 +41,14 @@ import Testing
         let envelopes = (0..<20).map { _ in Sample.envelope(to: bob.id) }
         for envelope in envelopes { #expect(client.ask(.send(envelope)) == .stored) }
         #expect(backup("copy.db") == 0)
-        // The relay goes on, and the copy does not have what came after it.
+        // The relay continues, and the copy does not have later mail.
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
         #expect(relay.end() == 0)
         #expect(try ids("copy.db") == envelopes.map(\.id))
         #expect(try ids("relay.db").count == 21)
         var status = stat()
         #expect(stat(scratch.file("copy.db"), &status) == 0 && status.st_mode & 0o777 == 0o600)
-        // A relay takes it up: what it has is known again.
+        // A relay uses the copy and recognizes its envelopes.
         let again = Scratch()
         _ = again.write("relay.db", Scratch.contents(scratch.file("copy.db")))
         let other = try #require(RelayProcess(again))
@@ -104,7 +104,7 @@ import Testing
         {}
         command.kill(SIGTERM)
         let status = command.wait()
-        // It may have been quicker.
+        // It may have finished before the signal.
         #expect(status == -SIGTERM || status == 0, "\(status)")
         #expect(names.filter { $0.hasPrefix("copy") } == (status == 0 ? ["copy.db"] : []))
     }

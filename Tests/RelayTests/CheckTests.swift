@@ -4,18 +4,18 @@ import Sotto
 import SottoState
 import Testing
 
-/// What `relay check` says of a configuration.
+/// The findings of `relay check`.
 @Suite struct CheckTests {
     let scratch = Scratch()
 
-    /// One finding: how it is, of what, and the words.
+    /// A finding: its level, topic and text.
     struct Finding {
         let level: String
         let topic: String
         let text: String
     }
 
-    /// Runs a check with JSON records; returns its status and findings.
+    /// Runs a check with JSON records. Returns its status and findings.
     func check(_ options: [String], store: String? = nil) -> (status: Int32, found: [Finding]) {
         unlink(scratch.file("out"))
         let status = Command.run(
@@ -34,7 +34,7 @@ import Testing
         return (status, found)
     }
 
-    /// The level of what was found on a topic.
+    /// Returns the levels of the findings on a topic.
     func levels(_ found: [Finding], _ topic: String) -> [String] {
         found.filter { $0.topic == topic }.map(\.level)
     }

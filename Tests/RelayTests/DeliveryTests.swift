@@ -8,7 +8,7 @@ import Testing
 
 @testable import SottoClient
 
-/// The outcome of an envelope that another process took out of the outbox.
+/// The outcome of an envelope that another process took from the outbox.
 @Suite struct DeliveryTests {
     @Test func anOutcomeIsReadAsItIsWritten() {
         for outcome in [
@@ -28,7 +28,7 @@ import Testing
         #expect(DeliveryOutcome(text: text).status == .unknown)
     }
 
-    /// Another process, of a later version perhaps, sends for this one, and notes what this one cannot read.
+    /// Another process, perhaps of a later version, sends this one's mail and notes an unknown outcome.
     @Test func anOutcomeThatCannotBeReadIsNotStored() throws {
         let scratch = Scratch()
         let directory = try StateDirectory(path: scratch.path)
@@ -47,7 +47,7 @@ import Testing
         var isSettled = false
         let ending = try delivery.run { batch in
             results += batch
-            // Called once the items are in the outbox.
+            // This is called once the items are in the outbox.
             guard !isSettled else { return }
             isSettled = true
             let numbers = try other.waiting(relay: relay.outboxName, after: 0, limit: 9)

@@ -12,7 +12,7 @@ struct FullDiskTests {
     let bob = Sample.identity()
     let text = String(repeating: "A", count: 4_000)
 
-    /// Stores until the disk is full; returns what is stored.
+    /// Stores until the disk is full. Returns the ids that were stored.
     func fill(_ store: SQLiteStore, batch: Int) throws -> [String] {
         var stored: [String] = []
         for _ in 0..<1_000 {
@@ -44,7 +44,7 @@ struct FullDiskTests {
             #expect(page.messages.map(\.id) == Array(stored.prefix(page.messages.count)))
             let carol = Sample.identity()
             let publication = Sample.preKeys(of: carol, oneTime: 1..<2)
-            // Where a tiny one would still fit, this one does not.
+            // A tiny publication would still fit; this one does not.
             let head = [UInt8](repeating: 0x20, count: 32_000)
             #expect(
                 try store.commit([.publish(publication, head: head)], at: 1) == [.diskFull])
@@ -95,7 +95,7 @@ struct FullDiskTests {
         #expect(disk.free == 0)
         #expect(try store.commit([.store(Sample.envelope(to: bob.id))], at: 1) == [.diskFull])
         try store.close()
-        // Even that is enough to start again, and to take out what is there.
+        // Even then the store opens again, and its mail is still there.
         let full = try SQLiteStore(path: path, retention: Retention())
         #expect(try full.commit([.store(Sample.envelope(to: bob.id))], at: 1) == [.diskFull])
         try full.close()
@@ -123,7 +123,7 @@ struct FullDiskTests {
         #expect(world.statuses("first").contains("stored"))
         #expect(world.run("recv", output: "received") == 0)
         #expect(world.run("recv", output: "nothing") == 1)
-        // What was put off goes now, without anybody's help.
+        // The deferred mail is now sent without further action.
         #expect(world.run("send", output: "second") == 0)
         #expect(
             world.statuses("second")

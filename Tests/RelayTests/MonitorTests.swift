@@ -8,12 +8,12 @@ import Testing
 
 @testable import SottoServer
 
-/// What a relay says of itself on its other port.
+/// The monitor of a relay.
 @Suite struct MonitorTests {
     let scratch = Scratch()
     let bob = Sample.identity()
 
-    /// The value of a figure.
+    /// Returns the value of a metric.
     func figure(_ name: String, in text: String) -> String? {
         text.split(separator: "\n").first { $0.hasPrefix("sotto_relay_\(name) ") }
             .flatMap { $0.split(separator: " ").last.map(String.init) }
@@ -102,7 +102,7 @@ import Testing
         let monitor = try #require(relay.monitor(scratch))
         do {
             let idle = (0..<Monitor.connectionLimit).map { _ in RawClient(monitor) }
-            // Whoever is one too many is closed without a word.
+            // One connection too many is closed without an answer.
             #expect(RawClient(monitor).line() == nil)
             withExtendedLifetime(idle) {}
         }
@@ -172,7 +172,7 @@ import Testing
         #expect(times.health(at: now + 60) == .good)
         times.note([.acknowledged(removed: 1), .diskFull])
         #expect(times.health(at: now + 5) == .full)
-        // An acknowledgement says nothing of the room for messages.
+        // An acknowledgement does not show whether there is space for messages.
         times.note([.acknowledged(removed: 1)])
         #expect(times.health(at: now + 5) == .full)
         #expect(times.health(at: now + 600) == .good)

@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import SottoServer
 
-/// A store that keeps nothing, and says what it is told to.
+/// A store that stores nothing, and returns a given outcome.
 final class MoodyStore: Store {
     let outcome = Mutex(Outcome.stored)
 

@@ -9,7 +9,7 @@ import Testing
 @testable import SottoClient
 @testable import SottoServer
 
-/// A relay that says what a test wants: one answer for each connection, `nil` to hang up after the request.
+/// A relay with prepared answers, one for each connection; `nil` hangs up after the request.
 private final class FakeRelay: @unchecked Sendable {
     let url: RelayURL
     private let listener: Int32
@@ -50,7 +50,7 @@ private final class FakeRelay: @unchecked Sendable {
 
     deinit { close(listener) }
 
-    /// The requests, once all answers are given.
+    /// Returns the requests, once all answers are sent.
     func requests() throws -> [Request] {
         done.wait()
         return try lines.map { try Request(Frame(parsing: $0)) }

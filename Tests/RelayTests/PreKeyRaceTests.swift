@@ -2,7 +2,7 @@ import RelayHarness
 import Testing
 
 @Suite struct PreKeyRaceTests {
-    /// Thirty-two claimants and a thousand keys, in a relay that is killed again and again.
+    /// 32 claimants and 1,000 keys, at a relay that is killed repeatedly.
     @Test func eachKeyHasOneOwnerAndARetryGetsIt() throws {
         let figures = try #require(PreKeyRace(claimants: 32, keys: 1_000, kills: 8).run())
         #expect(figures.handedOut == 1_000)

@@ -112,7 +112,7 @@ import Testing
         world.await { world.ids("received") == ids }
         #expect(world.run("recv", ["--lock-timeout", "0.1"]) == 75)
         #expect(world.errors.contains("another recv is running for this identity"))
-        // Without the state it is another consumer, and the newest wins.
+        // Without state it is another consumer, and the newest wins.
         #expect(world.run("recv", ["--stateless"], output: "none") == 1)
         #expect(following.wait() == 75)
     }
@@ -187,7 +187,7 @@ import Testing
         defer { stop() }
         let fifo = world.scratch.file("fifo")
         mkfifo(fifo, 0o600)
-        // Opened for both, and before the program starts: each end would wait for the other.
+        // Opened for reading and writing before the program starts: each end would wait for the other.
         let descriptor = open(fifo, O_RDWR | O_CLOEXEC)
         let command = world.command("send", input: "fifo", output: "results")
         var ids: [String] = []
@@ -214,12 +214,12 @@ import Testing
 }
 
 extension World {
-    /// Waits until something is so; a test that waits for more than 20 s has failed.
+    /// Waits until a condition holds; the test fails after 20 s.
     func await(_ condition: () -> Bool) {
         let deadline = Monotonic.seconds() + 20
         while !condition() {
             guard Monotonic.seconds() < deadline else {
-                Issue.record("waited in vain")
+                Issue.record("timed out")
                 return
             }
             usleep(2_000)

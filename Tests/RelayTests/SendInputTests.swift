@@ -26,7 +26,7 @@ import Testing
         ] as [([UInt8], String)])
     func whatIsNoEnvelopeIsOneError(_ start: [UInt8], _ name: String) {
         defer { relay.end() }
-        // Each of these lines must not cause another error.
+        // None of these lines must cause another error.
         let tail = Array(String(repeating: "\nmore\n{\n", count: 20_000).utf8)
         _ = world.scratch.write("in", start + tail)
         #expect(world.run("send", input: "in", output: "results") == 65)
@@ -58,7 +58,7 @@ import Testing
         let command = world.command(
             tool, tool == "recv" ? ["--follow"] : [], input: tool == "send" ? "input" : nil,
             output: "output")
-        // The reader is gone before there is anything to print.
+        // The reader is closed before there is output.
         close(reader)
         let ids = world.envelopes("in", 1)
         if tool == "recv" {

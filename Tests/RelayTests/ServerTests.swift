@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// A relay in this process, on a port of its own.
+/// A relay in this process, on a free port.
 final class RunningRelay: Sendable {
     let relay: Relay
     let scratch = Scratch()
@@ -105,23 +105,23 @@ final class RunningRelay: Sendable {
         let running = try RunningRelay()
         let refused = Response.error(Refusal(.loginFailed))
         let name = running.relay.address
-        /// A login with one thing wrong.
+        /// Returns the answer to a login with one error.
         func attempt(_ change: (RawClient, Identity, [UInt8]) -> Login) -> Response? {
             let client = running.client()
             guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
             return client.ask(.login(change(client, Sample.identity(), nonce)))
         }
-        // Another nonce than the one given.
+        // A nonce that was not issued.
         #expect(
             attempt { _, identity, _ in
                 Login(key: identity.signingKey, nonce: randomBytes(32), relay: name)
             } == refused)
-        // Signed for another relay.
+        // A signature for another relay.
         #expect(
             attempt { _, identity, nonce in
                 Login(key: identity.signingKey, nonce: nonce, relay: "other.example:7667")
             } == refused)
-        // Signed for another relay, and passed off as signed for this one.
+        // A signature for another relay, presented as one for this relay.
         #expect(
             attempt { _, identity, nonce in
                 let other = Login(
@@ -129,7 +129,7 @@ final class RunningRelay: Sendable {
                 return Login(
                     id: other.id, nonce: nonce, relay: name, signature: other.signature)
             } == refused)
-        // Signed by another key.
+        // A signature with another key.
         #expect(
             attempt { _, identity, nonce in
                 let other = Login(
@@ -137,7 +137,7 @@ final class RunningRelay: Sendable {
                 return Login(
                     id: identity.id, nonce: nonce, relay: name, signature: other.signature)
             } == refused)
-        // Without a challenge.
+        // A login without a challenge.
         let client = running.client()
         #expect(
             client.ask(.login(Login(key: identity.signingKey, nonce: randomBytes(32), relay: name)))
@@ -155,13 +155,13 @@ final class RunningRelay: Sendable {
         let login = Login(key: identity.signingKey, nonce: nonce, relay: names[0])
         #expect(client.ask(.login(login))?.isSession == true)
         #expect(client.ask(.login(login)) == refused)
-        // A recorded login, replayed where another nonce is out.
+        // A recorded login, replayed on a connection with another nonce.
         let other = running.client()
         _ = other.ask(.challenge)
         #expect(other.ask(.login(login)) == refused)
     }
 
-    /// Logs in with a signature of somebody else.
+    /// Logs in with another owner's signature.
     private func fail(_ client: RawClient, name: String) -> Response? {
         guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
         let other = Login(key: Sample.identity().signingKey, nonce: nonce, relay: name)
@@ -236,7 +236,7 @@ final class RunningRelay: Sendable {
         #expect(client.login(bob)?.isSession == true)
         #expect(client.ask(.subscribe()) == .subscribed)
         for id in ids.prefix(WireLimits.window) { #expect(pushed(client) == id) }
-        // Nothing more comes: the next line is the answer to a question.
+        // Nothing more is pushed: the next line is the answer to a request.
         #expect(client.ask(.ping) == .pong)
         client.send(Request.ack(ids: [ids[0]], .delivered).line(requestID: "a"))
         var seen: [Response?] = [client.response(), client.response()]
@@ -375,7 +375,7 @@ final class FailingStore: Store {
 }
 
 @Suite struct FailureTests {
-    /// What a relay does by itself, now and then, does not meet a store that is closed.
+    /// The relay's periodic work must not use a closed store.
     @Test func aRelayEndsInOrderAsSoonAsItHasBegun() throws {
         for _ in 0..<100 { _ = try RunningRelay() }
     }
@@ -394,7 +394,7 @@ final class FailingStore: Store {
     }
 }
 
-/// One error, from another thread.
+/// Passes one error between threads.
 final class EventBox: @unchecked Sendable {
     private let arrived = DispatchSemaphore(value: 0)
     private var error: StateError?

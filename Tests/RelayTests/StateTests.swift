@@ -97,7 +97,7 @@ import Testing
         #expect(try store.kept(.dead, after: 0, limit: 10).map(\.envelope) == [Array(ids[1].utf8)])
     }
 
-    /// A reader may outlive the command that it belongs to, which was killed.
+    /// A reader may outlive its command, which was killed.
     @Test func whatIsDeadIsNotDoneByAReaderThatGoesOn() throws {
         let store = try store()
         let id = Envelope.newID()
@@ -112,7 +112,7 @@ import Testing
         #expect(try store.kept(.dead, after: 0, limit: 10).map(\.id) == [id])
     }
 
-    /// What was printed is kept until what it says has been printed too, whoever is faster.
+    /// Printed mail is kept until its messages have been printed too, in any order.
     @Test func whatWasPrintedIsKeptUntilItIsDone() throws {
         let store = try store()
         let ids = (0..<4).map { _ in Envelope.newID() }
@@ -121,7 +121,7 @@ import Testing
         func open(_ id: String, _ bytes: [UInt8]) throws -> Bool {
             try store.transaction { try $0.markOpened(id: id, envelope: bytes) }
         }
-        // A reader that is faster than recv's own note, and one that uses a known id for other bytes.
+        // A reader that is faster than recv's own mark, and one that uses a known id for other bytes.
         #expect(try open(ids[0], Array(ids[0].utf8)))
         #expect(try !open(ids[1], Array("forged".utf8)))
         try store.markPrinted(ids)
@@ -135,7 +135,7 @@ import Testing
         #expect(try store.receive(envelopes, to: .print) == Array(repeating: .handled, count: 4))
     }
 
-    /// A relay that claims to have seen the highest numbers does not use ours up.
+    /// A relay that claims the highest numbers does not use up ours.
     @Test func aRelaysMarkIsBelievedWithinReason() throws {
         let store = try store()
         _ = try store.transaction { try $0.publication() }
@@ -148,7 +148,7 @@ import Testing
         for _ in 0..<3 { _ = try store.transaction { try $0.publication() } }
     }
 
-    /// The clock may be wrong: age does not take away what was printed and not read.
+    /// The clock may be wrong: age does not delete mail that was printed but not decrypted.
     @Test func whatWasNotReadIsKeptWhateverTheClockSays() throws {
         let store = try store()
         let (id, bytes) = (Envelope.newID(), Array("x".utf8))
@@ -164,7 +164,7 @@ import Testing
         #expect(try store.kept(.unfinished, after: 0, limit: 9).map(\.envelope) == [bytes])
     }
 
-    /// With a command, its end alone counts: what decrypt does in it does not take the envelope away.
+    /// With a command, only its end counts: its decrypt does not delete the envelope.
     @Test func whatACommandHandlesIsNotDoneBeforeTheCommandIs() throws {
         let store = try store()
         let (id, bytes) = (Envelope.newID(), Array("x".utf8))

@@ -45,7 +45,7 @@ import Testing
             let batch = (0..<10).map { _ in Sample.envelope(to: bob) }
             expected += batch.map(\.id)
             _ = try store.commit(batch.map { .store($0) }, at: 1)
-            // Taking out the last must not make its number free again.
+            // Deleting the last one must not make its number free again.
             let last = expected.removeLast()
             _ = try store.commit([.acknowledge(bob, ids: [last], .delivered)], at: 1)
             try store.close()
@@ -99,7 +99,7 @@ import Testing
         #expect(try ids(store, at: 10) == [envelope.id])
         #expect(try ids(store, at: 11) == [])
         #expect(try store.sweep(at: 11) == false)
-        // The room is free again, but the id is known for another week.
+        // The space is free again, but the id stays known for a week.
         #expect(try store.commit([.store(envelope)], at: 11) == [.duplicate])
         #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 11) == [.stored])
         _ = try store.sweep(at: 12 + Retention.tombstoneMinutes)
@@ -139,13 +139,13 @@ import Testing
             #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
             try fail(store, envelope.id)
         }
-        // The three newest are kept; the older ones made room.
+        // The three newest are kept; the older ones were deleted.
         #expect(try ids(store, dead: true) == all.suffix(3).map(\.id))
         let live = (0..<3).map { _ in Sample.envelope(to: bob) }
         #expect(
             try store.commit(live.map { .store($0) }, at: 1) == [.stored, .stored, .mailboxFull])
         #expect(try ids(store) == live.prefix(2).map(\.id))
-        // Failing once more changes nothing; an acknowledgement takes it out, once.
+        // A further failure changes nothing; an acknowledgement deletes it, once.
         let taken = all[3].id
         #expect(
             try store.commit(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SottoServer
 
-/// The mailboxes that are told of while a sender floods the relay.
+/// The mailboxes that are announced while a sender floods the relay.
 @Suite(.timeLimit(.minutes(30))) struct WakeMemberTests {
     let scratch = Scratch()
     let bob = Sample.identity()
@@ -16,7 +16,7 @@ import Testing
         let deadline = Monotonic.seconds() + 60
         while !condition() {
             guard Monotonic.seconds() < deadline else {
-                Issue.record("waited in vain")
+                Issue.record("timed out")
                 return
             }
             usleep(2_000)
@@ -29,7 +29,7 @@ import Testing
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
     }
 
-    /// Sends an envelope each to so many random ids.
+    /// Sends one envelope each to so many random ids.
     func flood(_ client: RawClient, _ count: Int) {
         for _ in 0..<count {
             client.send(
@@ -50,7 +50,7 @@ import Testing
                 "relay", ["admit", "--store", store] + options + [id.description])
             #expect(status == 0)
         }
-        // An address of Bob's is let in on a connection on which he is.
+        // An address of Bob's is admitted on a connection on which he is logged in.
         let member = RawClient(relay.address)
         #expect(member.login(bob)?.isSession == true)
         #expect(member.login(address)?.isSession == true)
@@ -66,7 +66,7 @@ import Testing
         #expect(scratch.lines("woken") == ["\(address.id) 1", "\(bob.id) 1"])
     }
 
-    /// On a relay that is open to all, ids that published something come before unknown ones.
+    /// On an open relay, ids that have published come before unknown ones.
     @Test func aKnownMailboxWaitsOnceAndIsNeverLeftOut() throws {
         let (woken, gate, fifo) = (
             scratch.file("woken"), scratch.file("open"), scratch.file("fifo")
@@ -81,7 +81,7 @@ import Testing
         #expect(client.publish(Sample.preKeys(of: bob, oneTime: 1..<2)) == .stored)
         flood(client, 1_200)
         until { scratch.lines("woken").count == 8 }
-        // Eight are running, 1,000 wait, and the others are left out.
+        // Eight are running, 1,000 wait, and the others are dropped.
         until { figure("wakeups_failed_total", monitor) == 192 }
         for _ in 0..<5 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
         #expect(figure("wakeups_failed_total", monitor) == 192)

@@ -7,24 +7,24 @@ import Testing
 
 @testable import SottoServer
 
-/// Whom a relay wakes, and when.
+/// The wake-ups of a relay.
 @Suite struct WakeTests {
     let scratch = Scratch()
     let bob = Sample.identity()
 
-    /// Waits until something is so; a test that waits for more than 20 s has failed.
+    /// Waits until a condition holds; the test fails after 20 s.
     func until(_ condition: () -> Bool) {
         let deadline = Monotonic.seconds() + 20
         while !condition() {
             guard Monotonic.seconds() < deadline else {
-                Issue.record("waited in vain")
+                Issue.record("timed out")
                 return
             }
             usleep(2_000)
         }
     }
 
-    /// A command that notes its environment in a file.
+    /// A command that writes its environment to a file.
     var note: String {
         "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch.file("woken"))'"
     }
@@ -76,7 +76,7 @@ import Testing
         #expect(consumer.ask(.subscribe()) == .subscribed)
         let client = RawClient(relay.address)
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        // The next one is woken, and so whatever was to come for the first has come.
+        // The next mailbox is announced, so an announcement of the first would have come before.
         let other = Sample.identity()
         #expect(client.ask(.send(Sample.envelope(to: other.id))) == .stored)
         until { scratch.lines("woken") == ["\(other.id) 1"] }

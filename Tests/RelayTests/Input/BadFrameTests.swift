@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// What a relay answers to what it should not be sent, by each way in.
+/// The answers of a relay to invalid input, over each transport.
 @Suite(.timeLimit(.minutes(30))) struct BadFrameTests {
     typealias Way = RelayURL.Scheme
 
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// A refusal as a way has it.
+    /// Returns a refusal as a transport delivers it.
     static func refusal(_ reason: Reason, by way: Way, id: String? = nil) -> WayClient.Heard {
         let line = Response.error(Refusal(reason)).line(requestID: id)
         let isHTTP = way == .http || way == .https
@@ -53,14 +53,14 @@ import Testing
             #expect(
                 client.hear() == refused, "\(String(decoding: frame.prefix(40), as: UTF8.self))")
         }
-        // As deep as may be, and neither the last one nor the first of ten.
+        // The deepest allowed nesting, which also resets the count.
         let deep = String(repeating: "[", count: 14) + String(repeating: "]", count: 14)
         #expect(client.ask(#"{"type":"ping","payload":{"a":\#(deep)}}"#) == Self.pong(way))
         for _ in 0..<10 { #expect(client.ask("nonsense") == refused) }
         #expect(client.endsSilently())
     }
 
-    /// Over HTTP, bodies that are to be envelopes or acknowledgements count as well.
+    /// Over HTTP, bodies that should be envelopes or acknowledgements count too.
     @Test(arguments: [Way.http, .https])
     func bodiesThatAreNotJSONCountToo(_ way: Way) throws {
         let running = try Self.relay()
@@ -129,7 +129,7 @@ import Testing
             #expect(
                 client.ask(frame) == Self.refusal(reason, by: way, id: "r.\(number)"), "\(frame)")
         }
-        // Over HTTP nothing could be pushed.
+        // HTTP could not deliver the pushes.
         let subscribe = client.ask(#"{"type":"subscribe","request_id":"s"}"#)
         let reason = client.isHTTP ? Reason.unknownType : .loginRequired
         #expect(subscribe == Self.refusal(reason, by: way, id: "s"))
@@ -141,7 +141,7 @@ import Testing
         let name = running.relay.address
         let owner = Sample.identity()
         let stranger = Sample.identity()
-        /// What a login is answered that is made of a nonce.
+        /// Returns the answer to a login that `make` creates from a nonce.
         func attempt(_ make: ([UInt8]) -> Login) throws -> WayClient.Heard {
             let client = WayClient(way, name)
             guard case .frame(let text, _) = client.ask(.challenge),
@@ -169,7 +169,7 @@ import Testing
             },
         ]
         var answers = Set(try causes.map(attempt))
-        // Without a challenge, without a form, and with a token that is none.
+        // Without a challenge, malformed, and with an invalid token.
         for frame in [
             String(
                 decoding: Request.login(
@@ -196,7 +196,7 @@ import Testing
         let running = try Self.relay { $0.lineTimeout = 0.5 }
         let address = running.relay.address
         let silent = WayClient(way, address)
-        // A part of a frame at first, and one after a frame.
+        // A partial frame at first, and one after a frame.
         let part: [UInt8] =
             silent.isHTTP
             ? Array("POST /api/fra".utf8)
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    /// Who has said a frame, and what else is whole, may be silent for longer.
+    /// A client that has sent a complete frame, or a complete request of another kind, may be silent for longer.
     @Test(arguments: [Way.ws, .http]) func whatIsWholeIsNotWaitedFor(_ way: Way) throws {
         let running = try Self.relay { $0.lineTimeout = 0.2 }
         let client = WayClient(way, running.relay.address)
@@ -229,7 +229,7 @@ import Testing
                 return
             }
         }
-        // Another one is dropped for its silence, which takes as long as it would for this one.
+        // Another client is dropped for its silence, which takes as long as it would for this one.
         #expect(WayClient(.tcp, running.relay.address).endsSilently())
         #expect(WayClient(.tcp, running.relay.address).endsSilently())
         #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
@@ -238,17 +238,17 @@ import Testing
     @Test(arguments: [Way.tcp, .tls]) func whatIsNoneOfTheWaysIsClosedSilently(_ way: Way) throws {
         let running = try Self.relay()
         let strange: [[UInt8]] = [[0], [0xFF, 0xFE], [0x80, 1], Array("\u{7F}ELF".utf8)]
-        // TLS that is none, or within TLS.
+        // Invalid TLS, inside or outside of TLS.
         for bytes in strange + [[0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5], [0x16, 3, 1, 0xFF, 0xFF]] {
             let client = WayClient(way, running.relay.address)
             client.send(bytes + [0x0A])
-            // OpenSSL's library says why in an alert, which is TLS's own word.
+            // OpenSSL's library sends a TLS alert.
             while let line = client.line() { #expect(!line.contains("{"), "\(line)") }
         }
     }
 }
 
-/// A disk that is full, and one that fails, by each way in.
+/// A full disk, and a failing disk, over each transport.
 @Suite struct FaultTests {
     typealias Way = RelayURL.Scheme
 
@@ -274,7 +274,7 @@ import Testing
                     #"{"type":"deferred","request_id":"s","#
                         + #""payload":{"code":507,"reason":"disk_full"}}"#,
                     status: client.isHTTP ? 507 : nil))
-        // One login for both ways of acknowledging over HTTP.
+        // One token for both kinds of HTTP acknowledgement.
         guard case .frame(let text, _) = client.ask(.challenge),
             case .challenge(let nonce, let names)? = Response(
                 try Frame(parsing: Array(text.utf8))),
@@ -320,7 +320,7 @@ import Testing
         try relay.stop()
     }
 
-    /// The built program, on a disk whose synchronisation fails from some moment on.
+    /// The built program, on a disk whose synchronization starts to fail.
     @Test(
         .enabled(if: FailingDisk.library != nil, "there is no C compiler"), arguments: Way.allCases)
     func theProgramEndsWhenTheDiskFails(_ way: Way) throws {
@@ -347,7 +347,7 @@ import Testing
         let heard = client.hear()
         #expect(heard == .end || heard == .goodbye(1000))
         #expect(relay.command.wait() == 74)
-        // A clean start afterwards, with what was promised.
+        // The next start is clean, and has the mail that was acknowledged.
         let again = try #require(RelayProcess(scratch))
         let reader = RawClient(again.address)
         #expect(reader.login(bob)?.isSession == true)
@@ -361,7 +361,7 @@ import Testing
     }
 }
 
-/// Makes every synchronisation of a program fail when it is told to.
+/// Makes every synchronization of a program fail on demand.
 struct FailingDisk {
     private let scratch: Scratch
 
@@ -378,7 +378,7 @@ struct FailingDisk {
         int fdatasync(int file) { return fails() ? (errno = EIO, -1) : syscall(SYS_fdatasync, file); }
         """
 
-    /// What is loaded before the C library; `nil` where it cannot be made.
+    /// The library to preload, or `nil` if it cannot be built.
     static let library: String? = {
         let source = home.write("sync.c", Array(Self.source.utf8))
         let library = home.file("sync.so")
@@ -396,6 +396,6 @@ struct FailingDisk {
         ["LD_PRELOAD": Self.library ?? "", "FAILS_WHERE": scratch.file("fails")]
     }
 
-    /// From now on.
+    /// Makes all further synchronizations fail.
     func fail() { _ = scratch.write("fails", []) }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// What is right and wrong in HTTP itself, plain and over TLS.
+/// Valid and invalid HTTP, plain and over TLS.
 @Suite(.timeLimit(.minutes(30))) struct HTTPInputTests {
     typealias Way = RelayURL.Scheme
 
@@ -17,22 +17,22 @@ import Testing
         "POST /api/frames HTTP/1.1\r\nHost: x\r\n\(headers)\r\n\(body)"
     }
 
-    /// What is no HTTP, or not ours: refused, and the connection closes.
+    /// Invalid HTTP, or HTTP that the relay does not serve: refused, and the connection closes.
     static let wrong: [(name: String, request: String, status: Int)] = [
-        ("a size that is none", post("Transfer-Encoding: chunked\r\n", "zz\r\n"), 400),
+        ("an invalid chunk size", post("Transfer-Encoding: chunked\r\n", "zz\r\n"), 400),
         (
-            "two ways of length",
+            "two kinds of length",
             post("Content-Length: 15\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), 400
         ),
         ("a negative length", post("Content-Length: -1\r\n"), 400),
         ("a length in words", post("Content-Length: many\r\n"), 400),
         ("a length beyond numbers", post("Content-Length: 99999999999999999999999\r\n"), 400),
         ("two lengths", post("Content-Length: 15\r\nContent-Length: 16\r\n"), 400),
-        // Nothing of the body is waited for.
+        // The relay does not wait for the body.
         ("a length over the limit", post("Content-Length: 98305\r\n", ""), 413),
         ("a terabyte", post("Content-Length: 1000000000000\r\n", ""), 413),
         (
-            "a terabyte, if told to go on",
+            "a terabyte, with Expect",
             post("Content-Length: 1000000000000\r\nExpect: 100-continue\r\n", ""), 413
         ),
         (
@@ -48,7 +48,7 @@ import Testing
         ("many headers", "GET / HTTP/1.1\r\n" + String(repeating: "X: a\r\n", count: 40_000), 400),
         ("a long address", "GET /\(String(repeating: "a", count: 200_000)) HTTP/1.1\r\n", 400),
         ("NUL in a header", "GET / HTTP/1.1\r\nA: \0\r\n\r\n", 400),
-        ("no words", "A\r\n\r\n", 400), ("words that are none", "GARBAGE\r\n\r\n", 400),
+        ("no words", "A\r\n\r\n", 400), ("unknown words", "GARBAGE\r\n\r\n", 400),
         ("an unknown method", "BREW /api/messages HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         ("HTTP/3.1", "GET / HTTP/3.1\r\n\r\n", 400), ("HTTP/0.9", "GET /\r\n\r\n", 400),
@@ -61,14 +61,14 @@ import Testing
     @Test(arguments: ways) func whatIsNoHTTPIsRefusedAndCloses(_ way: Way) throws {
         let running = try BadFrameTests.relay()
         for (name, request, status) in Self.wrong {
-            // As the first request and as a later one.
+            // As the first request, and as a later one.
             for isFirst in [true, false] {
                 let client = WayClient(way, running.relay.address)
                 if !isFirst { #expect(client.ask(Self.ping) == BadFrameTests.pong(way)) }
                 client.send(request)
                 let heard = client.hear()
                 #expect(Self.status(heard) == status, "\(name), \(isFirst): \(heard)")
-                // What was sent behind the first error is perhaps refused as well; then it is over.
+                // Input behind the first error may be refused as well; then the connection ends.
                 var next = client.hear()
                 if next != .end { next = client.hear() }
                 #expect(next == .end, "\(name), \(isFirst): \(next)")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// Refused, and the next request on the connection is served.
+    /// The request is refused, and the next request on the connection is served.
     @Test(arguments: ways) func whatIsNotServedLeavesTheConnection(_ way: Way) throws {
         let running = try BadFrameTests.relay()
         let client = WayClient(way, running.relay.address)
@@ -95,7 +95,7 @@ import Testing
             #expect(Self.status(heard) == status, "\(line): \(heard)")
             #expect(client.ask(Self.ping) == BadFrameTests.pong(way), "\(line)")
         }
-        // The answer to HEAD has no body, and the next one begins where it would.
+        // The answer to HEAD has no body, so the next answer follows directly.
         client.send("HEAD /api/messages/poll HTTP/1.1\r\nHost: x\r\n\r\n" + Self.good)
         #expect(client.line()?.hasPrefix("HTTP/1.1 405 ") == true)
         while let line = client.line(), line != "\r" {}
@@ -117,7 +117,7 @@ import Testing
         #expect(client.hear() == pong)
         client.send(String(repeating: Self.good, count: 300))
         #expect((0..<300).allSatisfy { _ in client.hear() == pong })
-        // Many more than fit into one read, each of which waits for the disk.
+        // Many more than fit into one read; each waits for the disk.
         let envelopes = (0..<400).map { _ in
             Sample.record(to: Sample.identity().id, text: String(repeating: "A", count: 400))
         }
@@ -127,13 +127,13 @@ import Testing
         let stored = WayClient.Heard.frame(
             #"{"type":"stored","request_id":"http","payload":{}}"#, status: 200)
         #expect(envelopes.allSatisfy { _ in client.hear() == stored })
-        // A body that comes only when it is asked for.
+        // The client sends the body only after `100 Continue`.
         client.send(Self.post("Content-Length: 15\r\nExpect: 100-Continue\r\n", ""))
         #expect(client.line() == "HTTP/1.1 100 Continue\r")
         while let line = client.line(), line != "\r" {}
         client.send(Self.ping)
         #expect(client.hear() == pong)
-        // HTTP/1.0 ends with the answer, and asks for no more than it says.
+        // HTTP/1.0 ends with the answer, and gets no `100 Continue`.
         client.send(
             "POST /api/frames HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 15\r\n\r\n"
                 + Self.ping)

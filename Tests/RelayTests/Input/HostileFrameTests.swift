@@ -7,7 +7,7 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// The look at a line before it is parsed.
+/// The scan of a line before it is parsed.
 @Suite struct FrameOutlineTests {
     func outline(_ text: String, limit: Int = 512) -> FrameOutline {
         FrameOutline(of: Array(text.utf8), limit: limit)
@@ -57,7 +57,7 @@ import Testing
         let escapes = #"{"a":""# + String(repeating: #"\u0041"#, count: 10_000) + "\"}"
         #expect(outline(escapes, limit: 9).isOverLimit)
         #expect(!outline(escapes, limit: 20_000).isOverLimit)
-        // Each byte is looked at a few times at most.
+        // Each byte is scanned a few times at most.
         let slashes = #"{"a":""# + String(repeating: #"\\"#, count: 40_000) + "\"}"
         #expect(outline(slashes).isOneObject && outline(slashes).values == 1)
     }
@@ -124,7 +124,7 @@ import Testing
 
     @Test(arguments: RelayURL.Scheme.allCases)
     func tooManyMembersAreRefusedAndTheTenthInARowCloses(_ way: RelayURL.Scheme) throws {
-        // Without a rate, refusals delay nothing.
+        // Without a rate limit, refusals delay nothing.
         let running = try BadFrameTests.relay { $0.connectionRate = 0 }
         let client = WayClient(way, running.relay.address)
         let frame =
@@ -134,7 +134,7 @@ import Testing
         let refused = WayClient.Heard.frame(
             String(decoding: line, as: UTF8.self), status: client.isHTTP ? 413 : nil)
         #expect(client.ask(frame) == refused)
-        // One that is right begins the count anew.
+        // A valid frame resets the count.
         #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
         for _ in 0..<10 { #expect(client.ask(frame) == refused) }
         #expect(client.endsSilently())
@@ -156,14 +156,14 @@ import Testing
         #expect(ask("send", 300) == "too_large")
         #expect(ask("later", 100) == "unknown_type")
         #expect(ask("later", 200) == "too_large")
-        // Without a mailbox a list of ids is not even parsed.
+        // Without a mailbox a list of ids is not parsed.
         let ids = (0..<200).map { _ in Envelope.newID() }
         #expect(client.ask(.ack(ids: ids, .delivered)) == .error(Refusal(.loginRequired)))
         #expect(client.login(Sample.identity())?.isSession == true)
         #expect(client.ask(.ack(ids: ids, .delivered)) == .acked)
     }
 
-    /// A body is put into a frame as it is, and can be nothing but the envelope there.
+    /// A body is copied into a frame, and can only be the envelope there.
     @Test func aBodyStaysInItsPlace() throws {
         let running = try RunningRelay()
         let client = WayClient(.http, running.relay.address)
@@ -210,7 +210,7 @@ import Testing
         #expect(running.client().ask(.ping) == .pong)
     }
 
-    /// Requests behind one that is verified elsewhere wait for it.
+    /// Requests behind one that is verified on another thread wait for it.
     @Test func orderIsKept() throws {
         let running = try RunningRelay()
         let client = running.client()
@@ -225,7 +225,7 @@ import Testing
             lines += request.line(requestID: "\(number)")
         }
         client.send(lines)
-        // A pong overtakes what waits for the disk, and nothing else changes places.
+        // A pong overtakes requests that wait for the disk; nothing else changes order.
         var answered: [Int] = []
         for _ in 0..<60 { answered += [client.frame()?.requestID.flatMap { Int($0) } ?? -1] }
         for kind in 0..<3 {

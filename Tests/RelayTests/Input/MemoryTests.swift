@@ -6,18 +6,19 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// A line over the limit is refused, and not kept: a relay's memory does not grow by it.
+/// A line over the limit is refused and not buffered: a relay's memory does not grow by it.
 @Suite(.timeLimit(.minutes(30))) struct MemoryTests {
     typealias Way = RelayURL.Scheme
 
-    /// The most memory that a process ever had, in bytes.
+    /// Returns the peak memory of a process, in bytes.
     static func peak(_ process: pid_t) -> Int {
         let status = String(decoding: Scratch.contents("/proc/\(process)/status"), as: UTF8.self)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
 
-    /// 64 MiB as the way has it: one line, one message, one in a thousand parts, one body with its length or in chunks.
+    /// 64 MiB over each transport: one line, one message, one in a thousand parts, one body with its length or in
+    /// chunks.
     static func floods(_ way: Way) -> [(head: [UInt8], block: [UInt8])] {
         let block = [UInt8](repeating: 0x20, count: 64 << 10)
         switch way {
@@ -47,7 +48,7 @@ import Testing
         let files = TestCertificate.files
         let relay = try #require(
             RelayProcess(scratch, ["--tls-cert", files.certificate, "--tls-key", files.key]))
-        // What each way needs by itself is there before it is measured.
+        // Use each transport once before measuring.
         for way in Way.allCases {
             let client = WayClient(way, relay.address)
             #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
@@ -69,7 +70,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    /// Requests of which each is refused at once, from somebody who reads no refusal: what is not sent is not made.
+    /// Each request is refused at once, but the client reads no refusals: they are not all buffered.
     @Test(arguments: [Way.http, .https]) func refusalsThatNobodyTakesAreFew(_ way: Way) throws {
         let scratch = Scratch()
         let files = TestCertificate.files

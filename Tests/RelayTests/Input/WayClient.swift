@@ -5,7 +5,7 @@ import SottoWire
 
 @testable import SottoServer
 
-/// The certificate that relays of these tests show.
+/// The certificate of the relays in these tests.
 enum TestCertificate {
     private static let scratch = Scratch()
 
@@ -19,15 +19,15 @@ enum TestCertificate {
     }()
 }
 
-/// A client that says bytes as they are, over whatever way; TLS is `openssl s_client`'s.
+/// A client that sends raw bytes over any transport; `openssl s_client` provides TLS.
 final class WayClient {
-    /// What a relay says.
+    /// Input from the relay.
     enum Heard: Equatable, Hashable {
-        /// A frame, and over HTTP its status.
+        /// A frame, and over HTTP the status.
         case frame(String, status: Int?)
-        /// WebSocket's goodbye, with this code; 0 without one.
+        /// A WebSocket close frame with this code, or 0 without a code.
         case goodbye(UInt16)
-        /// WebSocket's answer to a ping.
+        /// A WebSocket pong.
         case pong([UInt8])
         /// The end of the connection.
         case end
@@ -38,7 +38,7 @@ final class WayClient {
     private let openssl: Command?
     private var buffer: [UInt8] = []
 
-    /// Connects; over WebSocket the handshake is done unless `raw`.
+    /// Connects; over WebSocket it also does the handshake unless `raw`.
     init(_ way: RelayURL.Scheme, _ address: String, raw: Bool = false) {
         self.way = way
         if way.isSecure {
@@ -97,7 +97,7 @@ final class WayClient {
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Sends a text again and again until the relay has taken none for a second, or 64 MiB.
+    /// Sends a text repeatedly until the relay has read nothing for a second, or up to 64 MiB.
     func flood(_ text: String) {
         var timeout = timeval(tv_sec: 1, tv_usec: 0)
         setsockopt(
@@ -117,14 +117,14 @@ final class WayClient {
         return true
     }
 
-    /// So many bytes; `nil` where the connection ends before.
+    /// Returns so many bytes, or `nil` if the connection ends before.
     private func bytes(_ count: Int) -> [UInt8]? {
         while buffer.count < count { guard fill() else { return nil } }
         defer { buffer.removeFirst(count) }
         return Array(buffer[..<count])
     }
 
-    /// The next line, without its line feed; `nil` at the end.
+    /// Returns the next line, without its line feed, or `nil` at the end.
     func line() -> String? {
         while true {
             if let feed = buffer.firstIndex(of: 0x0A) {
@@ -135,7 +135,7 @@ final class WayClient {
         }
     }
 
-    /// The bytes that have come and were not read, without waiting for more.
+    /// Returns the unread bytes that have arrived, without waiting for more.
     func receivedSoFar() -> [UInt8] {
         var block = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -147,7 +147,7 @@ final class WayClient {
 
     // MARK: Frames
 
-    /// Says one frame as the way has it.
+    /// Sends one frame over the transport.
     func say(_ frame: [UInt8]) {
         if isHTTP {
             send(Array(Self.post("/api/frames", frame.count).utf8) + frame)
@@ -160,19 +160,19 @@ final class WayClient {
 
     func say(_ frame: String) { say(Array(frame.utf8)) }
 
-    /// The head of a request whose body has so many bytes.
+    /// Returns the head of a request with a body of `count` bytes.
     static func post(_ path: String, _ count: Int) -> String {
         "POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: \(count)\r\n\r\n"
     }
 
-    /// The next thing that the relay says.
+    /// Returns the next input from the relay.
     func hear() -> Heard {
         if isHTTP { return hearResponse() }
         if isWebSocket { return hearMessage() }
         return line().map { .frame($0, status: nil) } ?? .end
     }
 
-    /// Says a frame, and hears what is said to it.
+    /// Sends a frame and returns the next input.
     func ask(_ frame: String) -> Heard {
         say(frame)
         return hear()
@@ -214,7 +214,7 @@ final class WayClient {
         }
     }
 
-    /// Whether the relay ends the connection, with a goodbye of this code over WebSocket, and says nothing else.
+    /// Whether the relay ends the connection without further input, over WebSocket with a close frame of this code.
     func endsSilently(_ code: UInt16 = 1000) -> Bool {
         var heard = hear()
         if isWebSocket, heard == .goodbye(code) { heard = hear() }
@@ -222,7 +222,7 @@ final class WayClient {
     }
 }
 
-/// Frames of WebSocket (RFC 6455 §5.2), right and wrong.
+/// WebSocket frames (RFC 6455 §5.2), valid and invalid.
 enum WebSocketBytes {
     enum Opcode: UInt8 {
         case continuation = 0
@@ -235,7 +235,7 @@ enum WebSocketBytes {
         case reservedControl = 11
     }
 
-    /// A frame; `length` is what its head says where that is not how long it is.
+    /// Returns a frame; `length` replaces the true length in its header.
     static func frame(
         _ opcode: Opcode, _ data: [UInt8], isFinal: Bool = true, isMasked: Bool = true,
         reserved: UInt8 = 0, length: Int? = nil

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SottoServer
 
-/// What only a server can do: be used by several relays, go away and come back, be set up wrongly.
+/// Behaviour that only a server has: several relays, lost connections, wrong settings.
 @Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct PostgresTests {
     let bob = Sample.identity()
 
@@ -118,7 +118,7 @@ import Testing
             }
         }
         for (number, batch) in batches.enumerated() {
-            // The cut comes at any moment of the following ones.
+            // The connection is cut at any moment of the following batches.
             if number % 5 == 0 { cuts.signal() }
             let outcomes = try store.commit(batch.map { .store($0) }, at: 1)
             #expect(outcomes.allSatisfy { $0 == .stored || $0 == .duplicate })
@@ -127,7 +127,7 @@ import Testing
         #expect(try everything(store, of: bob.id) == batches.flatMap { $0 }.map(\.id))
     }
 
-    /// A number is given when its envelope becomes visible: who reads on from the last one misses none.
+    /// A number becomes visible together with its envelope: a reader that continues after the last one misses none.
     @Test func aReaderMissesNothingThatSeveralWrite() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
@@ -156,7 +156,7 @@ import Testing
         #expect(last == Int64(count))
     }
 
-    /// Commits that touch the same mailboxes and owners in all orders do not stop each other for good.
+    /// Commits that use the same mailboxes and owners in all orders do not deadlock.
     @Test func changesInAllOrdersAgree() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
@@ -212,7 +212,7 @@ import Testing
                         let id = Envelope.newID()
                         let claim = Change.claim(owner: bob.id, id: id)
                         let first = try? stores[number % 2].commit([claim], at: 1)
-                        // Elsewhere the same.
+                        // The other relay gives the same answer.
                         #expect((try? stores[1 - number % 2].commit([claim], at: 1)) == first)
                         guard case .bundle(let line)? = first?.first else {
                             Issue.record("no bundle")
@@ -229,7 +229,7 @@ import Testing
         }
         #expect(bundles.count == keys)
         #expect(Set(bundles.compactMap(\.oneTimePreKey?.id)) == Set(1...UInt32(keys)))
-        // The same claim at both at the same time takes one key.
+        // The same claim at both relays at the same time takes one key.
         let publication = Sample.preKeys(
             of: bob, signed: 1_001, oneTime: 1_001..<1_051)
         _ = try stores[0].commit(
@@ -284,7 +284,7 @@ import Testing
         }
     }
 
-    /// Without any notification the mailbox is looked at some seconds later.
+    /// Without a notification the mailbox is polled some seconds later.
     @Test func aLostNotificationIsMadeUpFor() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
