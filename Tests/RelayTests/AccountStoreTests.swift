@@ -13,7 +13,9 @@ import Testing
     let invitation = StoredInvitation(
         tag: randomBytes(16), key: randomBytes(32), until: 100)
 
-    @Test(arguments: StoreKind.available) func anAccountTakesWhatIsNewer(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func anAccountKeepsTheNewestRecords(_ kind: StoreKind)
+        throws
+    {
         let store = try place.open(kind)
         #expect(try store.account(of: bob) == nil)
         let changes: [AccountUpdate] = [
@@ -54,7 +56,7 @@ import Testing
         #expect(try store.commit([.redeem(late.tag, by: bob)], at: 5) == [.noInvitation])
     }
 
-    @Test(arguments: StoreKind.available) func whatNobodyComesForIsForgotten(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func accountsAndInvitationsExpire(_ kind: StoreKind)
         throws
     {
         let store = try place.open(kind)
@@ -71,7 +73,9 @@ import Testing
         #expect(try store.invitation(invitation.tag) == nil)
     }
 
-    @Test(arguments: StoreKind.available) func mailToStrangersGoesAfterAnHour(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func mailToStrangersIsDeletedAfterAnHour(
+        _ kind: StoreKind
+    )
         throws
     {
         var retention = Retention()
@@ -100,7 +104,9 @@ import Testing
         #expect(try count(bob) == 0)
     }
 
-    @Test(arguments: StoreKind.available) func onlyWhatIsAnHourOldGoes(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func onlyStrangersMailOfAnHourIsDeleted(_ kind: StoreKind)
+        throws
+    {
         var retention = Retention()
         retention.strangerMinutes = 60
         let store = try place.open(kind, retention)
@@ -115,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.available) func whoeverHasAnAccountIsNoStranger(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func anIDWithAnAccountIsNoStranger(_ kind: StoreKind)
         throws
     {
         var retention = Retention()
@@ -134,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.available) func whatCameWhileItWasOpenToAllStays(
+    @Test(arguments: StoreKind.available) func mailFromAnOpenPeriodStays(
         _ kind: StoreKind
     ) throws {
         // The accounts on an open relay need not be of members.
@@ -163,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func accountsAreChangedBesideARunningRelay() throws {
+    @Test func accountsAreChangedWhileARelayRuns() throws {
         let path = place.scratch.file("relay.db")
         let relay = try StoreLocation(path).open(Retention())
         let other = try StoreLocation(path).open(Retention(), isAlone: false)

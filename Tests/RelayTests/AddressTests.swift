@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["tcp", "ws", "http"])
-    func whatIsWrittenToAnAddressArrivesWithTheRest(_ scheme: String) throws {
+    func mailToASendAddressIsReceived(_ scheme: String) throws {
         let world = try Correspondence()
         try introduced(world)
         let relay = "--relay \(scheme)://\(world.relay.address)"
@@ -36,7 +36,7 @@ import Testing
         world.stop()
     }
 
-    @Test func theRelayDoesNotSeeWhoWritesInASession() throws {
+    @Test func theRelayDoesNotSeeTheSenderInASession() throws {
         let world = try Correspondence()
         try introduced(world)
         try world.expect("bob", "keygen prekeys | send")
@@ -59,7 +59,7 @@ import Testing
         world.stop()
     }
 
-    @Test func aRevokedAddressIsNoLongerTakenAndSaysNothing() throws {
+    @Test func aRevokedAddressIsIgnoredWithoutAnError() throws {
         let world = try Correspondence()
         try introduced(world)
         for (end, undo) in [
@@ -90,7 +90,7 @@ import Testing
         world.stop()
     }
 
-    @Test func oneWhoListensTakesUpAnAddressThatIsNew() throws {
+    @Test func aFollowingRecvOpensANewAddress() throws {
         let world = try Correspondence()
         let listener = world.command("bob", "recv", ["--follow"], output: "got")
         try introduced(world)
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// A proxy may send the requests of several users on one connection.
-    @Test func overHTTPARequestIsNobodysUnlessItSaysSo() throws {
+    @Test func anHTTPRequestNeedsItsOwnToken() throws {
         let relay = try #require(RelayProcess(Scratch()))
         let http = KeptHTTP(relay.address)
         let identity = Sample.identity()

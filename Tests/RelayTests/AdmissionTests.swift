@@ -72,7 +72,7 @@ extension RawClient {
         #expect(try running.client().login(alice, code)?.isSession == true)
     }
 
-    @Test func whatComesAfterALoginWaitsForIt() throws {
+    @Test func requestsAfterALoginWaitForIt() throws {
         let running = try closed()
         try Membership.set([alice.id], isMember: true, in: store(running))
         let client = running.client()
@@ -103,7 +103,7 @@ extension RawClient {
         #expect(try running.client().login(alice, nil) == notAdmitted)
     }
 
-    @Test func whoIsRemovedDoesNotComeBackWithAnOldCode() throws {
+    @Test func aRemovedMemberCannotUseAnOldCode() throws {
         let running = try closed()
         let codes = try Membership.invite(2, days: 9, in: store(running))
         let client = running.client()
@@ -118,7 +118,7 @@ extension RawClient {
         #expect(try running.client().login(alice, codes[1])?.isSession == true)
     }
 
-    @Test func anAddressGoesWithItsMember() throws {
+    @Test func anAddressIsRemovedWithItsMember() throws {
         let running = try closed()
         let address = Sample.identity()
         try Membership.set([alice.id], isMember: true, in: store(running))
@@ -133,7 +133,7 @@ extension RawClient {
         #expect(running.client().ask(.resume(token: token)) == notAdmitted)
     }
 
-    @Test func aCodeIsRedeemedWhereAMemberIsToo() throws {
+    @Test func aCodeIsRedeemedOnAMembersConnection() throws {
         let running = try closed()
         let code = try Membership.invite(1, days: 1, in: store(running))[0]
         try Membership.set([alice.id], isMember: true, in: store(running))
@@ -158,7 +158,7 @@ extension RawClient {
         #expect(try running.client().login(bob, nil)?.isSession == true)
     }
 
-    @Test func anAddressIsLetInForItsOwnersSake() throws {
+    @Test func anAddressIsAdmittedThroughItsOwner() throws {
         let running = try closed()
         let address = Sample.identity()
         try Membership.set([alice.id], isMember: true, in: store(running))
@@ -176,7 +176,7 @@ extension RawClient {
         #expect(try other.login(Sample.identity(), nil) == notAdmitted)
     }
 
-    @Test func whoIsNoMemberPublishesNothing() throws {
+    @Test func nonMembersPublishNothing() throws {
         let running = try closed()
         let preKeys = Sample.preKeys(of: alice, oneTime: 1..<3)
         let card = try OwnersRecord(
@@ -192,7 +192,7 @@ extension RawClient {
         #expect(client.ask(.lookup(alice.id)) == .card(card.bytes))
     }
 
-    @Test func whoWasThereBeforeItClosedLosesNoMail() throws {
+    @Test func mailFromBeforeTheRelayClosedIsKept() throws {
         let scratch = Scratch()
         let path = scratch.file("relay.db")
         let open = try StoreLocation(path).open(Retention())
@@ -228,7 +228,7 @@ extension RawClient {
                 ).record))
     }
 
-    @Test func theKeyThatTheOwnerNamedLogsIn() throws {
+    @Test func theRegisteredRSAKeyLogsIn() throws {
         let running = try RunningRelay { $0.failedLoginPause = 0 }
         func login(_ key: RSALoginKey, relay: String? = nil) throws -> Response? {
             try running.client().login {
@@ -251,7 +251,7 @@ extension RawClient {
         #expect(try login(Self.key) == refused)
     }
 
-    @Test func anAnswerIsForOneNonce() throws {
+    @Test func anRSAAnswerIsForOneNonce() throws {
         let running = try RunningRelay { $0.failedLoginPause = 0 }
         let client = running.client()
         #expect(client.ask(try record(Self.key, at: 10)) == .stored)
@@ -289,7 +289,7 @@ extension RawClient {
         #expect(minute >= now)
     }
 
-    @Test func whoMayNotHaveAMailboxMayNotWithThatKeyEither() throws {
+    @Test func anRSALoginNeedsAdmissionToo() throws {
         let running = try RunningRelay {
             $0.admission.list = [alice.id]
             $0.failedLoginPause = 0
@@ -325,7 +325,7 @@ extension RawClient {
         #expect(client.ask(.lookup(alice.id)) == .card(new.bytes))
     }
 
-    @Test func whatIsNoCardForAllIsRefused() throws {
+    @Test func invalidCardsAreRefused() throws {
         let running = try RunningRelay()
         let client = running.client()
         func send(_ record: JSONObject) -> Response? {
@@ -352,7 +352,7 @@ extension RawClient {
         #expect(client.ask(.lookup(alice.id)) == .error(Refusal(.noCard)))
     }
 
-    @Test func looksIntoTheDirectoryAreBounded() throws {
+    @Test func lookupsAreLimited() throws {
         let running = try RunningRelay()
         let client = running.client()
         let answers = (0...WireLimits.claimsInAMinute).map { _ in client.ask(.lookup(alice.id)) }
@@ -363,7 +363,7 @@ extension RawClient {
 
 /// The limits that keep one client from using a relay up.
 @Suite struct AbuseTests {
-    @Test func aNetworkThatTriesFalseProofsWaitsTwiceAsLongEachTime() {
+    @Test func failedLoginsDoubleTheWait() {
         let lockout = Lockout()
         let id = Sample.identity().id
         let network: [UInt8] = [192, 0, 2, 1]
@@ -387,7 +387,7 @@ extension RawClient {
         #expect(!lockout.holds(id, from: network, at: now + 1))
     }
 
-    @Test func whatIsRememberedOfFalseProofsIsBounded() {
+    @Test func theLockoutTableIsBounded() {
         let lockout = Lockout()
         let network: [UInt8] = [192, 0, 2, 1]
         let first = SessionID(publicKey: [UInt8](repeating: 0, count: 32))
@@ -406,7 +406,7 @@ extension RawClient {
         #expect([0.1, 0.11, 0.2].map { bucket.take(at: $0) } == [true, false, true])
     }
 
-    @Test func aMailboxGetsNoMoreThanItsRate() throws {
+    @Test func aMailboxIsLimitedToItsRate() throws {
         let running = try RunningRelay { $0.mailboxRate = 5 }
         let client = running.client()
         let (alice, bob) = (Sample.identity().id, Sample.identity().id)
@@ -420,7 +420,7 @@ extension RawClient {
         #expect(client.ask(.send(Sample.envelope(to: bob))) == .stored)
     }
 
-    @Test func strangersDoNotUnboundAMailbox() {
+    @Test func otherMailboxesDoNotLiftARateLimit() {
         let rates = MailboxRates(perMinute: 2)
         let bob = Sample.identity().id
         #expect((0..<3).map { _ in rates.admits(bob, at: 1) } == [true, true, false])
@@ -433,7 +433,7 @@ extension RawClient {
         #expect(rates.admits(bob, at: 40))
     }
 
-    @Test func whoAsksForAllAndReadsNothingCostsLittle() throws {
+    @Test func aClientThatReadsNothingCostsLittleMemory() throws {
         let scratch = Scratch()
         let relay = try #require(RelayProcess(scratch))
         let bob = Sample.identity()
@@ -465,14 +465,14 @@ extension RawClient {
         #expect(relay.end() == 0)
     }
 
-    @Test func whoAsksTooMuchIsReadMoreSlowlyAndAnsweredAll() throws {
+    @Test func tooManyRequestsAreDelayedAndAnswered() throws {
         let running = try RunningRelay { $0.connectionRate = 100 }
         let client = running.client()
         client.send((0..<130).flatMap { Request.ping.line(requestID: "\($0)") })
         for _ in 0..<130 { #expect(client.response() == .pong) }
     }
 
-    @Test func inASurgeNewIdsDoSomeWork() throws {
+    @Test func newIDsNeedAProofOfWorkInASurge() throws {
         let running = try RunningRelay { ($0.surge, $0.surgeBits) = (2, 8) }
         let client = running.client()
         let known = Sample.identity()
@@ -503,7 +503,7 @@ extension RawClient {
         #expect(publish(Sample.identity(), 1) == .error(Refusal(.workRequired)))
     }
 
-    @Test func theWorkGrowsWithTheSurge() {
+    @Test func theDifficultyGrowsWithTheSurge() {
         let surge = Surge(limit: 10, bits: 20)
         let bits = (0..<100).map { _ in surge.note(at: 100) }
         #expect(bits[..<10].allSatisfy { $0 == nil })

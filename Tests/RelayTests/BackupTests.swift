@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func aCopyHasWhatWasStoredAndIsAStore() throws {
+    @Test func aCopyIsACompleteStore() throws {
         let relay = try #require(RelayProcess(scratch))
         let client = RawClient(relay.address)
         let envelopes = (0..<20).map { _ in Sample.envelope(to: bob.id) }
@@ -56,7 +56,7 @@ import Testing
         #expect(other.end() == 0)
     }
 
-    @Test func copiesWhileMailComesInAreOfOneMoment() throws {
+    @Test func aCopyDuringWritesIsConsistent() throws {
         let relay = try #require(RelayProcess(scratch))
         let sender = RawClient(relay.address)
         let envelopes = (0..<3_000).map { _ in Sample.envelope(to: bob.id) }
@@ -87,7 +87,7 @@ import Testing
         #expect(try ids("copy.db").count == 2)
     }
 
-    @Test func aCopyThatIsInterruptedLeavesNothing() throws {
+    @Test func anInterruptedCopyLeavesNothing() throws {
         let store = try SQLiteStore(path: scratch.file("relay.db"), retention: Retention())
         let text = String(repeating: "A", count: 40_000)
         for _ in 0..<10 {
@@ -109,7 +109,7 @@ import Testing
         #expect(names.filter { $0.hasPrefix("copy") } == (status == 0 ? ["copy.db"] : []))
     }
 
-    @Test func aStoreThatNoRelayUsesIsCopiedToo() throws {
+    @Test func aStoreWithoutARelayIsCopied() throws {
         let relay = try #require(RelayProcess(scratch))
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         relay.command.kill(SIGKILL)
@@ -118,7 +118,7 @@ import Testing
         #expect(try ids("copy.db").count == 1)
     }
 
-    @Test func whatCannotBeCopied() throws {
+    @Test func invalidBackupsAreRefused() throws {
         let relay = try #require(RelayProcess(scratch))
         #expect(backup("relay.db") == 64)
         #expect(backup("relay.db-wal") == 64)

@@ -39,12 +39,12 @@ import Testing
         var stored: StoredClock { clock.stored(wall: wall, now: now) }
     }
 
-    @Test func aNewStoreBelievesItsFirstClock() {
+    @Test func aNewStoreAcceptsItsFirstClock() {
         let bench = Bench(nil, wall: Self.start)
         #expect(bench.expiry == Self.start && bench.stamp == Self.start && bench.error == nil)
     }
 
-    @Test func aShortPauseIsNothing() {
+    @Test func aShortPauseIsAccepted() {
         let bench = Bench(StoredClock(accepted: 1_000_000), wall: Self.start + 59)
         #expect(bench.expiry == Self.start + 59 && bench.error == nil)
     }
@@ -61,7 +61,7 @@ import Testing
         #expect(bench.error == nil && bench.stored.held == nil)
     }
 
-    @Test func aClockThatJumpsWhileItIsWatchedBeginsAnew() {
+    @Test func aClockThatJumpsAgainStartsOver() {
         var bench = Bench(StoredClock(accepted: 1_000_000), wall: Self.start + 31 * Self.day)
         bench.pass(300)
         bench.wall += 2 * Self.day
@@ -73,7 +73,7 @@ import Testing
         #expect(bench.expiry == Self.start + 601 && bench.error == nil)
     }
 
-    @Test func agreementIsAddedUpOverRestarts() {
+    @Test func agreementAddsUpOverRestarts() {
         var stored = StoredClock(accepted: 1_000_000)
         var wall = Self.start + 31 * Self.day
         // Two hours on each day.
@@ -86,7 +86,7 @@ import Testing
         #expect(stored.held == nil && Double(stored.accepted) == wall)
     }
 
-    @Test func anotherWrongClockIsNotTheSame() {
+    @Test func anotherWrongClockStartsOver() {
         var first = Bench(StoredClock(accepted: 1_000_000), wall: Self.start + 31 * Self.day)
         first.pass(350)
         var second = Bench(first.stored, wall: Self.start + 365 * Self.day)
@@ -94,7 +94,7 @@ import Testing
         #expect(second.expiry == Self.start + 370)
     }
 
-    @Test func aClockThatIsBehindMakesNothingOlderOrYounger() {
+    @Test func aClockThatIsBehindChangesNoAges() {
         var bench = Bench(StoredClock(accepted: 1_000_000), wall: 0)
         bench.pass(10_000)
         #expect(bench.expiry == Self.start + 10_000)
@@ -123,7 +123,7 @@ import Testing
     let place = StorePlace()
     let bob = Sample.identity().id
 
-    @Test(arguments: StoreKind.available) func theTimeIsRemembered(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func theClockStateIsStored(_ kind: StoreKind) throws {
         let store = try place.open(kind)
         #expect(try store.clock() == nil)
         let held = StoredClock(accepted: 10, held: 5_000, agreed: 7)
@@ -138,7 +138,8 @@ import Testing
     }
 
     /// A store of an earlier version has mail but no clock state.
-    @Test(arguments: StoreKind.available) func theNewestMailIsATimeToo(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func anOldStoreUsesItsNewestMail(_ kind: StoreKind) throws
+    {
         let store = try place.open(kind)
         _ = try store.commit([.store(Sample.envelope(to: bob))], at: 77)
         #expect(try store.clock()?.accepted == 77)
@@ -149,7 +150,7 @@ import Testing
     }
 
     /// One envelope with a time in the future does not keep those behind it.
-    @Test(arguments: StoreKind.available) func mailGoesByTimeAndNotByPosition(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func mailExpiresByTimeNotByPosition(_ kind: StoreKind)
         throws
     {
         let retention = Retention(minutes: 10, mailboxMessages: 9)
@@ -170,7 +171,7 @@ import Testing
     }
 
     /// Prekeys that were claimed under a wrong clock keep no others.
-    @Test func claimsGoByTimeToo() throws {
+    @Test func claimsExpireByTime() throws {
         let store = try place.open(.sqlite)
         let owner = Sample.identity()
         let publication = Sample.preKeys(of: owner, oneTime: 1..<5)
@@ -226,7 +227,7 @@ import Testing
         try relay.stop()
     }
 
-    @Test func mailIsTooOldWhenTheOperatorSaysSo() throws {
+    @Test func mailExpiresWhenTheOperatorConfirmsTheClock() throws {
         let scratch = Scratch()
         var relay = try start(scratch, off: 0)
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
@@ -241,7 +242,7 @@ import Testing
     }
 
     /// `relay check` reports that the clock is off, and `--accept-clock` accepts it.
-    @Test func theProgramSaysSoAndTakesTheWordOfItsOperator() throws {
+    @Test func checkReportsAndAcceptsTheClock() throws {
         let scratch = Scratch()
         let path = scratch.file("relay.db")
         let store = try StoreLocation(path).open(Retention())

@@ -72,7 +72,9 @@ import Testing
     }
 
     /// A consumer that continues after the last number of a deleted mailbox misses nothing.
-    @Test(arguments: StoreKind.available) func numbersGoOnInANewMailbox(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func numbersContinueInANewMailbox(_ kind: StoreKind)
+        throws
+    {
         let store = try place.open(kind)
         let mail = (0..<5).map { _ in Sample.envelope(to: bob) }
         _ = try store.commit(mail.map { .store($0) }, at: 1)
@@ -87,7 +89,7 @@ import Testing
     }
 
     /// Deletion and new mail in any order lose no mail.
-    @Test(arguments: kinds) func aSweepMeetsNewMail(_ kind: StoreKind) throws {
+    @Test(arguments: kinds) func aSweepLosesNoNewMail(_ kind: StoreKind) throws {
         let store = try place.open(kind)
         let other = kind == .postgres ? try place.open(kind) : store
         for round in 0..<60 {

@@ -23,7 +23,7 @@ import Testing
         #expect(lines.count == 19)
     }
 
-    @Test func aRowThatIsNoneIsAMistake() {
+    @Test func anUnknownRowIsAUsageError() {
         #expect(run(["--row", "none"]).status == 64)
     }
 }

@@ -20,7 +20,7 @@ import Testing
 
     func count(_ note: String) -> Int { world.errors.ranges(of: note).count }
 
-    @Test func theRelaysAbsenceAndReturnAreSaidOnceEach() throws {
+    @Test func aLostRelayIsReportedOnce() throws {
         relay.end()
         let following = world.command("recv", ["--follow"], output: "received")
         world.await { count("trying again") == 1 }

@@ -34,7 +34,7 @@ struct FullDiskTests {
     }
 
     @Test(arguments: [1, 8, 1_000])
-    func itRecoversByItselfWhenMailIsTaken(_ batch: Int) throws {
+    func aFullStoreRecoversWhenMailIsDelivered(_ batch: Int) throws {
         let disk = try #require(SmallDisk())
         let store = try SQLiteStore(path: disk.scratch.file("relay.db"), retention: Retention())
         for _ in 0..<4 {
@@ -57,7 +57,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func manyAcknowledgementsAtOnceFindRoom() throws {
+    @Test func manyAcknowledgementsFitOnAFullDisk() throws {
         let disk = try #require(SmallDisk())
         let store = try SQLiteStore(path: disk.scratch.file("relay.db"), retention: Retention())
         for _ in 0..<2 {
@@ -74,7 +74,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func timeMakesRoomToo() throws {
+    @Test func expiryFreesSpace() throws {
         let disk = try #require(SmallDisk())
         let store = try SQLiteStore(
             path: disk.scratch.file("relay.db"), retention: Retention(minutes: 10))
@@ -85,7 +85,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func withoutAnyRoomItEndsInOrder() throws {
+    @Test func aFullDiskAllowsACleanStop() throws {
         let disk = try #require(SmallDisk())
         let path = disk.scratch.file("relay.db")
         let store = try SQLiteStore(path: path, retention: Retention())

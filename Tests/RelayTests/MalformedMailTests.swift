@@ -6,7 +6,7 @@ import Testing
 /// Unreadable mail.
 struct MalformedMailTests {
     /// In Message Flow an unreadable message is never acknowledged, and so is delivered again forever.
-    @Test func r14WhatCannotBeReadComesOnce() throws {
+    @Test func r14UnreadableMailIsDeliveredOnce() throws {
         let world = try Correspondence()
         defer { world.stop() }
         var junk: [UInt8] = []

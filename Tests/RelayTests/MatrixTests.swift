@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.available)
-    func everyWayBeforeEveryStoreLosesAndRepeatsNothing(_ kind: StoreKind) throws {
+    func everyTransportAndStoreLosesAndRepeatsNothing(_ kind: StoreKind) throws {
         let place = StorePlace()
         let store = try place.location(kind)
         let options = [

@@ -53,7 +53,7 @@ import Testing
         world.stop()
     }
 
-    @Test func aCardGoesIntoTheDirectoryAndOut() throws {
+    @Test func aCardIsPublishedAndLookedUp() throws {
         let world = try Correspondence()
         let id = world.bob.id.description
         #expect(world.shell("alice", "recv --card \(id)").status == 1)
@@ -71,7 +71,7 @@ import Testing
         world.stop()
     }
 
-    @Test func aKeyOfKecaleksLogsIn() throws {
+    @Test func anRSALoginKeyLogsIn() throws {
         let world = try Correspondence()
         try world.expect("bob", "keygen login-key --bits 2048 --unprotected -o private.pem")
         try world.expect("bob", "keygen login-key --record private.pem | send")
@@ -90,8 +90,7 @@ import Testing
         world.stop()
     }
 
-    @Test(arguments: ["tcp", "http"]) func sendDoesTheWorkThatASurgeAsksFor(_ scheme: String) throws
-    {
+    @Test(arguments: ["tcp", "http"]) func sendSolvesThePuzzleOfASurge(_ scheme: String) throws {
         let running = try RunningRelay { ($0.surge, $0.surgeBits) = (1, 8) }
         let people = (0..<5).map { _ in Sample.identity() }
         let world = World(address: running.relay.address)

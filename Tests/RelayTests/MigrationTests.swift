@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ways) func nothingIsLostOnTheWay(_ from: StoreKind, _ to: StoreKind) throws {
+    @Test(arguments: ways) func aMigrationLosesNothing(_ from: StoreKind, _ to: StoreKind) throws {
         let (source, target) = (StorePlace(), StorePlace())
         let old = try source.open(from)
         let (claims, envelopes) = try fill(old)

@@ -19,7 +19,7 @@ import Testing
             .flatMap { $0.split(separator: " ").last.map(String.init) }
     }
 
-    @Test func theFiguresCountWhatHappened() throws {
+    @Test func theMetricsCountEvents() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         #expect(HTTP.get(monitor, "/healthz")?.status == 200)
@@ -52,7 +52,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func theFiguresAreInPrometheusFormat() throws {
+    @Test func theMetricsAreInPrometheusFormat() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         let text = try #require(HTTP.get(monitor, "/metrics")).body
@@ -75,7 +75,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func nothingElseIsAnswered() throws {
+    @Test func otherPathsAndMethodsAreRefused() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         #expect(HTTP.get(monitor, "/")?.status == 404)
@@ -87,7 +87,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func aFullRelayCanStillBeAsked() throws {
+    @Test func aFullRelayStillAnswersItsMonitor() throws {
         let relay = try #require(
             RelayProcess(scratch, ["--monitor", "127.0.0.1:0", "--max-connections", "1"]))
         let monitor = try #require(relay.monitor(scratch))
@@ -97,7 +97,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func itsOwnConnectionsAreFewAndShort() throws {
+    @Test func monitorConnectionsAreLimited() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         do {
@@ -112,7 +112,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func anAddressThatOthersReachIsRefused() {
+    @Test func aPublicMonitorAddressIsRefused() {
         for address in ["0.0.0.0:0", "[::]:0", "relay.example.org:1", "127.example.org:1"] {
             #expect(run(["--monitor", address]) == 78, "\(address)")
         }
@@ -141,7 +141,7 @@ import Testing
 
     // MARK: Health
 
-    @Test func aStoreWithoutRoomIsUnhealthyUntilItTakesSomething() throws {
+    @Test func aFullStoreIsUnhealthyUntilItStoresAgain() throws {
         var configuration = RelayConfiguration(
             listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
         configuration.operations.monitor = RelayURL(host: "127.0.0.1", port: 0)
@@ -162,7 +162,7 @@ import Testing
         #expect(HTTP.get(monitor, "/healthz")?.status == 200)
     }
 
-    @Test func aCommitThatDoesNotEndIsASignOfIllness() throws {
+    @Test func aSlowCommitIsUnhealthy() throws {
         let times = CommitTimes()
         let now = Monotonic.seconds()
         try times.measure { () throws(StateError) in
@@ -181,7 +181,7 @@ import Testing
         #expect(times.histogram.counts.reduce(0, +) == 1)
     }
 
-    @Test func theHistogramHasEachTimeOnce() {
+    @Test func theHistogramCountsEachTimeOnce() {
         var histogram = CommitTimes.Histogram()
         for seconds in [0, 0.0005, 0.0006, 9.9, 10, 11] { histogram.add(seconds) }
         #expect(histogram.counts.first == 2 && histogram.counts[1] == 1)

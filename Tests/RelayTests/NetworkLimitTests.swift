@@ -36,7 +36,7 @@ import Testing
         #expect(networks.admits("2001:db8:1:2::1"))
     }
 
-    @Test func anEndedConnectionMakesRoom() {
+    @Test func anEndedConnectionFreesItsPlace() {
         let networks = Networks(limit: 1)
         let (one, other) = ("198.51.100.1", "198.51.100.2")
         #expect(networks.admits(one))
@@ -51,7 +51,7 @@ import Testing
         #expect(!networks.admits(other))
     }
 
-    @Test func thisMachineIsExempt() {
+    @Test func loopbackIsExempt() {
         let networks = Networks(limit: 1)
         for text in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
             for _ in 0..<3 { #expect(networks.admits(text), "\(text)") }
@@ -83,7 +83,7 @@ import Testing
         #expect(answer == .pong)
     }
 
-    @Test func withoutACountOfLoopbackOneMachineMayHaveAll() throws {
+    @Test func anExemptMachineMayUseAllConnections() throws {
         let running = try RunningRelay { $0.maximumConnections = 8 }
         let clients = (0..<8).map { _ in running.client() }
         for client in clients { #expect(client.ask(.ping) == .pong) }

@@ -78,7 +78,7 @@ struct NothingLostTests {
         #expect(world.shell("bob", "recv --again").status == 1)
     }
 
-    @Test func whatWasReadIsNotPrintedAgain() throws {
+    @Test func decryptedMailIsNotPrintedAgain() throws {
         defer { world.stop() }
         try send()
         #expect(try Correspondence.texts(world.expect("bob", "recv | decrypt")) == texts)
@@ -89,7 +89,7 @@ struct NothingLostTests {
         #expect(world.shell("bob", "recv --again").status == 1)
     }
 
-    @Test func junkAmongThemLosesNothing() throws {
+    @Test func junkLosesNoOtherMail() throws {
         defer { world.stop() }
         try send()
         let junk = Sample.record(to: world.bob.id, text: "AAAA").serialized() + [0x0A]
@@ -114,7 +114,7 @@ struct NothingLostTests {
     }
 
     @Test(arguments: [false, true])
-    func deadLettersAreHandledAndTheRelayLetsGo(_ byCommand: Bool) throws {
+    func handledDeadLettersAreDeletedAtTheRelay(_ byCommand: Bool) throws {
         defer { world.stop() }
         try send()
         for _ in 0..<5 { #expect(world.shell("bob", "recv --exec false").status == 75) }
@@ -139,7 +139,7 @@ struct NothingLostTests {
         #expect(world.shell("bob", "recv --dead").status == 1)
     }
 
-    @Test func aReaderWithoutStateIsNotDone() throws {
+    @Test func statelessDecryptDoesNotFinishMail() throws {
         defer { world.stop() }
         try send()
         let alone = world.shell("bob", "recv | decrypt --stateless")

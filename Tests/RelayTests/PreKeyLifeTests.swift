@@ -34,7 +34,7 @@ struct PreKeyLifeTests {
         #expect(again.status == 10 && again.lines.isEmpty)
     }
 
-    @Test func nobodyWhoPublishedNothingHasABundle() throws {
+    @Test func anOwnerWithoutPrekeysHasNoBundle() throws {
         defer { world.stop() }
         let claim = world.shell("alice", "recv --bundle bob.card")
         #expect(claim.status == 1 && claim.lines.isEmpty)
@@ -131,7 +131,7 @@ struct PreKeyLifeTests {
         }
     }
 
-    @Test func signedPreKeysAreRenewedAfterSevenDaysAndServeAfterThat() throws {
+    @Test func signedPreKeysAreRenewedAfterSevenDaysAndStillWork() throws {
         defer { world.stop() }
         try world.expect("bob", "keygen prekeys | send > sent")
         try world.expect("bob", "keygen prekeys --bundle > early")

@@ -84,7 +84,7 @@ struct PreKeyScheduleTests {
         }
     }
 
-    @Test func prekeysThatWaitingEnvelopesNameAreKeptAsLongAsTheyWait() throws {
+    @Test func prekeysOfWaitingEnvelopesAreKept() throws {
         let (requested, inInbox) = (try publish(at: day(0)), try publish(at: day(1)))
         let (one, two) = (try opening(requested), try opening(inInbox))
         try refuse(one)
@@ -108,7 +108,7 @@ struct PreKeyScheduleTests {
         #expect(try secrets(.signed).count <= 9)
     }
 
-    @Test func nothingThatARelaySaysRenewsOrDestroys() throws {
+    @Test func aRelayCannotRenewOrDestroyPrekeys() throws {
         let first = try publish(at: day(0))
         let envelope = try opening(first)
         let oneTime = Set(first.oneTimePreKeys.map(\.id))
@@ -143,7 +143,7 @@ struct PreKeyScheduleTests {
         #expect(try opens(envelope))
     }
 
-    @Test func aClockThatWasYearsAheadStopsNoRenewalAndDestroysNothing() throws {
+    @Test func aClockThatWasYearsAheadDestroysNothing() throws {
         let first = try publish(at: day(0))
         let envelope = try opening(first)
         try publish(at: day(1), oneTime: 0)
@@ -168,7 +168,7 @@ struct PreKeyScheduleTests {
         #expect(try secrets(.signed).count <= 9)
     }
 
-    @Test func aClockThatIsMovedToAndFroLeavesABoundedNumberOfSecrets() throws {
+    @Test func aJumpingClockLeavesABoundedNumberOfSecrets() throws {
         for turn in 0..<100 { try publish(at: day(turn % 2 * 400), oneTime: 0) }
         #expect(try secrets(.signed).count <= 61)
         #expect(try secrets(.postQuantum).count <= 61)

@@ -19,7 +19,7 @@ import Testing
         return status
     }
 
-    @Test func whatIsPublishedIsClaimedInOrder() throws {
+    @Test func prekeysAreClaimedInOrder() throws {
         let running = try RunningRelay()
         #expect(status(running, bob) == nil)
         let publication = Sample.preKeys(
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The first numbers come from the clock: those of two states within seconds overlap.
-    @Test func anOwnerWhoLostTheStateAtOnceReplacesAllOfIt() throws {
+    @Test func aLostStateIsReplacedCompletely() throws {
         let running = try RunningRelay()
         let lost = Sample.preKeys(of: bob, signed: 100, oneTime: 100..<150)
         let fresh = Sample.preKeys(of: bob, signed: 102, oneTime: 102..<140)
@@ -88,7 +88,7 @@ import Testing
         #expect(running.client().ask(.claim(owner: carol.id, id: id)) == conflict)
     }
 
-    @Test func numbersOnlyGrow() throws {
+    @Test func numbersOnlyIncrease() throws {
         let running = try RunningRelay()
         let client = running.client()
         let first = Sample.preKeys(of: bob, signed: 1, oneTime: 1..<3)
@@ -113,7 +113,7 @@ import Testing
         #expect(client.claim(bob.id) == (try signed.bundle(oneTime: nil)))
     }
 
-    @Test func whatTheOwnerDidNotSignIsRefused() throws {
+    @Test func forgedPublicationsAreRefused() throws {
         let running = try RunningRelay()
         let client = running.client()
         var record = Sample.preKeys(of: bob, oneTime: 1..<3).record
@@ -128,7 +128,7 @@ import Testing
         #expect(status(running, bob) == nil)
     }
 
-    @Test func whoHasNoPrekeysAndWhoIsUnknownReadTheSame() throws {
+    @Test func unknownOwnersAndThoseWithoutPrekeysLookTheSame() throws {
         let running = try RunningRelay()
         let client = running.client()
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func theRelayKeepsSoManyAndTheOwnerGivesTheRestLater() throws {
+    @Test func prekeysOverTheLimitArePublishedLater() throws {
         let running = try RunningRelay()
         let client = running.client()
         let last = Sample.preKeys(of: bob, oneTime: 151..<251)

@@ -21,7 +21,7 @@ import Testing
         #expect(relay.command.wait() == 0)
     }
 
-    @Test func whatIsSentIsReceivedByteForByteAndOnce() {
+    @Test func mailIsReceivedByteForByteAndOnce() {
         defer { stop() }
         let ids = world.envelopes("in", 300)
         #expect(world.run("send", input: "in", output: "results") == 0)
@@ -36,7 +36,7 @@ import Testing
         #expect(world.scratch.lines("nothing").isEmpty)
     }
 
-    @Test func badLinesAreRecordsAndTheOthersGoOn() {
+    @Test func badLinesBecomeErrorRecords() {
         defer { stop() }
         _ = world.envelopes("good", 2)
         let good = Scratch.contents(world.scratch.file("good"))
@@ -87,7 +87,7 @@ import Testing
         #expect(again.command.wait() == 0)
     }
 
-    @Test func configurationErrorsSayWhatToDo() {
+    @Test func configurationErrorsHaveHints() {
         defer { stop() }
         _ = world.envelopes("in", 1)
         #expect(world.run("send", input: "in", relay: "") == 78)
@@ -183,7 +183,7 @@ import Testing
         #expect(world.ids("received").count == all.count)
     }
 
-    @Test func slowInputDoesNotWaitForMore() {
+    @Test func slowInputIsSentAtOnce() {
         defer { stop() }
         let fifo = world.scratch.file("fifo")
         mkfifo(fifo, 0o600)
@@ -202,7 +202,7 @@ import Testing
         #expect(command.wait() == 0)
     }
 
-    @Test func theLogNamesNobody() {
+    @Test func theLogNamesNoUser() {
         let ids = world.envelopes("in", 1)
         #expect(world.run("send", input: "in") == 0)
         #expect(world.run("recv") == 0)

@@ -41,7 +41,7 @@ import Testing
         try world.expect("alice", "unset SOTTO_RELAY; recv --bundle bob.card > /dev/null")
     }
 
-    @Test func theFirstThatIsNamedDecides() throws {
+    @Test func relaysHaveAnOrderOfPrecedence() throws {
         let world = try Correspondence()
         defer { world.stop() }
         let other = try #require(RelayProcess(Scratch()))
@@ -93,7 +93,7 @@ import Testing
         #expect(world.errors.contains("gopher"))
     }
 
-    @Test func aRelayThatIsAwayDelaysNoOther() throws {
+    @Test func anUnreachableRelayDelaysNoOther() throws {
         let world = try Correspondence()
         defer { world.stop() }
         let store = Scratch()

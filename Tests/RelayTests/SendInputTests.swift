@@ -24,7 +24,7 @@ import Testing
             ([0x1F, 0x8B, 8], "gzip"), ([0, 1, 2, 3], "binary data"), ([0xC3], "binary data"),
             (Array("sotto:05".utf8), "sotto: URI"),
         ] as [([UInt8], String)])
-    func whatIsNoEnvelopeIsOneError(_ start: [UInt8], _ name: String) {
+    func inputThatIsNoEnvelopeIsOneError(_ start: [UInt8], _ name: String) {
         defer { relay.end() }
         // None of these lines must cause another error.
         let tail = Array(String(repeating: "\nmore\n{\n", count: 20_000).utf8)
@@ -37,7 +37,7 @@ import Testing
         #expect(errors[1].contains("encrypt --to"))
     }
 
-    @Test func whiteSpaceAndRecordsAreNotHeldUp() {
+    @Test func whiteSpaceIsIgnored() {
         defer { relay.end() }
         let ids = world.envelopes("good", 1)
         let good = Scratch.contents(world.scratch.file("good"))

@@ -65,7 +65,7 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.ping) == .pong)
     }
 
-    @Test func whoSaysNothingOrTooSlowlyIsDropped() throws {
+    @Test func silentAndSlowClientsAreDropped() throws {
         let running = try RunningRelay { $0.lineTimeout = 0.2 }
         let silent = running.client()
         let slow = running.client()
@@ -88,7 +88,7 @@ final class RunningRelay: Sendable {
 @Suite struct LoginTests {
     let identity = Sample.identity()
 
-    @Test func theOwnerGetsIn() throws {
+    @Test func theOwnerLogsIn() throws {
         let running = try RunningRelay()
         let client = running.client()
         #expect(client.ask(.subscribe()) == .error(Refusal(.loginRequired)))
@@ -101,7 +101,7 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.subscribe()) == .subscribed)
     }
 
-    @Test func everyFailureReadsTheSame() throws {
+    @Test func everyLoginFailureLooksTheSame() throws {
         let running = try RunningRelay()
         let refused = Response.error(Refusal(.loginFailed))
         let name = running.relay.address
@@ -144,7 +144,7 @@ final class RunningRelay: Sendable {
                 == refused)
     }
 
-    @Test func aNonceServesOnceAndOnItsConnection() throws {
+    @Test func aNonceIsValidOnceOnItsConnection() throws {
         let running = try RunningRelay()
         let refused = Response.error(Refusal(.loginFailed))
         let client = running.client()
@@ -170,7 +170,7 @@ final class RunningRelay: Sendable {
                 Login(id: identity.id, nonce: nonce, relay: name, signature: other.signature)))
     }
 
-    @Test func failuresOfOthersDoNotKeepTheOwnerOut() throws {
+    @Test func failuresOfOthersDoNotLockOutTheOwner() throws {
         let running = try RunningRelay()
         let strangers = (0..<30).map { _ in running.client() }
         for stranger in strangers {
@@ -182,7 +182,7 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.subscribe()) == .subscribed)
     }
 
-    @Test func aConnectionThatFailsWaitsAndIsClosedAtLast() throws {
+    @Test func failedLoginsDelayAndCloseTheConnection() throws {
         let running = try RunningRelay { $0.failedLoginPause = 0.05 }
         let client = running.client()
         let begin = Monotonic.seconds()
@@ -213,7 +213,7 @@ final class RunningRelay: Sendable {
         return Sample.id(String(decoding: delivered.envelope, as: UTF8.self))
     }
 
-    @Test func whatWaitsIsPushedInOrderAndThenWhatComes() throws {
+    @Test func waitingAndNewMailIsPushedInOrder() throws {
         let running = try RunningRelay()
         let ids = fill(running, 5)
         let client = running.client()
@@ -229,7 +229,7 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.ack(ids: ids + [Envelope.newID()], .delivered)) == .acked)
     }
 
-    @Test func theWindowHoldsBackUntilSomethingIsAcknowledged() throws {
+    @Test func theWindowWaitsForAcknowledgements() throws {
         let running = try RunningRelay()
         let ids = fill(running, WireLimits.window + 2)
         let client = running.client()
@@ -245,7 +245,7 @@ final class RunningRelay: Sendable {
         #expect(seen.contains { if case .newMessage = $0 { true } else { false } })
     }
 
-    @Test func aReconnectionRedeliversWhatIsNotAcknowledged() throws {
+    @Test func aReconnectionRedeliversUnacknowledgedMail() throws {
         let running = try RunningRelay()
         let ids = fill(running, 3)
         for round in 0..<3 {
@@ -274,7 +274,7 @@ final class RunningRelay: Sendable {
         #expect(pushed(second) == ids[0])
     }
 
-    @Test func fetchingOnlyLooks() throws {
+    @Test func fetchingDeletesNothing() throws {
         let running = try RunningRelay()
         let ids = fill(running, 3)
         let client = running.client()
@@ -306,7 +306,7 @@ final class RunningRelay: Sendable {
         #expect(dead.count == 1)
     }
 
-    @Test func onlyWhatIsTakenCountsAsDelivered() throws {
+    @Test func onlyDeletedMailCountsAsDelivered() throws {
         let running = try RunningRelay()
         let ids = fill(running, 3)
         let mallory = running.client()
@@ -323,7 +323,7 @@ final class RunningRelay: Sendable {
         #expect(running.relay.summary.contains("2 delivered"))
     }
 
-    @Test func nobodyElsesMailboxCanBeEmptied() throws {
+    @Test func anotherOwnersMailboxCannotBeEmptied() throws {
         let running = try RunningRelay()
         let ids = fill(running, 1)
         let mallory = running.client()
@@ -376,11 +376,11 @@ final class FailingStore: Store {
 
 @Suite struct FailureTests {
     /// The relay's periodic work must not use a closed store.
-    @Test func aRelayEndsInOrderAsSoonAsItHasBegun() throws {
+    @Test func aRelayStopsCleanlyRightAfterItsStart() throws {
         for _ in 0..<100 { _ = try RunningRelay() }
     }
 
-    @Test func afterAFailedSynchronisationNothingIsAcknowledged() throws {
+    @Test func afterAFailedSyncNothingIsAcknowledged() throws {
         let failed = EventBox()
         let relay = try Relay(
             RelayConfiguration(listen: RelayURL(host: "127.0.0.1", port: 0), store: ""),

@@ -29,7 +29,7 @@ import Testing
         return String(decoding: block.prefix(max(0, count)), as: UTF8.self)
     }
 
-    @Test func itIsToldOfTheStartTheEndAndLifeBetween() {
+    @Test func startStopAndHeartbeatsAreReported() {
         let manager = listen(scratch.file("notify"))
         defer { close(manager) }
         let relay = Command(
@@ -54,7 +54,7 @@ import Testing
         #expect(relay.wait() == 0)
     }
 
-    @Test func aSocketThatIsNotThereIsNoMatter() {
+    @Test func aMissingSocketIsIgnored() {
         let relay = Command(
             "relay",
             [

@@ -55,7 +55,7 @@ import Testing
         #expect(try world.published().oneTime == left)
     }
 
-    @Test func aFollowerClaimsAheadToo() throws {
+    @Test func aFollowingRecvClaimsBundles() throws {
         let world = try introduced()
         defer { world.stop() }
         try world.expect("bob", "keygen prekeys | send")
@@ -70,7 +70,7 @@ import Testing
         follower.wait()
     }
 
-    @Test func aContactIsAskedAboutOnceADayAndNotAtAllIfUnwanted() throws {
+    @Test func bundlesAreClaimedOnceADayAndNotForUnwantedContacts() throws {
         let world = try introduced()
         defer { world.stop() }
         // Bob has published nothing: today's attempt has been made, and there is no other.
@@ -107,7 +107,7 @@ import Testing
             .bundle(oneTime: nil)
     }
 
-    @Test func aBundleServesForAWeek() throws {
+    @Test func aBundleIsFreshForAWeek() throws {
         let scratch = Scratch()
         let (alice, bob) = (Sample.identity(), Sample.identity())
         let store = try IdentityStore(
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func aBundleWithoutAPostQuantumKeyBeginsNothingByItself() throws {
+    @Test func aBundleWithoutAPostQuantumKeyStartsNoSession() throws {
         let world = try introduced()
         defer { world.stop() }
         let store = try IdentityStore(

@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test func aStoreThatIsNoFile() {
+    @Test func aStoreMustBeARegularFile() {
         for (path, what) in [
             (scratch.path, "is a directory"), ("/dev/null", "is not a regular file"),
         ] {
@@ -33,7 +33,7 @@ import Testing
         #expect(status == 73 && errors.contains(": text file busy"), "\(errors)")
     }
 
-    @Test func aStoreInUseIsNoMatterOfALockTimeout() throws {
+    @Test func aStoreInUseIsReported() throws {
         let relay = try #require(RelayProcess(scratch))
         let (status, errors) = run(["--store", scratch.file("relay.db")])
         #expect(status == 75 && errors.contains("is in use"), "\(errors)")
@@ -42,7 +42,7 @@ import Testing
         #expect(relay.command.wait() == 0)
     }
 
-    @Test func aReadyFileThatIsTheStore() throws {
+    @Test func theReadyFileMustNotBeTheStore() throws {
         let path = scratch.write("relay.db", [])
         let (status, errors) = run(["--store", path, "--ready-file", path])
         #expect(status == 64 && errors.contains("is read"))

@@ -13,7 +13,7 @@ import Testing
             directory: StateDirectory(path: scratch.path), identity: identity, lockTimeout: 5)
     }
 
-    @Test func openedEnvelopesAreKnownAgain() throws {
+    @Test func openedEnvelopesAreRecognized() throws {
         let store = try store()
         let (id, digest, record) = (Envelope.newID(), sha256([1]), Array("hello".utf8))
         try store.transaction { transaction in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheOwnerGetsIn() throws {
+    @Test func onlyTheOwnerHasAccess() throws {
         chmod(scratch.path, 0o755)
         #expect(throws: StateError.notPrivate(path: scratch.path)) { try store() }
         chmod(scratch.path, 0o700)
@@ -82,7 +82,7 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o700)
     }
 
-    @Test func theInboxHandsOnOnce() throws {
+    @Test func theInboxDeliversOnce() throws {
         let store = try store()
         let ids = (0..<3).map { _ in Envelope.newID() }
         let envelopes = ids.map { (id: $0, envelope: Array($0.utf8)) }
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A reader may outlive its command, which was killed.
-    @Test func whatIsDeadIsNotDoneByAReaderThatGoesOn() throws {
+    @Test func aLateReaderDoesNotFinishADeadLetter() throws {
         let store = try store()
         let id = Envelope.newID()
         _ = try store.receive([(id, Array(id.utf8))], to: .command)
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// Printed mail is kept until its messages have been printed too, in any order.
-    @Test func whatWasPrintedIsKeptUntilItIsDone() throws {
+    @Test func printedMailIsKeptUntilItIsFinished() throws {
         let store = try store()
         let ids = (0..<4).map { _ in Envelope.newID() }
         let envelopes = ids.map { (id: $0, envelope: Array($0.utf8)) }
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// A relay that claims the highest numbers does not use up ours.
-    @Test func aRelaysMarkIsBelievedWithinReason() throws {
+    @Test func aRelaysMarkIsLimited() throws {
         let store = try store()
         _ = try store.transaction { try $0.publication() }
         for mark: UInt32 in [.max, .max - 50, 4_000_000_000, 3 << 30, 2_000_000_000] {
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// The clock may be wrong: age does not delete mail that was printed but not decrypted.
-    @Test func whatWasNotReadIsKeptWhateverTheClockSays() throws {
+    @Test func unreadMailIsKeptWhateverTheClockSays() throws {
         let store = try store()
         let (id, bytes) = (Envelope.newID(), Array("x".utf8))
         _ = try store.receive([(id, bytes)], to: .print)
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// With a command, only its end counts: its decrypt does not delete the envelope.
-    @Test func whatACommandHandlesIsNotDoneBeforeTheCommandIs() throws {
+    @Test func mailIsFinishedOnlyWithItsCommand() throws {
         let store = try store()
         let (id, bytes) = (Envelope.newID(), Array("x".utf8))
         _ = try store.receive([(id, bytes)], to: .command)
@@ -203,7 +203,7 @@ import Testing
         #expect(same.tryLock())
     }
 
-    @Test func anOutboxOfTheFirstVersionIsReadOn() throws {
+    @Test func anOutboxOfTheFirstVersionIsUpgraded() throws {
         let directory = try StateDirectory(path: scratch.path)
         let schema = """
             CREATE TABLE outbox (
@@ -225,7 +225,7 @@ import Testing
         #expect(waiting.map(\.item.envelope) == [[0x41], [0x42]])
     }
 
-    @Test func aWriterIsWaitedForAndThenGivenUp() throws {
+    @Test func aLockedDatabaseTimesOut() throws {
         let directory = try StateDirectory(path: scratch.path)
         let database = try DurableDatabase(
             path: scratch.file("x.db"), migrations: ["CREATE TABLE t (n)"], lockTimeout: 5)

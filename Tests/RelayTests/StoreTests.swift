@@ -15,7 +15,8 @@ import Testing
         try store.messages(in: bob, after: 0, limit: 100, dead: dead, at: minute).messages.map(\.id)
     }
 
-    @Test(arguments: StoreKind.available) func anEnvelopeIsKeptAsItCame(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func anEnvelopeIsStoredUnchanged(_ kind: StoreKind) throws
+    {
         let store = try place.open(kind)
         let envelope = Sample.envelope(to: bob)
         #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
@@ -24,7 +25,8 @@ import Testing
         #expect(page.messages.map(\.id) == [envelope.id])
     }
 
-    @Test(arguments: StoreKind.available) func idsAreKnownAgainByMailbox(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func idsAreRecognizedPerMailbox(_ kind: StoreKind) throws
+    {
         let store = try place.open(kind)
         let id = Envelope.newID()
         let one = Sample.envelope(id, to: bob)
@@ -71,7 +73,7 @@ import Testing
         #expect(try ids(store, dead: true) == [envelope.id])
     }
 
-    @Test(arguments: StoreKind.available) func aFullMailboxTakesNoMoreAndLosesNothing(
+    @Test(arguments: StoreKind.available) func aFullMailboxRefusesMailAndLosesNothing(
         _ kind: StoreKind
     ) throws {
         let store = try place.open(kind, Retention(mailboxMessages: 2))
@@ -130,7 +132,7 @@ import Testing
         for _ in 0..<5 { _ = try store.commit([.acknowledge(bob, ids: [id], .failed)], at: 1) }
     }
 
-    @Test(arguments: StoreKind.available) func deadLettersLeaveTheRoomToTheLiving(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func deadLettersDoNotFillAMailbox(_ kind: StoreKind)
         throws
     {
         let store = try place.open(kind, Retention(mailboxMessages: 2, deadMessages: 3))
@@ -178,7 +180,7 @@ import Testing
                 == [Outcome](repeating: .stored, count: 8) + [.mailboxFull])
     }
 
-    @Test(arguments: StoreKind.available) func deadLettersAgeApart(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func deadLettersExpireToo(_ kind: StoreKind) throws {
         let store = try place.open(kind, Retention(minutes: 10, mailboxMessages: 1))
         let dead = Sample.envelope(to: bob)
         _ = try store.commit([.store(dead)], at: 1)
@@ -191,7 +193,7 @@ import Testing
         #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 16) == [.stored])
     }
 
-    @Test func aStoreOfTheFirstVersionIsCountedAnew() throws {
+    @Test func aStoreOfTheFirstVersionIsUpgraded() throws {
         let path = place.scratch.file("relay.db")
         let database = try DurableDatabase(
             path: path, migrations: [SQLiteStore.migrations[0]], lockTimeout: 1)

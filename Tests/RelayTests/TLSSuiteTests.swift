@@ -40,7 +40,7 @@ import Testing
         return files
     }
 
-    @Test(arguments: [true, false]) func aRelaySpeaksModernSuitesAlone(_ isRSA: Bool) throws {
+    @Test(arguments: [true, false]) func aRelayAcceptsOnlyModernSuites(_ isRSA: Bool) throws {
         let files = isRSA ? rsaFiles() : TestCertificate.files
         let running = try RunningRelay { $0.tls = files }
         let address = running.relay.address
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// A client offers suites in its first message. Wake-ups use the same TLS configuration as all clients.
-    @Test func aClientOffersModernSuitesAlone() throws {
+    @Test func aClientOffersOnlyModernSuites() throws {
         let listener = HTTPListener()
         let running = try RunningRelay { plan in
             let address = try! WakeAddress("https://127.0.0.1:\(listener.port)/wake")

@@ -45,7 +45,7 @@ struct TransportTests {
     }
 
     @Test(arguments: schemes)
-    func everyWayKeepsOrderAndLosesNothing(_ scheme: String) throws {
+    func everyTransportKeepsOrderAndLosesNothing(_ scheme: String) throws {
         let relay = try SecureRelay()
         let world = relay.world
         let url = relay.url(scheme)
@@ -59,7 +59,7 @@ struct TransportTests {
     }
 
     @Test(arguments: schemes)
-    func whatArrivesWhileOneListensIsHandedOn(_ scheme: String) throws {
+    func newMailReachesAFollowingRecv(_ scheme: String) throws {
         let relay = try SecureRelay()
         let world = relay.world
         let listener = world.command(
@@ -81,7 +81,7 @@ struct TransportTests {
     }
 
     @Test(arguments: schemes)
-    func aRelayThatComesBackIsFoundAgain(_ scheme: String) throws {
+    func aRestartedRelayIsReconnected(_ scheme: String) throws {
         let first = try SecureRelay()
         let world = first.world
         let url = first.url(scheme)
@@ -110,7 +110,7 @@ struct TransportTests {
         second.command.wait()
     }
 
-    @Test func whatIsQueuedForARelayGoesByWhateverWay() throws {
+    @Test func queuedMailUsesAnyTransport() throws {
         let relay = try SecureRelay()
         let world = relay.world
         relay.relay.command.kill(SIGKILL)
@@ -128,7 +128,7 @@ struct TransportTests {
     // MARK: Certificates
 
     @Test(arguments: ["tls", "wss", "https"])
-    func aCertificateThatNobodyVouchesForIsRefused(_ scheme: String) throws {
+    func anUntrustedCertificateIsRefused(_ scheme: String) throws {
         let relay = try SecureRelay()
         let world = relay.world
         let plain = "\(scheme)://\(relay.relay.address)"
@@ -176,7 +176,7 @@ struct TransportTests {
         relay.stop()
     }
 
-    @Test func withoutTLSNothingIsServedWhereThatIsDemanded() throws {
+    @Test func tlsOnlyRefusesPlainConnections() throws {
         let relay = try SecureRelay(["--tls-only"])
         let world = relay.world
         for scheme in Self.schemes {
@@ -210,7 +210,7 @@ struct TransportTests {
 
     // MARK: Other programs
 
-    @Test func curlFindsItsWayByTheManualPage() throws {
+    @Test func curlWorksAsTheManualPageSays() throws {
         let curl = "/usr/bin/curl"
         guard access(curl, X_OK) == 0 else {
             print("curl is not installed: its test is skipped")
@@ -312,7 +312,7 @@ struct TransportTests {
         relay.stop()
     }
 
-    @Test func whatIsNoneOfTheThreeIsClosedSilently() throws {
+    @Test func unknownProtocolsAreClosedSilently() throws {
         let scratch = Scratch()
         let relay = try #require(RelayProcess(scratch))
         for bytes in [[0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5], [0x00], [0xFF, 0xFE], [0x80, 0x01]]
@@ -326,7 +326,7 @@ struct TransportTests {
         #expect(relay.command.wait() == 0)
     }
 
-    @Test func theWebsocketsLibrarySpeaksIt() throws {
+    @Test func theWebsocketsLibraryInteroperates() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let python = root.appendingPathComponent(".build-peers/bin/python").path

@@ -38,7 +38,7 @@ import Testing
         for _ in 0..<count { #expect(client.response() == .stored) }
     }
 
-    @Test func aRelayForMembersWakesMembersAlone() throws {
+    @Test func aRelayForMembersWakesOnlyMembers() throws {
         let note = "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch.file("woken"))'"
         let relay = try #require(
             RelayProcess(scratch, ["--invited", "--monitor", "127.0.0.1:0", "--wake", note]))
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// On an open relay, ids that have published come before unknown ones.
-    @Test func aKnownMailboxWaitsOnceAndIsNeverLeftOut() throws {
+    @Test func aKnownMailboxWaitsOnceAndIsNeverDropped() throws {
         let (woken, gate, fifo) = (
             scratch.file("woken"), scratch.file("open"), scratch.file("fifo")
         )

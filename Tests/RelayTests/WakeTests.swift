@@ -40,7 +40,7 @@ import Testing
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
     }
 
-    @Test func aCommandIsToldTheMailboxAndTheCount() throws {
+    @Test func aCommandGetsTheMailboxAndTheCount() throws {
         let (relay, monitor) = try start(["--wake", note])
         let client = RawClient(relay.address)
         let envelope = Sample.envelope(to: bob.id)
@@ -52,7 +52,7 @@ import Testing
         #expect(scratch.lines("woken").count == 1)
     }
 
-    @Test func whatComesSoonAfterIsToldTogetherWhenTheTimeIsOver() throws {
+    @Test func laterMessagesAreAnnouncedTogether() throws {
         let (relay, _) = try start(["--wake", note, "--wake-every", "1"])
         let client = RawClient(relay.address)
         let other = Sample.identity()
@@ -66,7 +66,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func whoeverIsThereIsNotWoken() throws {
+    @Test func aSubscribedMailboxIsNotAnnounced() throws {
         let (relay, monitor) = try start(["--wake", note, "--wake-every", "1"])
         let consumer = RawClient(relay.address)
         guard case .session = consumer.login(bob) else {
@@ -85,7 +85,7 @@ import Testing
         #expect(scratch.lines("woken") == ["\(other.id) 1"])
     }
 
-    @Test func whatWasTakenMeanwhileIsNotToldOf() throws {
+    @Test func fetchedMailIsNotAnnounced() throws {
         let (relay, monitor) = try start(["--wake", note, "--wake-every", "4"])
         let client = RawClient(relay.address)
         for _ in 0..<3 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
@@ -130,7 +130,7 @@ import Testing
         until { processes.allSatisfy { kill($0, 0) != 0 } }
     }
 
-    @Test func whatTakesTooLongIsGivenUp() throws {
+    @Test func aSlowWakeUpIsAborted() throws {
         let silent = HTTPListener()
         let running = try RunningRelay { plan in
             var wake = WakePlan(
@@ -149,7 +149,7 @@ import Testing
         until { kill(process, 0) != 0 }
     }
 
-    @Test func aCommandHasNoInputAndNoneOfTheRelaysOwn() throws {
+    @Test func aCommandInheritsNoDescriptors() throws {
         let look =
             "sh -c 'cat; ls -l /proc/self/fd > \(scratch.file("open")); echo >> \(scratch.file("woken"))'"
         let (relay, _) = try start(["--wake", look])
@@ -160,7 +160,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func anAddressIsPostedTo() throws {
+    @Test func aWakeUpIsPosted() throws {
         let listener = HTTPListener()
         let (relay, monitor) = try start([
             "--wake-url", "http://127.0.0.1:\(listener.port)/wake?key=1",
@@ -190,7 +190,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func anAddressThatNobodyAnswersIsCounted() throws {
+    @Test func anUnreachableAddressIsCounted() throws {
         let port = HTTPListener().port
         let (relay, monitor) = try start(["--wake-url", "http://127.0.0.1:\(port)"])
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
@@ -198,7 +198,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func wrongOptionsAreSaid() {
+    @Test func invalidOptionsAreRefused() {
         for options in [
             ["--wake", ""], ["--wake", "sh -c 'open"], ["--wake-every", "0"],
             ["--wake-url", "ftp://a/b"], ["--wake-url", "http://a b/"],
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func wordsAreThoseOfAShellWithoutTheRest() {
+    @Test func wordsAreSplitLikeAShell() {
         for (line, words) in [
             ("a b", ["a", "b"]), ("  a  'b c' ", ["a", "b c"]),
             (#"a "b \"c\" \d""#, ["a", #"b "c" \d"#]),

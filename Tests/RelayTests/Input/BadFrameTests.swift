@@ -44,7 +44,7 @@ import Testing
         ].map { Array($0.utf8) } + [Array(#"{"type":""#.utf8) + [0xFF, 0xFE] + Array("\"}".utf8)]
 
     @Test(arguments: Way.allCases)
-    func whatIsNotJSONIsAnsweredAndTheTenthInARowCloses(_ way: Way) throws {
+    func invalidJSONIsRefusedAndTheTenthInARowCloses(_ way: Way) throws {
         let running = try Self.relay()
         let client = WayClient(way, running.relay.address)
         let refused = Self.refusal(.badJSON, by: way)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [Way.ws, .wss, .http, .https])
-    func aLineFeedIsWhiteSpaceBetweenTokensAlone(_ way: Way) throws {
+    func aLineFeedIsWhiteSpaceOnlyBetweenTokens(_ way: Way) throws {
         let running = try Self.relay()
         let client = WayClient(way, running.relay.address)
         #expect(client.ask("{\n\"type\"\n:\"ping\"}") == Self.pong(way))
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func whatIsWrongOrNotAllowedIsAnsweredUnderItsID(_ way: Way) throws {
+    func refusalsCarryTheRequestID(_ way: Way) throws {
         let running = try Self.relay()
         let client = WayClient(way, running.relay.address)
         let id = Envelope.newID()
@@ -136,7 +136,7 @@ import Testing
         #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
     }
 
-    @Test(arguments: Way.allCases) func everyFailureOfLoginIsTheSameBytes(_ way: Way) throws {
+    @Test(arguments: Way.allCases) func everyLoginFailureHasTheSameBytes(_ way: Way) throws {
         let running = try Self.relay { $0.failedLoginPause = 0.001 }
         let name = running.relay.address
         let owner = Sample.identity()
@@ -192,7 +192,7 @@ import Testing
         #expect(text.hasPrefix(#"{"type":"session","request_id":"login""#))
     }
 
-    @Test(arguments: Way.allCases) func whoSaysNothingOrTooSlowlyIsDropped(_ way: Way) throws {
+    @Test(arguments: Way.allCases) func silentAndSlowClientsAreDropped(_ way: Way) throws {
         let running = try Self.relay { $0.lineTimeout = 0.5 }
         let address = running.relay.address
         let silent = WayClient(way, address)
@@ -215,7 +215,7 @@ import Testing
     }
 
     /// A client that has sent a complete frame, or a complete request of another kind, may be silent for longer.
-    @Test(arguments: [Way.ws, .http]) func whatIsWholeIsNotWaitedFor(_ way: Way) throws {
+    @Test(arguments: [Way.ws, .http]) func aCompleteFrameEndsTheLineTimeout(_ way: Way) throws {
         let running = try Self.relay { $0.lineTimeout = 0.2 }
         let client = WayClient(way, running.relay.address)
         #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
@@ -235,7 +235,7 @@ import Testing
         #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
     }
 
-    @Test(arguments: [Way.tcp, .tls]) func whatIsNoneOfTheWaysIsClosedSilently(_ way: Way) throws {
+    @Test(arguments: [Way.tcp, .tls]) func unknownProtocolsAreClosedSilently(_ way: Way) throws {
         let running = try Self.relay()
         let strange: [[UInt8]] = [[0], [0xFF, 0xFE], [0x80, 1], Array("\u{7F}ELF".utf8)]
         // Invalid TLS, inside or outside of TLS.
@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func afterAFailedSynchronisationNothingIsAcknowledged(_ way: Way) throws {
+    func afterAFailedSyncNothingIsAcknowledged(_ way: Way) throws {
         let failed = EventBox()
         let relay = try Self.relay(FailingStore()) { failed.put($0) }
         let client = WayClient(way, relay.address)

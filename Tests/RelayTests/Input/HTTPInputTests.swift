@@ -58,7 +58,7 @@ import Testing
         if case .frame(_, let status) = heard { status } else { nil }
     }
 
-    @Test(arguments: ways) func whatIsNoHTTPIsRefusedAndCloses(_ way: Way) throws {
+    @Test(arguments: ways) func invalidHTTPIsRefusedAndCloses(_ way: Way) throws {
         let running = try BadFrameTests.relay()
         for (name, request, status) in Self.wrong {
             // As the first request, and as a later one.
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The request is refused, and the next request on the connection is served.
-    @Test(arguments: ways) func whatIsNotServedLeavesTheConnection(_ way: Way) throws {
+    @Test(arguments: ways) func unknownPathsKeepTheConnectionOpen(_ way: Way) throws {
         let running = try BadFrameTests.relay()
         let client = WayClient(way, running.relay.address)
         for (line, status) in [
@@ -102,7 +102,7 @@ import Testing
         #expect(client.hear() == BadFrameTests.pong(way))
     }
 
-    @Test(arguments: ways) func whatIsRightIsServed(_ way: Way) throws {
+    @Test(arguments: ways) func validInputIsServed(_ way: Way) throws {
         let running = try BadFrameTests.relay()
         let client = WayClient(way, running.relay.address)
         let pong = BadFrameTests.pong(way)

@@ -13,7 +13,7 @@ import Testing
         FrameOutline(of: Array(text.utf8), limit: limit)
     }
 
-    @Test func theTypeAndTheIDAreFoundWhereverTheyAre() {
+    @Test func theTypeAndTheIDAreFoundAnywhere() {
         let texts = [
             #"{"type":"prekeys","request_id":"r1","payload":{}}"#,
             #" { "payload" : {"type":"ping","request_id":"no"}, "request_id" :"r1" , "type": "prekeys" } "#,
@@ -35,7 +35,7 @@ import Testing
         #expect(outline(#"{"request_id":"a b"}"#).requestID == nil)
     }
 
-    @Test func whatIsOneObjectIsSeen() {
+    @Test func oneObjectIsRecognized() {
         for text in ["{}", " {\"a\":[{}]}\n", #"{"a":"}{"}"#, #"{"a":"\"}"}"#] {
             #expect(outline(text).isOneObject, "\(text)")
         }
@@ -164,7 +164,7 @@ import Testing
     }
 
     /// A body is copied into a frame, and can only be the envelope there.
-    @Test func aBodyStaysInItsPlace() throws {
+    @Test func aBodyCannotLeaveItsFrame() throws {
         let running = try RunningRelay()
         let client = WayClient(.http, running.relay.address)
         func post(_ body: String) -> WayClient.Heard {

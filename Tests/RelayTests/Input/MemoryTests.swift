@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTooLongIsNeverKept() throws {
+    @Test func tooLongInputIsNotBuffered() throws {
         let scratch = Scratch()
         let files = TestCertificate.files
         let relay = try #require(
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// Each request is refused at once, but the client reads no refusals: they are not all buffered.
-    @Test(arguments: [Way.http, .https]) func refusalsThatNobodyTakesAreFew(_ way: Way) throws {
+    @Test(arguments: [Way.http, .https]) func unreadRefusalsAreLimited(_ way: Way) throws {
         let scratch = Scratch()
         let files = TestCertificate.files
         let relay = try #require(

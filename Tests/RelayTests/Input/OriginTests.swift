@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func theOptionTakesOriginsAlone() {
+    @Test func theOptionAcceptsOnlyOrigins() {
         let scratch = Scratch()
         for origin in ["chat.example.org", "https://chat.example.org/", "*"] {
             let status = Command.run(

@@ -55,7 +55,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: ways) func whatIsAgainstTheProtocolEndsWithItsCode(_ way: Way) throws {
+    @Test(arguments: ways) func protocolViolationsCloseWithTheirCode(_ way: Way) throws {
         let running = try BadFrameTests.relay()
         for (name, bytes, code) in Self.wrong {
             let client = WayClient(way, running.relay.address)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ways) func whatIsRightIsServed(_ way: Way) throws {
+    @Test(arguments: ways) func validInputIsServed(_ way: Way) throws {
         let running = try BadFrameTests.relay()
         let client = WayClient(way, running.relay.address)
         let pong = BadFrameTests.pong(way)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: ways, [[], [0x03, 0xE8], [0x03, 0xE9] + Array("bye".utf8), [0x0F, 0xA0]])
-    func aGoodbyeIsAnswered(_ way: Way, _ data: [UInt8]) throws {
+    func aCloseFrameIsAnswered(_ way: Way, _ data: [UInt8]) throws {
         let running = try BadFrameTests.relay()
         let client = WayClient(way, running.relay.address)
         client.send(WebSocketBytes.frame(.goodbye, data))
@@ -112,7 +112,7 @@ import Testing
         ("Upgrade: websocket", "Upgrade: h2c"), ("Connection: Upgrade\r\n", ""),
         ("GET / ", "POST / "), ("HTTP/1.1", "HTTP/1.0"),
     ])
-    func aHandshakeThatIsNoneIsARequest(_ part: String, _ other: String) throws {
+    func anInvalidHandshakeIsARequest(_ part: String, _ other: String) throws {
         let running = try BadFrameTests.relay()
         for way in Self.ways {
             let client = WayClient(way, running.relay.address, raw: true)

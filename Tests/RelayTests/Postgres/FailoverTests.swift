@@ -11,7 +11,7 @@ import Testing
 
 /// A primary server that is killed while relays write to it, and its synchronous standby.
 @Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct FailoverTests {
-    @Test func aPromotedStandbyHasAllThatWasAcknowledged() throws {
+    @Test func aPromotedStandbyHasAllAcknowledgedMail() throws {
         let primary = try #require(PostgresCluster())
         let standby = try #require(PostgresCluster(from: primary))
         primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
@@ -77,7 +77,7 @@ import Testing
 
     /// If a commit that waits for its standby is cancelled, the server reports success with a warning. It is not
     /// durable: the relay must not answer until a standby has it, or the operator removes the standby.
-    @Test func aCommitThatStoppedWaitingIsNotAnswered() throws {
+    @Test func aCommitWithoutItsStandbyIsNotAnswered() throws {
         let cluster = try #require(PostgresCluster())
         let bob = Sample.identity().id
         let store = try PostgresStore(url: cluster.url("postgres"), retention: Retention())

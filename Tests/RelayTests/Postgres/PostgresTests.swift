@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func theFileForAdministratorsIsTheSchema() {
+    @Test func theSQLFileIsTheSchema() {
         let file = PostgresCluster.shared("sotto.sql")
         let end =
             "\nDELETE FROM sotto.version;\nINSERT INTO sotto.version VALUES (\(PostgresSchema.scripts.count));\n"
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["off", "local"]) func aServerThatAnswersTooSoonIsRefused(_ value: String)
+    @Test(arguments: ["off", "local"]) func anUnsafeCommitSettingIsRefused(_ value: String)
         throws
     {
         let cluster = try #require(PostgresCluster.shared)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["fsync", "full_page_writes"])
-    func aServerThatForgetsIsRefused(_ setting: String) throws {
+    func anUnsafeServerSettingIsRefused(_ setting: String) throws {
         let cluster = try #require(PostgresCluster(settings: ["\(setting)=off"]))
         let url = cluster.url("postgres")
         #expect(
@@ -81,7 +81,7 @@ import Testing
         ) { try PostgresStore(url: url, retention: Retention()) }
     }
 
-    @Test func aPasswordIsNeverSaid() throws {
+    @Test func passwordsAreNeverPrinted() throws {
         let cluster = try #require(PostgresCluster.shared)
         let urls = [
             "postgresql:///postgres?host=\(cluster.path)&user=nobody&password=opensesame",
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// A number becomes visible together with its envelope: a reader that continues after the last one misses none.
-    @Test func aReaderMissesNothingThatSeveralWrite() throws {
+    @Test func aReaderMissesNothingFromSeveralWriters() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let stores = try (0..<4).map { _ in try PostgresStore(url: url, retention: Retention()) }
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// Commits that use the same mailboxes and owners in all orders do not deadlock.
-    @Test func changesInAllOrdersAgree() throws {
+    @Test func commitsInAllOrdersDoNotDeadlock() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let people = (0..<6).map { _ in Sample.identity() }
@@ -259,7 +259,7 @@ import Testing
         return client
     }
 
-    @Test func whatOneRelayStoresAnotherPushes() throws {
+    @Test func oneRelayPushesWhatAnotherStores() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let homes = [Scratch(), Scratch()]
@@ -285,7 +285,7 @@ import Testing
     }
 
     /// Without a notification the mailbox is polled some seconds later.
-    @Test func aLostNotificationIsMadeUpFor() throws {
+    @Test func pollingReplacesALostNotification() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let running = try RunningRelay { $0.store = url }
