@@ -3,7 +3,7 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// Sends envelopes one after the other without waiting for each reply; says whether all were stored.
+/// Sends envelopes without waiting for each reply. Returns whether all were stored.
 func store(_ envelopes: [AddressedEnvelope], on address: String) -> Bool {
     guard let client = RawClient(reaching: address) else { return false }
     for start in stride(from: 0, to: envelopes.count, by: 200) {
@@ -17,7 +17,7 @@ func store(_ envelopes: [AddressedEnvelope], on address: String) -> Bool {
 }
 
 extension Row {
-    /// Everybody comes back at once, to mail that they have not acknowledged.
+    /// All clients reconnect at once, to mail that they have not acknowledged.
     static let reconnection = Row(
         name: "reconnection",
         fault: "clients reconnect at once after a kill -9", goal: "drained in 60 s"

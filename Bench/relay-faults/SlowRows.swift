@@ -5,7 +5,7 @@ import SottoState
 import SottoWire
 
 extension Row {
-    /// Nobody may keep a connection by sending a byte now and then.
+    /// A client must not keep a connection by sending a byte from time to time.
     static let slowSenders = Row(
         name: "slow-senders",
         fault: "senders of a byte a second", goal: "dropped at 10 s, within a second"
@@ -45,7 +45,7 @@ extension Row {
             isGood: true, isWithin: first >= 9.5 && last <= 11)
     }
 
-    /// Some consumers read nothing of what they are sent.
+    /// Some consumers read nothing.
     static let consumersThatDoNotRead = Row(
         name: "deaf-consumers",
         fault: "a tenth of the consumers reads nothing",
@@ -63,8 +63,8 @@ extension Row {
             (0..<3).map { _ in audience.p99(of: deaf..<count, rate: rate, seconds: window) }
                 .sorted()[1]
         }
-        // Their mail waits from the beginning: what it costs to have it is not what they cost. The system takes
-        // some megabytes for a connection that nobody reads from.
+        // Their mail is stored before the measurement, because storing it is not their cost. The system uses some
+        // megabytes for a connection that is not read.
         guard audience.subscribe(deaf..<count), audience.fill(0..<deaf, 100) else {
             return .broken("no subscriptions or no mail")
         }
@@ -79,7 +79,7 @@ extension Row {
             + "(\(text(after / before, digits: 2))×), \(each >> 10) KiB each"
         var (isGood, isWithin) = (true, after <= before * 1.5 && each <= 1 << 20)
         if scale == .full {
-            // Some seconds go by until the system takes no more, and the relay looks now and then.
+            // It takes some seconds until the system's buffers are full and the relay notices.
             let areCut = audience.run(for: 90) { audience.connections == count - deaf }
             let seconds = Monotonic.seconds() - start
             figures += areCut ? ", cut at \(text(seconds)) s" : ", not cut in \(text(seconds)) s"
@@ -91,7 +91,7 @@ extension Row {
     }
 }
 
-/// Subscribers of a relay, who acknowledge what they get.
+/// Subscribers of a relay that acknowledge their mail, and a sender.
 private final class Audience {
     private let subject: Subject
     private let crowd: Crowd
@@ -101,7 +101,7 @@ private final class Audience {
     private var waiting: [String: Double] = [:]
     private var latencies: [Double] = []
 
-    /// So many consumers, who are not connected yet, and somebody who sends.
+    /// Creates so many subscribers, not connected yet, and a connected sender.
     init(_ count: Int, of subject: Subject) {
         self.subject = subject
         consumers = Consumers(count)
@@ -115,7 +115,7 @@ private final class Audience {
         crowd.connect(count)
     }
 
-    /// Connects these, who read nothing any more as soon as they have subscribed if they are deaf.
+    /// Connects subscribers; with `isDeaf` they stop reading once they have subscribed.
     func subscribe(_ range: Range<Int>, isDeaf: Bool = false) -> Bool {
         if isDeaf { deaf.formUnion(range) }
         for index in range { crowd.connect(index, window: isDeaf ? 4_096 : nil) }
@@ -131,10 +131,10 @@ private final class Audience {
         crowd.send(index, .ack(ids: [id], .delivered))
     }
 
-    /// Sends each of these mailboxes as many envelopes of 62 KB.
+    /// Sends `number` envelopes of 62 KB to each of these mailboxes.
     func fill(_ range: Range<Int>, _ number: Int) -> Bool {
         let padding = String(repeating: "A", count: 62_000)
-        // What the system still has to write would slow down what is measured next.
+        // Pending writes of the system would slow down the next measurement.
         defer { sync() }
         return range.allSatisfy { index in
             store(
@@ -144,14 +144,14 @@ private final class Audience {
         }
     }
 
-    /// Serves everybody, and sends nothing.
+    /// Serves all connections without sending.
     func run(for seconds: Double, until isDone: () -> Bool) -> Bool {
         crowd.onTick = { _ in }
         return crowd.run(for: seconds, until: isDone)
     }
 
-    /// Sends 1 KB at a fixed rate to everybody by turns; returns the 99th percentile of the times, in
-    /// seconds, that mail took from when it was due until these consumers had it.
+    /// Sends 1 KB at a fixed rate to all mailboxes in turn. Returns the 99th percentile, in seconds, of the times from
+    /// when mail was due until these subscribers had it.
     func p99(of range: Range<Int>, rate: Double, seconds: Double) -> Double {
         let padding = String(repeating: "A", count: 720)
         latencies = []
@@ -170,7 +170,7 @@ private final class Audience {
         }
         crowd.run(for: seconds)
         crowd.run(for: 10) { self.waiting.isEmpty }
-        // What never came took longer than all else.
+        // Mail that never arrived counts as the slowest.
         let sorted = (latencies + waiting.map { _ in .infinity }).sorted()
         return sorted[sorted.count * 99 / 100]
     }
@@ -178,7 +178,7 @@ private final class Audience {
     private var looked = 0.0
     private var seen = 0
 
-    /// How many connections the relay says it has, the sender's not counted; asked ten times a second.
+    /// The number of connections that the relay reports, without the sender's; asked ten times a second.
     var connections: Int {
         if Monotonic.seconds() - looked > 0.1 {
             looked = Monotonic.seconds()

@@ -1,12 +1,12 @@
 import Glibc
 import SottoState
 
-/// How often something was done in a second, and how long it took.
+/// A rate per second, and the distribution of the times.
 struct Figures: CustomStringConvertible {
     private let rate: Double
     private let sorted: [Double]
 
-    /// From the times in seconds of what was done in so many seconds.
+    /// Takes the times, in seconds, of all operations within `seconds`.
     init(times: [Double], seconds: Double) {
         rate = Double(times.count) / seconds
         sorted = times.sorted()
@@ -22,7 +22,7 @@ struct Figures: CustomStringConvertible {
     }
 }
 
-/// How often the disk takes 4 KB and says that it is safe.
+/// Measures how often per second the disk synchronizes 4 KB.
 enum Calibration {
     static func run(directory: String, seconds: Double) throws -> Figures {
         var template = Array((directory + "/relay-load.XXXXXX").utf8CString)
@@ -46,7 +46,7 @@ enum Calibration {
 
 /// The memory of another process.
 enum Memory {
-    /// Kilobytes of it that are resident: `VmRSS` of proc(5).
+    /// Returns the resident kilobytes of a process: `VmRSS` of proc(5).
     static func resident(of process: Int) throws -> Int {
         guard let file = fopen("/proc/\(process)/status", "r") else {
             throw LoadError.file("/proc/\(process)/status")
