@@ -30,7 +30,7 @@ extension Row {
         fault: "login replayed, nonce reused, signature for another relay", goal: "refused"
     ) { scale in
         let rounds = scale.pick(small: 5, full: 500)
-        guard let subject = Subject() else { return .broken("no relay") }
+        guard let subject = RelayUnderTest() else { return .broken("no relay") }
         var tried: [(what: String, isRefused: Bool)] = []
         var genuine = 0
         for _ in 0..<rounds {

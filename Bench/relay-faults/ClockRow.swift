@@ -19,12 +19,12 @@ extension Row {
             let clock = scratch.file("shift")
             // The relay keeps everything for a day.
             guard
-                var subject = Subject(
+                var subject = RelayUnderTest(
                     scratch, options: ["--ttl", "1"],
                     environment: shim.environment(["FAULT_CLOCK": clock]))
             else { return .broken("no relay") }
             let bob = Sample.identity()
-            let kept = Kept(bob, subject.address)
+            let kept = StoredItems(bob, subject.address)
             _ = scratch.write("shift", Array("\(shift)".utf8))
             var lost = kept?.opens == true ? [] : ["nonce"]
             // The relay uses the time in its store every minute.
@@ -39,7 +39,7 @@ extension Row {
             subject.relay.end()
             let environment = shim.environment(["FAULT_CLOCK": clock])
             guard subject.restart(environment: environment) else { return .broken("no start") }
-            let isThere = Kept.mail(of: bob, subject.address)?.isEmpty == false
+            let isThere = StoredItems.mail(of: bob, subject.address)?.isEmpty == false
             subject.relay.end()
             // It accepts the clock after the operator's confirmation: then the mail expires.
             let accepts = Command.run(
@@ -51,7 +51,7 @@ extension Row {
             guard accepts == 0, subject.restart(environment: environment) else {
                 return .broken("the clock is not accepted")
             }
-            let isTooOld = Kept.mail(of: bob, subject.address)?.isEmpty == true
+            let isTooOld = StoredItems.mail(of: bob, subject.address)?.isEmpty == true
             isGood = isGood && isThere && isTooOld == (shift > 0)
             subject.relay.end()
         }
@@ -60,7 +60,7 @@ extension Row {
 }
 
 /// Items at a relay that could expire.
-private struct Kept {
+private struct StoredItems {
     private let bob: Identity
     private let id: String
     private let claim: String

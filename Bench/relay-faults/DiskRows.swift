@@ -5,7 +5,7 @@ import SottoState
 import SottoWire
 
 /// A store whose files can be reset to the contents that are certainly on disk.
-private struct Platter {
+private struct SimulatedDisk {
     let store = Scratch()
     let shim: Shim
     /// The synchronized contents, as the shim records them.
@@ -58,8 +58,8 @@ extension Row {
     ) { scale in
         guard let shim = Shim.shared else { return .broken("the shim does not compile") }
         let cuts = scale.pick(small: 5, full: 200)
-        let platter = Platter(shim: shim)
-        guard var subject = Subject(platter.store, environment: platter.environment) else {
+        let disk = SimulatedDisk(shim: shim)
+        guard var subject = RelayUnderTest(disk.store, environment: disk.environment) else {
             return .broken("no relay")
         }
         let load = Load(on: subject.address, senders: 8)
@@ -67,8 +67,8 @@ extension Row {
         for cut in 0..<cuts {
             anyMoment(upTo: 300, &generator)
             subject.kill()
-            platter.cut(cut % 2 == 0 ? .nothing : .somePages, &generator)
-            guard subject.restart(environment: platter.environment) else {
+            disk.cut(cut % 2 == 0 ? .nothing : .somePages, &generator)
+            guard subject.restart(environment: disk.environment) else {
                 load.abandon()
                 return .broken("no start", after: cut + 1)
             }
@@ -86,23 +86,23 @@ extension Row {
 
     /// Returns the number of envelopes that a power cut loses on a disk that does not synchronize.
     private static func lostToALiar(_ shim: Shim) -> Int? {
-        let platter = Platter(shim: shim)
-        let liar = platter.environment.merging(["FAULT_LIE": "1"]) { $1 }
-        guard var subject = Subject(platter.store, environment: platter.environment),
+        let disk = SimulatedDisk(shim: shim)
+        let liar = disk.environment.merging(["FAULT_LIE": "1"]) { $1 }
+        guard var subject = RelayUnderTest(disk.store, environment: disk.environment),
             subject.relay.end() == 0, subject.restart(environment: liar)
         else { return nil }
         let load = Load(on: subject.address, senders: 1, consumes: false)
         var generator = SystemRandomNumberGenerator()
         while load.ledger.counts.acknowledged == 0 { usleep(1_000) }
         subject.kill()
-        platter.cut(.nothing, &generator)
+        disk.cut(.nothing, &generator)
         guard subject.restart() else { return nil }
         defer { subject.relay.end() }
         return subject.settle(load)?.lost
     }
 
     /// A synchronization fails, and later ones would succeed without the failed data.
-    static let failedSynchronisation = Row(
+    static let failedSync = Row(
         name: "failed-sync",
         fault: "a synchronization fails with EIO",
         goal: "0 acknowledged after it, exit ≠ 0, a clean restart"
@@ -111,9 +111,9 @@ extension Row {
         let times = scale.pick(small: 4, full: 50)
         var (acknowledged, lost, clean, statuses) = (0, 0, 0, Set<Int32>())
         for time in 0..<times {
-            let platter = Platter(shim: shim)
+            let disk = SimulatedDisk(shim: shim)
             // The store is complete before the fault: a start that fails has acknowledged nothing.
-            guard var subject = Subject(platter.store, environment: platter.environment) else {
+            guard var subject = RelayUnderTest(disk.store, environment: disk.environment) else {
                 return .broken("no relay")
             }
             subject.relay.end()
@@ -122,7 +122,7 @@ extension Row {
                 time % 2 == 0
                 ? ["FAULT_SYNC_EIO": "\(Int.random(in: 5...200))"]
                 : ["FAULT_SYNC_EIO": "\(Int.random(in: 1...2))", "FAULT_SYNC_NAME": "/relay.db"]
-            let failing = platter.environment.merging(fault) { $1 }
+            let failing = disk.environment.merging(fault) { $1 }
             guard subject.restart(environment: failing) else { return .broken("no start") }
             let load = Load(on: subject.address, senders: 4)
             guard let status = subject.relay.command.wait(atMost: 60) else {
@@ -132,8 +132,8 @@ extension Row {
             }
             statuses.insert(status)
             var generator = SystemRandomNumberGenerator()
-            platter.cut(.nothing, &generator)
-            if subject.restart(environment: platter.environment) { clean += 1 }
+            disk.cut(.nothing, &generator)
+            if subject.restart(environment: disk.environment) { clean += 1 }
             guard let counts = subject.settle(load) else { return .broken("no start") }
             acknowledged += counts.acknowledged
             lost += counts.lost
@@ -156,7 +156,7 @@ extension Row {
         guard SmallDisk.canBeMounted, let disk = SmallDisk() else {
             return .skipped("a small disk cannot be mounted here")
         }
-        guard let subject = Subject(disk.scratch) else { return .broken("no relay") }
+        guard let subject = RelayUnderTest(disk.scratch) else { return .broken("no relay") }
         let bob = Sample.identity()
         let client = RawClient(subject.address)
         guard client.login(bob)?.isSession == true else { return .broken("no session") }
@@ -214,7 +214,7 @@ extension Row {
     /// Returns the rate at which a relay stores envelopes at 64 × 16, with each synchronization `delay` ms longer.
     private static func rate(_ shim: Shim, delay: Int, seconds: Int) -> Double? {
         let environment = shim.environment(["FAULT_SYNC_DELAY": "\(delay * 1000)"])
-        guard let subject = Subject(environment: environment) else { return nil }
+        guard let subject = RelayUnderTest(environment: environment) else { return nil }
         defer { subject.relay.end() }
         let output = Scratch()
         let load = ["closed", "tcp://\(subject.address)", "64", "16", "\(seconds)"]

@@ -17,7 +17,7 @@ extension Row {
         var figures: [String] = []
         var (isGood, isWithin) = (true, true)
         for kind in HostileKind.allCases {
-            guard let subject = Subject() else { return .broken("no relay") }
+            guard let subject = RelayUnderTest() else { return .broken("no relay") }
             let attack = Attack(kind, connections, on: subject.address)
             let times = Self.connectAndSend(
                 subject.address, times: scale.pick(small: 10, full: 300))

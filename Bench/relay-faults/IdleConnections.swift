@@ -12,7 +12,7 @@ extension Row {
             "--tls-cert", scratch.file("cert.pem"), "--tls-key", scratch.file("tls.key"),
             "--tls-self-signed",
         ]
-        guard let subject = Subject(scratch, options: options), let pin = subject.pin else {
+        guard let subject = RelayUnderTest(scratch, options: options), let pin = subject.pin else {
             return .broken("no relay")
         }
         let status = Command.run(

@@ -40,7 +40,7 @@ final class Ledger: Sendable {
     }
 }
 
-/// Senders and consumers that continue whatever happens to the relay, like `send` and `recv`: without an answer they
+/// Senders and consumers that continue when the relay fails, like `send` and `recv`: without an answer they
 /// repeat a request under the same id.
 final class Load: Sendable {
     let ledger = Ledger()
@@ -53,7 +53,7 @@ final class Load: Sendable {
     private let consumers = DispatchGroup()
     private let padding = String(repeating: "A", count: 720)
 
-    /// Starts so many senders, each with its own mailbox to send to, and with `consumes` a consumer for each.
+    /// Starts `senders` senders, each with its own mailbox to send to, and with `consumes` a consumer for each.
     init(on address: String, senders: Int, inFlight: Int = 16, consumes: Bool = true) {
         self.address = address
         self.inFlight = inFlight

@@ -92,7 +92,7 @@ extension Row {
         goal: "0 lost, 0 twice"
     ) { scale in
         let goal = scale.pick(small: 200, full: 20_000)
-        guard var subject = Subject(),
+        guard var subject = RelayUnderTest(),
             let proxy = LossyProxy(before: subject.address, losing: 10)
         else { return .broken("no relay") }
         let load = Load(on: proxy.address, senders: 8, inFlight: 4)

@@ -55,7 +55,7 @@ extension Row {
         goal: "0 crashes, at most 1 MiB more memory, a defined error"
     ) { scale in
         let frames = scale.pick(small: 20_000, full: 10_000_000)
-        guard let subject = Subject() else { return .broken("no relay") }
+        guard let subject = RelayUnderTest() else { return .broken("no relay") }
         // The store and the allocator reach their usual size before the measurement.
         let warm = Self.fuzz(subject.address, frames: frames)
         let before = subject.memory
@@ -81,7 +81,7 @@ extension Row {
             isWithin: grown <= 1 << 20)
     }
 
-    /// Sends so many changed frames over four connections at a time.
+    /// Sends `frames` changed frames over four connections at a time.
     private static func fuzz(
         _ address: String, frames: Int
     ) -> (answered: Int, undefined: Set<String>) {

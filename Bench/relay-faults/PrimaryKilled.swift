@@ -44,7 +44,7 @@ private struct Failover {
         primary.sql("SELECT pg_reload_conf()")
         while primary.sql("SELECT sync_state FROM pg_stat_replication") != ["sync"] {}
         let url = "postgresql:///postgres?host=\(primary.path),\(standby.path)&user=postgres"
-        guard var subject = Subject(store: url) else { return nil }
+        guard var subject = RelayUnderTest(store: url) else { return nil }
         let load = Load(on: subject.address, senders: 8)
         while load.ledger.counts.acknowledged < 100 { usleep(1_000) }
         var generator = SystemRandomNumberGenerator()

@@ -10,7 +10,7 @@ import RelayHarness
 @main
 struct RelayFaults {
     static let rows: [Row] = [
-        .relayKilled, .clientsKilled, .powerCut, .slowDisk, .failedSynchronisation, .fullDisk,
+        .relayKilled, .clientsKilled, .powerCut, .slowDisk, .failedSync, .fullDisk,
         .primaryKilled, .lostReplies, .preKeyRace, .consumersThatDoNotRead, .idleConnections,
         .slowSenders, .malformed, .hostileFrames, .forgedLogins, .movedClock, .reconnection,
     ]

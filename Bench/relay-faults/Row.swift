@@ -71,7 +71,7 @@ struct Outcome {
     static func skipped(_ why: String) -> Outcome { Outcome(0, why, .skipped) }
 }
 
-/// Returns a number with so many digits after the point.
+/// Returns a number with `digits` digits after the point.
 func text(_ number: Double, digits: Int = 1) -> String {
     guard number.isFinite else { return "infinite" }
     var unit = 1
@@ -81,7 +81,7 @@ func text(_ number: Double, digits: Int = 1) -> String {
     return digits == 0 ? "\(scaled)" : "\(scaled / unit).\(fraction)"
 }
 
-/// Sleeps for a random time of at most so many milliseconds.
+/// Sleeps for a random time of at most `milliseconds`.
 func anyMoment(upTo milliseconds: Double, _ generator: inout some RandomNumberGenerator) {
     usleep(UInt32(Double.random(in: 0...milliseconds, using: &generator) * 1000))
 }

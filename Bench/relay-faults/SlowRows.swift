@@ -11,13 +11,13 @@ extension Row {
         fault: "senders of a byte a second", goal: "dropped at 10 s, within a second"
     ) { scale in
         let count = scale.pick(small: 50, full: 5_000)
-        guard let subject = Subject() else { return .broken("no relay") }
-        let crowd = Crowd(count, of: subject.address)
+        guard let subject = RelayUnderTest() else { return .broken("no relay") }
+        let clients = ClientSet(count, of: subject.address)
         let line = Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "0")
         var began = [Double](repeating: 0, count: count)
         var written = [Int](repeating: 0, count: count)
         var lifetimes: [Double] = []
-        crowd.onEvent = { index, event in
+        clients.onEvent = { index, event in
             switch event {
             case .opened: began[index] = Monotonic.seconds()
             case .frame: lifetimes.append(.infinity)
@@ -25,17 +25,17 @@ extension Row {
             }
         }
         var next = Monotonic.seconds()
-        crowd.onTick = { now in
+        clients.onTick = { now in
             guard now >= next else { return }
             next = now + 0.1
             for index in 0..<count where began[index] > 0 {
                 guard now - began[index] >= Double(written[index]) else { continue }
-                crowd.send(index, [line[written[index]]])
+                clients.send(index, [line[written[index]]])
                 written[index] += 1
             }
         }
-        for index in 0..<count { crowd.connect(index) }
-        let areAll = crowd.run(for: 30) { lifetimes.count == count }
+        for index in 0..<count { clients.connect(index) }
+        let areAll = clients.run(for: 30) { lifetimes.count == count }
         subject.relay.end()
         guard areAll, let first = lifetimes.min(), let last = lifetimes.max() else {
             return .broken("\(count - lifetimes.count) not dropped in 30 s", after: count)
@@ -53,7 +53,7 @@ extension Row {
     ) { scale in
         let count = scale.pick(small: 50, full: 1_000)
         let deaf = count / 10
-        guard let subject = Subject(options: ["--monitor", "127.0.0.1:0"]) else {
+        guard let subject = RelayUnderTest(options: ["--monitor", "127.0.0.1:0"]) else {
             return .broken("no relay")
         }
         let audience = Audience(count, of: subject)
@@ -93,33 +93,35 @@ extension Row {
 
 /// Subscribers of a relay that acknowledge their mail, and a sender.
 private final class Audience {
-    private let subject: Subject
-    private let crowd: Crowd
+    private let subject: RelayUnderTest
+    private let clients: ClientSet
     private let consumers: Consumers
     private var subscribed: Set<Int> = []
     private var deaf: Set<Int> = []
     private var waiting: [String: Double] = [:]
     private var latencies: [Double] = []
 
-    /// Creates so many subscribers, not connected yet, and a connected sender.
-    init(_ count: Int, of subject: Subject) {
+    /// Creates `count` subscribers, not connected yet, and a connected sender.
+    init(_ count: Int, of subject: RelayUnderTest) {
         self.subject = subject
         consumers = Consumers(count)
-        crowd = Crowd(count + 1, of: subject.address)
-        crowd.onEvent = { [unowned self] index, event in
+        clients = ClientSet(count + 1, of: subject.address)
+        clients.onEvent = { [unowned self] index, event in
             guard index < count else { return }
-            if consumers.advance(index, event, in: crowd) { subscribed.insert(index) }
-            if subscribed.contains(index), deaf.contains(index) { return crowd.deafen(index) }
+            if consumers.advance(index, event, in: clients) { subscribed.insert(index) }
+            if subscribed.contains(index), deaf.contains(index) {
+                return clients.stopReading(index)
+            }
             if case .frame(let frame) = event { take(index, frame) }
         }
-        crowd.connect(count)
+        clients.connect(count)
     }
 
     /// Connects subscribers; with `isDeaf` they stop reading once they have subscribed.
     func subscribe(_ range: Range<Int>, isDeaf: Bool = false) -> Bool {
         if isDeaf { deaf.formUnion(range) }
-        for index in range { crowd.connect(index, window: isDeaf ? 4_096 : nil) }
-        return crowd.run(for: 60) { self.subscribed.isSuperset(of: range) }
+        for index in range { clients.connect(index, window: isDeaf ? 4_096 : nil) }
+        return clients.run(for: 60) { self.subscribed.isSuperset(of: range) }
     }
 
     private func take(_ index: Int, _ frame: Frame) {
@@ -128,7 +130,7 @@ private final class Audience {
         if let start = waiting.removeValue(forKey: id) {
             latencies.append(Monotonic.seconds() - start)
         }
-        crowd.send(index, .ack(ids: [id], .delivered))
+        clients.send(index, .ack(ids: [id], .delivered))
     }
 
     /// Sends `number` envelopes of 62 KB to each of these mailboxes.
@@ -146,8 +148,8 @@ private final class Audience {
 
     /// Serves all connections without sending.
     func run(for seconds: Double, until isDone: () -> Bool) -> Bool {
-        crowd.onTick = { _ in }
-        return crowd.run(for: seconds, until: isDone)
+        clients.onTick = { _ in }
+        return clients.run(for: seconds, until: isDone)
     }
 
     /// Sends 1 KB at a fixed rate to all mailboxes in turn. Returns the 99th percentile, in seconds, of the times from
@@ -159,17 +161,17 @@ private final class Audience {
         let start = Monotonic.seconds()
         var sent = 0
         let members = range.upperBound
-        crowd.onTick = { [self] now in
+        clients.onTick = { [self] now in
             while Double(sent) < min(now - start, seconds) * rate {
                 let index = sent * 7 % members
                 let envelope = Sample.envelope(to: consumers.mailbox(index), text: padding)
                 if range.contains(index) { waiting[envelope.id] = start + Double(sent) / rate }
-                crowd.send(members, .send(envelope))
+                clients.send(members, .send(envelope))
                 sent += 1
             }
         }
-        crowd.run(for: seconds)
-        crowd.run(for: 10) { self.waiting.isEmpty }
+        clients.run(for: seconds)
+        clients.run(for: 10) { self.waiting.isEmpty }
         // Mail that never arrived counts as the slowest.
         let sorted = (latencies + waiting.map { _ in .infinity }).sorted()
         return sorted[sorted.count * 99 / 100]
@@ -182,7 +184,7 @@ private final class Audience {
     var connections: Int {
         if Monotonic.seconds() - looked > 0.1 {
             looked = Monotonic.seconds()
-            seen = (subject.figure("connections_open") ?? 0) - 1
+            seen = (subject.metric("connections_open") ?? 0) - 1
         }
         return seen
     }

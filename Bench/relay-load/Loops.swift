@@ -15,7 +15,7 @@ final class ClosedLoop: @unchecked Sendable {
         self.seconds = Double(seconds)
     }
 
-    func run(_ pool: Pool) throws -> Figures {
+    func run(_ pool: Pool) throws -> Measurement {
         let done = pool.loop.makePromise(of: Void.self)
         pool.loop.execute {
             let end = Monotonic.seconds() + self.seconds
@@ -31,11 +31,11 @@ final class ClosedLoop: @unchecked Sendable {
             }
         }
         try done.futureResult.wait()
-        return Figures(times: times, seconds: seconds)
+        return Measurement(times: times, seconds: seconds)
     }
 }
 
-/// An open loop: sends at fixed times, whatever has been answered, over all connections in turn.
+/// An open loop: sends at fixed times, without waiting for answers, over all connections in turn.
 ///
 /// The time of a send counts from when it was due, even if the previous one delayed it: no delay of a client is left
 /// out.
@@ -52,7 +52,7 @@ final class OpenLoop: @unchecked Sendable {
         self.seconds = Double(seconds)
     }
 
-    func run(_ pool: Pool) throws -> Figures {
+    func run(_ pool: Pool) throws -> Measurement {
         let done = pool.loop.makePromise(of: Void.self)
         pool.loop.execute {
             let start = Monotonic.seconds()
@@ -75,6 +75,6 @@ final class OpenLoop: @unchecked Sendable {
             }
         }
         try done.futureResult.wait()
-        return Figures(times: times, seconds: seconds)
+        return Measurement(times: times, seconds: seconds)
     }
 }

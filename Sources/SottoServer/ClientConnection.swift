@@ -29,7 +29,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// The number of unreadable lines in a row that closes the connection.
     private static let badLineLimit = 10
     /// The most reads without a line that wait to be charged; one more closes the connection.
-    private static let emptyLimit = 256
+    private static let emptyReadLimit = 256
     /// The number of failed logins that closes the connection.
     private static let failedLoginLimit = 5
 
@@ -38,7 +38,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     let remoteAddress: SocketAddress?
     let services: Services
     /// Whether the connection is served.
-    let isWelcome: Bool
+    let isServed: Bool
     private var context: ChannelHandlerContext?
     private var splitter = LineSplitter(limit: WireLimits.requestBytes)
     private var out = ByteBuffer()
@@ -53,7 +53,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var mayRead = true
 
     /// Whether each request comes alone, over HTTP: any connection may then use a nonce.
-    var isOfRequests = false
+    var isHTTP = false
     private var nonce: (bytes: [UInt8], until: Double)?
     /// The mailboxes that are open on this connection, in the order of their logins.
     var mailboxes = OpenMailboxes()
@@ -61,19 +61,19 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     var member: SessionID?
     /// The last puzzle, and the number of new ids that the solved puzzles still allow.
     var puzzle: (nonce: [UInt8], bits: Int)?
-    var workDone = 0
+    var solvedPuzzles = 0
     private var requests: TokenBucket?
     /// The next frame, while it waits for the rate limit.
     private var held: IncomingFrame?
     /// The number of reads without a line that are not charged yet, such as WebSocket pings.
-    private var empties = 0
+    private var emptyReads = 0
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
     private var stalledSince: Double?
 
-    /// Creates a connection over a channel. If `isWelcome` is false, the client gets `busy` and is disconnected.
-    init(channel: any Channel, services: Services, isWelcome: Bool) {
+    /// Creates a connection over a channel. If `isServed` is false, the client gets `busy` and is disconnected.
+    init(channel: any Channel, services: Services, isServed: Bool) {
         self.channel = channel
         loop = channel.eventLoop
         remoteAddress = channel.remoteAddress
@@ -81,7 +81,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         requests =
             rate > 0
             ? TokenBucket(rate: rate, capacity: rate, at: Monotonic.seconds()) : nil
-        self.isWelcome = isWelcome
+        self.isServed = isServed
         self.services = services
     }
 
@@ -96,7 +96,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelActive(context: ChannelHandlerContext) {
-        guard isWelcome else {
+        guard isServed else {
             write(.error(Refusal(.busy)), nil)
             return close()
         }
@@ -105,15 +105,17 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func channelInactive(context: ChannelHandlerContext) {
         isClosing = true
-        for mailbox in mailboxes.subscribed { services.hub.unsubscribe(self, from: mailbox) }
+        for mailbox in mailboxes.subscribed {
+            services.subscribers.unsubscribe(self, from: mailbox)
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isClosing else { return }
         let bytes = unwrapInboundIn(data)
         if bytes.readableBytes == 0 {
-            empties += 1
-            guard empties <= Self.emptyLimit else { return close() }
+            emptyReads += 1
+            guard emptyReads <= Self.emptyReadLimit else { return close() }
         }
         bytes.withUnsafeReadableBytes { splitter.append($0) }
         process()
@@ -123,7 +125,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         if isClosing { return context.read() }
         flush()
         mayRead = true
-        readOn()
+        readMore()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -132,7 +134,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             process()
             pumpAll()
             flush()
-            readOn()
+            readMore()
         }
     }
 
@@ -148,7 +150,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             && stalledSince == nil
     }
 
-    private func readOn() {
+    private func readMore() {
         guard mayRead, canWork else { return }
         mayRead = false
         context?.read()
@@ -156,13 +158,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func process() {
         while canWork {
-            if empties > 0 {
-                guard mayAsk(cost: Double(empties) * emptyCost) else { return }
-                empties = 0
+            if emptyReads > 0 {
+                guard isWithinRate(cost: Double(emptyReads) * emptyReadCost) else { return }
+                emptyReads = 0
                 continue
             }
             if let frame = held {
-                guard mayAsk(cost: frame.cost(rate: Double(services.connectionRate))) else {
+                guard isWithinRate(cost: frame.cost(rate: Double(services.connectionRate))) else {
                     return
                 }
                 held = nil
@@ -189,31 +191,31 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// Returns whether another request is within the connection's rate. If not, the connection pauses until it is.
-    private func mayAsk(cost: Double) -> Bool {
+    private func isWithinRate(cost: Double) -> Bool {
         guard var bucket = requests else { return true }
         let isWithin = bucket.take(cost, at: Monotonic.seconds())
         requests = bucket
         if !isWithin {
             isPaused = true
             loop.scheduleTask(in: .nanoseconds(Int64(bucket.wait * 1e9) + 1_000_000)) {
-                self.goOn()
+                self.endPause()
             }
         }
         return isWithin
     }
 
     /// The cost, in requests, of a read without a line: an honest client sends a few in a minute.
-    private var emptyCost: Double { max(1, Double(services.connectionRate) / 100) }
+    private var emptyReadCost: Double { max(1, Double(services.connectionRate) / 100) }
 
     /// The cost, in requests, of a frame that is refused before it is parsed: one second's worth.
     private var refusedCost: Double { Double(services.connectionRate) }
 
-    private func goOn() {
+    private func endPause() {
         isPaused = false
         guard !isClosing else { return }
         process()
         flush()
-        readOn()
+        readMore()
     }
 
     /// Enforces the timeouts; called every few seconds.
@@ -329,7 +331,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .challenge:
             let now = Monotonic.seconds()
             let bytes = services.nonces.make(at: now)
-            if !isOfRequests { nonce = (bytes, now + WireLimits.nonceSeconds) }
+            if !isHTTP { nonce = (bytes, now + WireLimits.nonceSeconds) }
             write(.challenge(nonce: bytes, names: names), requestID)
         case .login(let login): try logIn(login, requestID)
         case .resume(let token): try resume(token, requestID)
@@ -342,9 +344,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             fetch(try owned(mailbox), requestID, max: max, after: after, dead: dead)
         case .subscribe(let mailbox):
             // HTTP could not deliver the pushes: they answer no request.
-            guard !isOfRequests else { throw .unknownType }
+            guard !isHTTP else { throw .unknownType }
             let mailbox = try owned(mailbox)
-            if let older = services.hub.subscribe(self, to: mailbox), older !== self {
+            if let older = services.subscribers.subscribe(self, to: mailbox), older !== self {
                 older.loop.execute { older.replace() }
             }
             mailboxes[mailbox] = Subscription()
@@ -358,13 +360,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .publish(let published):
             guard let head = asked.head else { throw .badSignature }
             let publication = published.publication
-            bring(.publish(publication, head: head), of: publication.owner, requestID)
+            publishIfAdmitted(.publish(publication, head: head), of: publication.owner, requestID)
         case .claim(let owner, let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
             submit(.claim(owner: owner, id: id), requestID)
         case .record(let record):
             guard services.clock.isCurrent(record.issued) else { throw .badFields }
-            bring(.update(record.id, AccountUpdate(record)), of: record.id, requestID)
+            publishIfAdmitted(.update(record.id, AccountUpdate(record)), of: record.id, requestID)
         case .lookup(let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
             answer(requestID, weight: WireLimits.cardBytes) { store, _ throws(StateError) in
@@ -403,7 +405,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Returns whether a nonce was issued on this connection, or for HTTP on any, and uses it up.
     func isKnown(_ bytes: [UInt8]) -> Bool {
         let now = Monotonic.seconds()
-        if isOfRequests { return services.nonces.take(bytes, at: now) }
+        if isHTTP { return services.nonces.take(bytes, at: now) }
         let nonce = nonce
         self.nonce = nil
         guard let nonce, nonce.until > now else { return false }
@@ -420,15 +422,15 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private func refuseLogin(_ response: Response, _ requestID: String?) {
         failedLogins += 1
         services.counters.add(.failedLogins)
-        if !isOfRequests {
+        if !isHTTP {
             write(response, requestID)
             guard failedLogins < Self.failedLoginLimit else { return close() }
         }
         isPaused = true
         let seconds = services.timeouts.failedLogin * Double(1 << (failedLogins - 1))
         loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) {
-            if self.isOfRequests, !self.isClosing { self.write(response, requestID) }
-            self.goOn()
+            if self.isHTTP, !self.isClosing { self.write(response, requestID) }
+            self.endPause()
         }
     }
 
@@ -456,7 +458,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// Reads from the store and calls `then` with the result. The connection pauses until then.
-    func consider<Value: Sendable>(
+    func readWhilePaused<Value: Sendable>(
         _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
         then: @escaping @Sendable (Value) -> Void
     ) {
@@ -469,7 +471,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             then(value)
             self.process()
             self.flush()
-            self.readOn()
+            self.readMore()
         }
     }
 
@@ -491,7 +493,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
                 then(value)
                 self.process()
                 self.flush()
-                self.readOn()
+                self.readMore()
             }
         }
     }
@@ -510,14 +512,14 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
         process()
         flush()
-        readOn()
+        readMore()
     }
 
     // MARK: Reading
 
     /// Sends the state of the owner's prekeys; the connection pauses until it is read.
-    func welcome(_ owner: SessionID, _ requestID: String?, token: String) {
-        consider { store, minute throws(StateError) in
+    func sendSession(_ owner: SessionID, _ requestID: String?, token: String) {
+        readWhilePaused { store, minute throws(StateError) in
             (try store.preKeys(of: owner), try store.account(of: owner), minute)
         } then: { status, account, minute in
             self.write(.session(status, token: token), requestID)
@@ -550,7 +552,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             self.write(response, requestID)
             self.process()
             self.flush()
-            self.readOn()
+            self.readMore()
         }
     }
 

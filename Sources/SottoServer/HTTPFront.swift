@@ -37,7 +37,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     /// Creates the front of a connection that is not in the pipeline yet.
     init(to connection: ClientConnection) {
         self.connection = connection
-        connection.isOfRequests = true
+        connection.isHTTP = true
     }
 
     // MARK: Requests
@@ -69,18 +69,18 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        readOn(context)
+        readMore(context)
         if isConnected { context.fireChannelReadComplete() }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         answerRefused(context)
-        readOn(context)
+        readMore(context)
         context.fireChannelWritabilityChanged()
     }
 
     /// Reads more, unless an answer is pending or the client does not read its responses.
-    private func readOn(_ context: ChannelHandlerContext) {
+    private func readMore(_ context: ChannelHandlerContext) {
         switch state {
         case .waiting, .stalled: return
         case .idle, .body, .over: break
@@ -212,7 +212,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
             context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        if keepsAlive { readOn(context) } else { end(context) }
+        if keepsAlive { readMore(context) } else { end(context) }
     }
 
     private func end(_ context: ChannelHandlerContext) {

@@ -26,7 +26,7 @@ final class HTTPGuard: ChannelInboundHandler, @unchecked Sendable {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
         connection.noteBegun()
-        guard connection.isOfRequests else { return context.fireChannelRead(data) }
+        guard connection.isHTTP else { return context.fireChannelRead(data) }
         if decoded.parts != parts {
             parts = decoded.parts
             bytes = 0

@@ -19,7 +19,7 @@ final class Monitor: Sendable {
     let address: String
 
     /// Listens on an address, and answers with these metrics.
-    init(_ address: RelayURL, group: MultiThreadedEventLoopGroup, figures: Figures)
+    init(_ address: RelayURL, group: MultiThreadedEventLoopGroup, metrics: Metrics)
         throws(RelayError)
     {
         let worker = worker
@@ -33,7 +33,7 @@ final class Monitor: Sendable {
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-                    try pipeline.addHandler(MonitorHandler(figures: figures, worker: worker))
+                    try pipeline.addHandler(MonitorHandler(metrics: metrics, worker: worker))
                     let limit = channel.eventLoop.scheduleTask(in: .seconds(10)) {
                         channel.close(promise: nil)
                     }
@@ -80,11 +80,11 @@ private final class OpenConnections: Sendable {
 
     /// Counts a connection while it is open. Returns false if the count is above the limit.
     func add(_ channel: any Channel, limit: Int) -> Bool {
-        let isWelcome = count.add(1, ordering: .relaxed).newValue <= limit
+        let isAdmitted = count.add(1, ordering: .relaxed).newValue <= limit
         channel.closeFuture.whenComplete { _ in
             self.count.subtract(1, ordering: .relaxed)
         }
-        return isWelcome
+        return isAdmitted
     }
 }
 
@@ -95,12 +95,12 @@ private final class MonitorHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let figures: Figures
+    private let metrics: Metrics
     private let worker: MonitorWorker
     private var head: HTTPRequestHead?
 
-    init(figures: Figures, worker: MonitorWorker) {
-        self.figures = figures
+    init(metrics: Metrics, worker: MonitorWorker) {
+        self.metrics = metrics
         self.worker = worker
     }
 
@@ -126,14 +126,14 @@ private final class MonitorHandler: ChannelInboundHandler, @unchecked Sendable {
         let isHead = head.method == .HEAD
         switch head.uri.prefix(while: { $0 != "?" }) {
         case "/healthz":
-            let health = figures.health
+            let health = metrics.health
             write(
                 health.text + "\n", health == .good ? .ok : .serviceUnavailable, to: channel,
                 isHead: isHead)
         case "/metrics":
-            let figures = figures
+            let metrics = metrics
             worker.run {
-                let text = figures.text
+                let text = metrics.text
                 channel.eventLoop.execute {
                     self.write(text, .ok, to: channel, isHead: isHead)
                 }

@@ -27,7 +27,7 @@ final class Operations: Sendable {
     /// Starts what the plan asks for.
     init(
         _ configuration: RelayConfiguration, group: MultiThreadedEventLoopGroup,
-        services: Services, registry: Registry
+        services: Services, registry: ConnectionRegistry
     ) throws(RelayError) {
         self.group = group
         let plan = configuration.operations
@@ -35,7 +35,7 @@ final class Operations: Sendable {
             if let address = plan.monitor {
                 try Monitor(
                     address, group: group,
-                    figures: Figures(
+                    metrics: Metrics(
                         services: services, registry: registry, store: configuration.store))
             } else { nil }
         wakeUps = plan.wake.map {
@@ -43,7 +43,7 @@ final class Operations: Sendable {
                 $0, loop: group.next(), counters: services.counters,
                 lookup: Self.lookup(services))
         }
-        if let wakeUps { services.hub.attach(wakeUps) }
+        if let wakeUps { services.subscribers.attach(wakeUps) }
     }
 
     /// Decides which ids may get wake-ups. On a relay for members these are the members and their further addresses,
@@ -55,13 +55,13 @@ final class Operations: Sendable {
                 do throws(StateError) {
                     let known = try services.store.known(
                         among: ids, byPreKeys: admission.isOpen)
-                    var standings: [SessionID: WakeUps.Standing] = [:]
+                    var eligibilities: [SessionID: WakeUps.Eligibility] = [:]
                     for id in ids {
-                        standings[id] =
+                        eligibilities[id] =
                             known.contains(id) || admission.lists(id)
                             ? .known : admission.isOpen ? .unknown : .foreign
                     }
-                    then(standings)
+                    then(eligibilities)
                 } catch {
                     services.onFailure(error)
                 }

@@ -1,4 +1,4 @@
-/// A limit of events in each period of so many seconds.
+/// A limit of events in each period of a fixed length.
 struct RateLimit {
     private let count: Int
     private let seconds: Double

@@ -105,7 +105,7 @@ public enum RelayError: ReportableError {
 public final class Relay: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
-    private let registry: Registry
+    private let registry: ConnectionRegistry
     private let services: Services
     private let tls: TLSCertificate?
     private let ticks: RepeatedTask
@@ -131,7 +131,7 @@ public final class Relay: Sendable {
                 retention.strangerMinutes = Retention.strangerMinutes
             }
             store = try StoreLocation(configuration.store).open(retention)
-            if configuration.admission.isOpen { try store.adoptMailboxes() }
+            if configuration.admission.isOpen { try store.clearStrangerFlags() }
         } catch {
             throw .store(error)
         }
@@ -144,7 +144,7 @@ public final class Relay: Sendable {
     ) throws(RelayError) {
         Self.raiseDescriptorLimit()
         let limit = configuration.maximumConnections
-        let registry = Registry(
+        let registry = ConnectionRegistry(
             limit: limit,
             networks: NetworkConnections(
                 limit: configuration.networkConnections ?? max(1, limit / 4),
@@ -155,7 +155,7 @@ public final class Relay: Sendable {
         } catch {
             throw .store(error)
         }
-        let hub = Hub()
+        let subscribers = SubscriberRegistry()
         let counters = Counters()
         let hasFailed = Atomic(false)
         let fail: @Sendable (StateError) -> Void = { error in
@@ -166,7 +166,8 @@ public final class Relay: Sendable {
         let admission = Admission(configuration.admission)
         let rates = MailboxRates(perMinute: configuration.mailboxRate)
         let writer = Writer(
-            store: store, hub: hub, clock: clock, counters: counters, admission: admission,
+            store: store, subscribers: subscribers, clock: clock, counters: counters,
+            admission: admission,
             rates: rates, onFailure: fail)
         let tls = try configuration.tls.map { files throws(RelayError) in
             try TLSCertificate(files)
@@ -186,19 +187,20 @@ public final class Relay: Sendable {
             )
             .childChannelInitializer { channel in
                 guard let services = shared.withLock({ $0 }) else { return channel.close() }
-                let welcome = registry.welcome(channel.remoteAddress?.ipAddress)
-                guard welcome != .closed else { return channel.close() }
-                let isWelcome = welcome == .served
+                let decision = registry.decide(about: channel.remoteAddress?.ipAddress)
+                guard decision != .closed else { return channel.close() }
+                let isServed = decision == .served
                 let connection = ClientConnection(
-                    channel: channel, services: services, isWelcome: isWelcome)
+                    channel: channel, services: services, isServed: isServed)
                 counters.add(.connections)
                 registry.add(connection)
                 channel.closeFuture.whenComplete { _ in registry.remove(connection) }
                 return channel.eventLoop.makeCompletedFuture {
                     // The `busy` refusal is written at once, as a line, before the protocol is known.
                     let handler: any ChannelHandler =
-                        isWelcome
-                        ? Doorway(to: connection, tls: tls, requiresTLS: requiresTLS) : connection
+                        isServed
+                        ? ProtocolDetector(to: connection, tls: tls, requiresTLS: requiresTLS)
+                        : connection
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
@@ -213,7 +215,8 @@ public final class Relay: Sendable {
         }
         let local = channel.localAddress
         services = Services(
-            store: store, writer: writer, verification: Self.verificationThreads(), hub: hub,
+            store: store, writer: writer, verification: Self.verificationThreads(),
+            subscribers: subscribers,
             counters: counters, clock: clock,
             names: RelayNames(
                 names: configuration.names
@@ -221,14 +224,14 @@ public final class Relay: Sendable {
                 listening: local),
             origins: WebOrigins(allowed: configuration.allowedOrigins),
             admission: admission,
-            surge: Surge(limit: configuration.surge, bits: configuration.surgeBits),
+            surgeLimit: SurgeLimit(limit: configuration.surge, bits: configuration.surgeBits),
             rates: rates,
             connectionRate: configuration.connectionRate,
             timeouts: Timeouts(
                 line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause),
             onFailure: fail)
         let services = services
-        store.watch({ hub.mailboxes }, onArrival: { hub.wake($0) })
+        store.watch({ subscribers.mailboxes }, onArrival: { subscribers.wake($0) })
         shared.withLock { $0 = services }
         self.group = group
         self.registry = registry
@@ -285,7 +288,7 @@ public final class Relay: Sendable {
         // The last tasks of the event loops need an open store.
         services.writer.finish()
         services.reader.sync {}
-        services.writer.rememberTime()
+        services.writer.storeClock()
         do throws(StateError) { try services.store.close() } catch { throw .store(error) }
     }
 
@@ -295,7 +298,7 @@ public final class Relay: Sendable {
         return threads
     }
 
-    /// Waits until all connections have ended, at most so many seconds.
+    /// Waits until all connections have ended, for at most `seconds`.
     private func waitForConnections(atMost seconds: Double) {
         let deadline = Monotonic.seconds() + seconds
         while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }

@@ -20,11 +20,11 @@ final class SQLiteStore: CopyableStore {
     /// The number of cached mailbox rows at which the cache is cleared.
     private static let remembered = 100_000
 
-    /// Opens or creates the file at `path`, and locks out other relays unless `isAlone` is false; then only accounts
+    /// Opens or creates the file at `path`, and locks out other relays unless `isExclusive` is false; then only accounts
     /// and invitations may be changed.
-    init(path: String, retention: Retention, isAlone: Bool = true) throws(StateError) {
+    init(path: String, retention: Retention, isExclusive: Bool = true) throws(StateError) {
         self.retention = retention
-        lock = isAlone ? try FileLock(path: path + "-lock") : nil
+        lock = isExclusive ? try FileLock(path: path + "-lock") : nil
         if let lock, !lock.lock(timeout: 2) { throw .locked(what: "the store \(path)") }
         writer = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
         reader = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
@@ -83,7 +83,7 @@ final class SQLiteStore: CopyableStore {
     ///
     /// Debian's SQLite overwrites deleted data, so deleting is writing too.
     private func acknowledge(_ change: Change, at minute: Int64) throws(StateError) -> Outcome {
-        try room.fold(writer)
+        try room.checkpoint(writer)
         do throws(StateError) {
             return try write([change], at: minute)[0]
         } catch .full {

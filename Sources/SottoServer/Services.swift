@@ -10,16 +10,16 @@ struct Services: Sendable {
     /// The threads that verify signatures and parse long frames: half of the processors; the others are for the event
     /// loops.
     let verification: NIOThreadPool
-    let hub: Hub
+    let subscribers: SubscriberRegistry
     let counters: Counters
     let clock: RelayClock
     let names: RelayNames
     let origins: WebOrigins
-    let nonces = NonceBook()
+    let nonces = IssuedNonces()
     let tokens = SessionTokens()
     let admission: Admission
     let lockout = Lockout()
-    let surge: Surge
+    let surgeLimit: SurgeLimit
     let rates: MailboxRates
     /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int

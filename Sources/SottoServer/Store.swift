@@ -27,7 +27,7 @@ protocol Store: Sendable {
     func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation?
 
     /// Clears the stranger flag of all mailboxes; a relay that is open to all does so at its start.
-    func adoptMailboxes() throws(StateError)
+    func clearStrangerFlags() throws(StateError)
 
     /// Deletes some expired rows, with `strangers` also strangers' old mail, and empty mailboxes. `minute` is the time
     /// for expiry. Returns whether there may be more. Rows far in the future of `latest`, from a wrong clock, get that

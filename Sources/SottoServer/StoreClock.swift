@@ -18,7 +18,7 @@ public enum StoreClock {
         }
     }
 
-    /// Returns the warning about a clock that is off by so many minutes.
+    /// Returns the warning about a clock that is off by `minutes` minutes.
     public static func explanation(_ minutes: Int64, store: String) -> String {
         let (amount, unit) =
             abs(minutes) >= 2 * 24 * 60
@@ -46,7 +46,7 @@ public enum StoreClock {
     private static func use<T>(
         _ location: StoreLocation, _ body: (any Store) throws(StateError) -> T
     ) throws(StateError) -> T {
-        let store = try location.open(Retention(), isAlone: false)
+        let store = try location.open(Retention(), isExclusive: false)
         let value: T
         do throws(StateError) {
             value = try body(store)

@@ -20,14 +20,14 @@ public enum StoreLocation: Sendable {
         }
     }
 
-    /// Opens or creates the store. With `isAlone` false a relay may be using it, and only accounts and invitations may
+    /// Opens or creates the store. With `isExclusive` false a relay may be using it, and only accounts and invitations may
     /// be changed.
-    func open(_ retention: Retention, isAlone: Bool = true) throws(StateError)
+    func open(_ retention: Retention, isExclusive: Bool = true) throws(StateError)
         -> any CopyableStore
     {
         switch self {
         case .file(let path):
-            try SQLiteStore(path: path, retention: retention, isAlone: isAlone)
+            try SQLiteStore(path: path, retention: retention, isExclusive: isExclusive)
         case .postgres(let url): try PostgresStore(url: url, retention: retention)
         }
     }

@@ -36,7 +36,7 @@ struct StoreRoom {
         let growth = changes.reduce(0) { $0 + $1.growth }
         guard growth > 0, let free, free < reserve + 2 * log + 2 * (growth + Self.logged(changes))
         else { return changes.count }
-        guard try fold(database), let left = self.free else { return 0 }
+        guard try checkpoint(database), let left = self.free else { return 0 }
         let inside = try database.use { connection throws(StateError) in
             try connection.integer("PRAGMA freelist_count")
                 * (try connection.integer("PRAGMA page_size"))
@@ -63,7 +63,7 @@ struct StoreRoom {
 
     /// Checkpoints the log into the file and truncates it. Returns false if the disk was too full for that.
     @discardableResult
-    func fold(_ database: DurableDatabase) throws(StateError) -> Bool {
+    func checkpoint(_ database: DurableDatabase) throws(StateError) -> Bool {
         guard log > 0 else { return true }
         do throws(StateError) {
             try database.use { connection throws(StateError) in

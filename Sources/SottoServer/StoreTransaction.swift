@@ -188,7 +188,7 @@ struct StoreTransaction {
             if failures + 1 == WireLimits.failures {
                 row.live.remove(size)
                 row.dead.add(size)
-                try bury(&row)
+                try limitDeadLetters(&row)
             }
             return false
         }
@@ -201,7 +201,7 @@ struct StoreTransaction {
     }
 
     /// Deletes the oldest dead letters until the others are within their limits; the newest one stays.
-    private func bury(_ row: inout MailboxRow) throws(StateError) {
+    private func limitDeadLetters(_ row: inout MailboxRow) throws(StateError) {
         while row.dead.messages > 1,
             row.dead.messages > retention.deadMessages || row.dead.bytes > retention.deadBytes
         {

@@ -10,7 +10,7 @@ struct Subscription {
     private var inFlight: Set<String> = []
     private var isReading = false
     private var mayHaveMore = true
-    private var saidEmpty = false
+    private var hasSentEmpty = false
     /// The average size of an envelope in bytes, from the last read.
     private var typicalBytes = 16 << 10
 
@@ -49,8 +49,8 @@ struct Subscription {
             inFlight.insert(message.id)
             pushes.append(.newMessage(message.delivered))
         }
-        if !mayHaveMore, !saidEmpty {
-            saidEmpty = true
+        if !mayHaveMore, !hasSentEmpty {
+            hasSentEmpty = true
             pushes.append(.empty)
         }
         return pushes

@@ -10,7 +10,7 @@ final class WakeCommand: WakeTarget {
     private let timeout: TimeAmount
     private let loop: any EventLoop
     /// Threads that wait for the programs; Dispatch's threads are needed for the store.
-    private let threads = NIOThreadPool(numberOfThreads: WakeUps.underWayLimit)
+    private let threads = NIOThreadPool(numberOfThreads: WakeUps.runningLimit)
     private let running = Mutex(Running())
 
     private struct Running {

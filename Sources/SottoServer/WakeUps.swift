@@ -6,7 +6,7 @@ import Synchronization
 /// The notifications of owners about mail in mailboxes without a subscriber.
 public struct WakePlan: Sendable {
     /// A notification method.
-    public enum Way: Sendable {
+    public enum Method: Sendable {
         /// Run a program with these arguments.
         case command([String])
         /// Post a request.
@@ -14,15 +14,15 @@ public struct WakePlan: Sendable {
     }
 
     /// The notification methods; all of them are used.
-    public var ways: [Way]
+    public var methods: [Method]
     /// The fewest seconds between two wake-ups of one mailbox.
     public var every: Double
     /// Seconds after which a running wake-up is aborted.
     public var timeout = 30.0
 
     /// Creates a plan with these methods; `every` is the interval in seconds.
-    public init(ways: [Way], every: Double) {
-        self.ways = ways
+    public init(methods: [Method], every: Double) {
+        self.methods = methods
         self.every = every
     }
 }
@@ -43,12 +43,12 @@ struct WakeUp: Sendable {
 /// count.
 final class WakeUps: Sendable {
     /// The most wake-ups that run at once.
-    static let underWayLimit = 8
+    static let runningLimit = 8
     /// The most unknown ids that wait on a relay that is open to all; further ones are dropped, and counted as failed.
     static let unknownLimit = 1_000
 
     /// The rule for the wake-ups of an id.
-    enum Standing {
+    enum Eligibility {
         /// The mailbox is announced.
         case known
         /// The mailbox is announced after the known ones, if few wait: on an open relay any id may have a mailbox.
@@ -57,17 +57,17 @@ final class WakeUps: Sendable {
         case foreign
     }
 
-    /// Looks up the standings of ids, and calls back from any thread.
+    /// Looks up the eligibilities of ids, and calls back from any thread.
     typealias Lookup =
-        @Sendable ([SessionID], @escaping @Sendable ([SessionID: Standing]) -> Void)
+        @Sendable ([SessionID], @escaping @Sendable ([SessionID: Eligibility]) -> Void)
         -> Void
 
     private struct State {
         /// The messages since the last wake-up of each mailbox that waits for one or had one a short time ago.
         var mailboxes: [SessionID: Int] = [:]
-        var known = Line()
-        var unknown = Line()
-        var underWay = 0
+        var known = Queue()
+        var unknown = Queue()
+        var running = 0
         var isStopped = false
 
         /// Removes and returns the next mailbox that still has new messages.
@@ -86,7 +86,7 @@ final class WakeUps: Sendable {
     }
 
     /// A queue of mailboxes.
-    private struct Line {
+    private struct Queue {
         private var mailboxes: [SessionID] = []
         private var start = 0
 
@@ -123,8 +123,8 @@ final class WakeUps: Sendable {
         self.counters = counters
         self.lookup = lookup
         let timeout = TimeAmount.nanoseconds(Int64(plan.timeout * 1e9))
-        targets = plan.ways.map { way in
-            switch way {
+        targets = plan.methods.map { method in
+            switch method {
             case .command(let words): WakeCommand(words, timeout: timeout, loop: loop)
             case .post(let address): WakePost(address, timeout: timeout, loop: loop)
             }
@@ -147,11 +147,11 @@ final class WakeUps: Sendable {
     }
 
     /// Queues the mailboxes that may be announced.
-    private func admit(_ mailboxes: [SessionID], _ standings: [SessionID: Standing]) {
+    private func admit(_ mailboxes: [SessionID], _ eligibilities: [SessionID: Eligibility]) {
         let left = state.withLock { state -> Int in
             var left = 0
             for mailbox in mailboxes {
-                switch standings[mailbox] ?? .foreign {
+                switch eligibilities[mailbox] ?? .foreign {
                 case .known: state.known.add(mailbox)
                 case .unknown where state.unknown.count < Self.unknownLimit:
                     state.unknown.add(mailbox)
@@ -178,19 +178,19 @@ final class WakeUps: Sendable {
     func stop() {
         state.withLock { state in
             state.isStopped = true
-            (state.known, state.unknown) = (Line(), Line())
+            (state.known, state.unknown) = (Queue(), Queue())
         }
         for target in targets { target.stop() }
     }
 
-    /// Sends wake-ups until ``underWayLimit`` are running.
+    /// Sends wake-ups until ``runningLimit`` are running.
     private func sendNext() {
         while true {
             let next = state.withLock { state -> WakeUp? in
-                guard !state.isStopped, state.underWay < Self.underWayLimit,
+                guard !state.isStopped, state.running < Self.runningLimit,
                     let next = state.next()
                 else { return nil }
-                state.underWay += 1
+                state.running += 1
                 return next
             }
             guard let next else { return }
@@ -207,15 +207,15 @@ final class WakeUps: Sendable {
             }
         }
         EventLoopFuture.andAllComplete(results, on: loop).whenComplete { _ in
-            self.state.withLock { $0.underWay -= 1 }
+            self.state.withLock { $0.running -= 1 }
             // Not called directly: many wake-ups that fail at once would make a deep stack.
             self.loop.execute { self.sendNext() }
         }
-        loop.scheduleTask(in: every) { self.lookAgain(wakeUp.mailbox) }
+        loop.scheduleTask(in: every) { self.endInterval(wakeUp.mailbox) }
     }
 
     /// Ends the interval of a mailbox, and announces messages that came meanwhile.
-    private func lookAgain(_ mailbox: SessionID) {
+    private func endInterval(_ mailbox: SessionID) {
         let isDue = state.withLock { state -> Bool in
             guard !state.isStopped, let count = state.mailboxes[mailbox] else { return false }
             if count == 0 { state.mailboxes[mailbox] = nil }

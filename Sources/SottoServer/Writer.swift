@@ -29,7 +29,7 @@ final class Writer: Sendable {
     private static let batchBytes = 4 << 20
 
     private let store: any Store
-    private let hub: Hub
+    private let subscribers: SubscriberRegistry
     private let clock: RelayClock
     private let counters: Counters
     private let admission: Admission
@@ -40,15 +40,15 @@ final class Writer: Sendable {
     private let remembered = Mutex<Double?>(nil)
     private let state = Mutex(State())
 
-    /// Creates a writer to `store` that notifies `hub` of arrivals. After `onFailure` it writes no more.
+    /// Creates a writer to `store` that notifies subscribers of arrivals. After `onFailure` it writes no more.
     init(
-        store: any Store, hub: Hub, clock: RelayClock, counters: Counters,
+        store: any Store, subscribers: SubscriberRegistry, clock: RelayClock, counters: Counters,
         admission: Admission = Admission(AdmissionPlan()),
         rates: MailboxRates = MailboxRates(perMinute: 0),
         onFailure: @escaping @Sendable (StateError) -> Void
     ) {
         self.store = store
-        self.hub = hub
+        self.subscribers = subscribers
         self.clock = clock
         self.counters = counters
         self.admission = admission
@@ -88,22 +88,24 @@ final class Writer: Sendable {
         }
         if mayBegin {
             queue.async {
-                self.keepTime()
-                self.sweepOn()
+                self.updateClock()
+                self.continueSweep()
             }
         }
     }
 
     /// Seconds after which the clock state is stored again.
-    private static let rememberSeconds = 600.0
+    private static let storeClockSeconds = 600.0
 
     /// Reads the clock, and stores the clock state from time to time, or in any case if `isLast`.
-    private func keepTime(isLast: Bool = false) {
+    private func updateClock(isLast: Bool = false) {
         guard !state.withLock({ $0.hasFailed }) else { return }
         do throws(StateError) {
             let time = clock.observe(confirmed: try store.clock()?.confirmed)
             let now = Monotonic.seconds()
-            let isDue = remembered.withLock { $0.map { $0 + Self.rememberSeconds <= now } ?? true }
+            let isDue = remembered.withLock {
+                $0.map { $0 + Self.storeClockSeconds <= now } ?? true
+            }
             guard isDue || isLast else { return }
             try store.remember(time)
             remembered.withLock { $0 = now }
@@ -115,16 +117,16 @@ final class Writer: Sendable {
     }
 
     /// Stores the clock state at the end.
-    func rememberTime() { queue.sync { self.keepTime(isLast: true) } }
+    func storeClock() { queue.sync { self.updateClock(isLast: true) } }
 
-    private func sweepOn() {
+    private func continueSweep() {
         guard !state.withLock({ $0.hasFailed || $0.isEnding }) else { return }
         do throws(StateError) {
             // Members on the list must not be treated as strangers.
-            let isListKnown = try noteList()
+            let isListKnown = try storeMemberList()
             let (minute, latest) = (clock.expiry, clock.minute)
             if try store.sweep(at: minute, latest: latest, strangers: isListKnown) {
-                return queue.async { self.sweepOn() }
+                return queue.async { self.continueSweep() }
             }
         } catch .full {
             // The next sweep tries again.
@@ -135,12 +137,12 @@ final class Writer: Sendable {
     }
 
     /// Creates accounts for the members on the list, once a day. Returns false if the store has no space for them.
-    private func noteList() throws(StateError) -> Bool {
+    private func storeMemberList() throws(StateError) -> Bool {
         let now = Monotonic.seconds()
-        guard let list = admission.unnoted(at: now) else { return true }
+        guard let list = admission.listToStore(at: now) else { return true }
         let outcomes = try store.commit(list.map { .update($0, .seen) }, at: clock.minute)
         guard outcomes.allSatisfy({ $0 == .published }) else { return false }
-        admission.markNoted(list, at: now)
+        admission.noteStored(list, at: now)
         return true
     }
 
@@ -196,7 +198,7 @@ final class Writer: Sendable {
                 arrived[envelope.to, default: 0] += 1
                 bytes += envelope.bytes.count
             } else if case .store(let envelope) = entry.change {
-                rates.giveBack(envelope.to)
+                rates.refund(envelope.to)
             }
             guard let connection = entry.connection else { continue }
             let reply = ClientConnection.Reply(
@@ -224,6 +226,6 @@ final class Writer: Sendable {
                 for (connection, replies) in group { connection.complete(replies) }
             }
         }
-        hub.wake(arrived)
+        subscribers.wake(arrived)
     }
 }

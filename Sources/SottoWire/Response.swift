@@ -6,7 +6,7 @@ public enum Response: Sendable, Equatable {
     case pong
     /// A nonce to sign, and the names of the relay of which the login must contain one.
     case challenge(nonce: [UInt8], names: [String])
-    /// A puzzle: find a counter that gives so many zero bits with this nonce.
+    /// A puzzle: find a counter that gives `bits` zero bits with this nonce.
     case puzzle(nonce: [UInt8], bits: Int)
     /// The mailbox is open on this connection. Contains the state of the owner's prekeys, or `nil` if the owner has
     /// published none.

@@ -27,7 +27,7 @@ enum AddressChecks {
                     : Finding(.ok, "name", "\(url.host) is \(found.joined(separator: " and "))"))
         }
         if let monitor = plan.operations.monitor { findings += listening(monitor, "monitor") }
-        for way in plan.operations.wake?.ways ?? [] { findings.append(wake(way)) }
+        for method in plan.operations.wake?.methods ?? [] { findings.append(wake(method)) }
         if willMakeCertificate {
             return findings + [
                 Finding(.ok, "certificate", "the certificate and its key will be created")
@@ -82,8 +82,8 @@ enum AddressChecks {
         }
     }
 
-    private static func wake(_ way: WakePlan.Way) -> Finding {
-        switch way {
+    private static func wake(_ method: WakePlan.Method) -> Finding {
+        switch method {
         case .command(let words):
             let program = words[0]
             let places =

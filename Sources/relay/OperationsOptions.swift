@@ -36,20 +36,20 @@ struct OperationsOptions: ArgumentGroup {
     func plan() throws(Failure) -> OperationsPlan {
         var plan = OperationsPlan()
         plan.monitor = try monitorAddress()
-        var ways: [WakePlan.Way] = []
+        var methods: [WakePlan.Method] = []
         if let wake {
             guard let words = WakePlan.words(of: wake) else {
                 throw Failure(
                     .usage, "--wake is not a command",
                     hint: "give a program and its arguments, or a shell: --wake \"sh -c '...'\"")
             }
-            ways.append(.command(words))
+            methods.append(.command(words))
         }
-        if let wakeURL { ways.append(.post(try Self.address(wakeURL))) }
+        if let wakeURL { methods.append(.post(try Self.address(wakeURL))) }
         guard (1...86_400).contains(wakeEvery) else {
             throw Failure(.usage, "--wake-every must be between 1 and 86400 seconds")
         }
-        if !ways.isEmpty { plan.wake = WakePlan(ways: ways, every: Double(wakeEvery)) }
+        if !methods.isEmpty { plan.wake = WakePlan(methods: methods, every: Double(wakeEvery)) }
         return plan
     }
 

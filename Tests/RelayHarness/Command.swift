@@ -63,7 +63,7 @@ package struct Command {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
     }
 
-    /// The same as ``wait()``; returns `nil` if the process does not end within so many seconds.
+    /// The same as ``wait()``; returns `nil` if the process does not end within `seconds`.
     package func wait(atMost seconds: Int) -> Int32? {
         for _ in 0..<seconds * 100 {
             var information = siginfo_t()

@@ -19,7 +19,7 @@ package struct PreKeyRace {
     }
 
     /// The result of a race.
-    package struct Figures: Sendable, Equatable {
+    package struct Counts: Sendable, Equatable {
         /// The number of keys that were handed out.
         package var handedOut = 0
         /// The number of keys that two claims got, or none.
@@ -33,19 +33,19 @@ package struct PreKeyRace {
     }
 
     /// Runs the race on a new relay; returns `nil` if the relay does not start.
-    package func run() -> Figures? {
+    package func run() -> Counts? {
         let store = Scratch()
         guard var relay = RelayProcess(store) else { return nil }
         let address = relay.address
         let bob = Sample.identity()
-        let lives = Lives()
+        let restarts = RestartCounter()
         let tickets = Mutex(0)
         let permits = DispatchSemaphore(value: 0)
         let claimed = DispatchSemaphore(value: 0)
         let claims = Mutex<[String: PreKeyBundle.PreKey]>([:])
-        let figures = Mutex(Figures())
+        let counts = Mutex(Counts())
         @Sendable func noteRetry(_ isSame: Bool) {
-            figures.withLock {
+            counts.withLock {
                 $0.retries += 1
                 if !isSame { $0.otherAnswers += 1 }
             }
@@ -64,7 +64,7 @@ package struct PreKeyRace {
         let group = DispatchGroup()
         for number in 0..<claimants {
             DispatchQueue(label: "claimant \(number)").async(group: group) { [keys] in
-                var claimant = Claimant(owner: bob.id, address: address, lives: lives)
+                var claimant = Claimant(owner: bob.id, address: address, restarts: restarts)
                 while true {
                     let ticket = tickets.withLock { ticket in
                         ticket += 1
@@ -90,7 +90,7 @@ package struct PreKeyRace {
             relay.command.wait()
             guard let next = RelayProcess(store, listen: address) else { return false }
             relay = next
-            lives.begin()
+            restarts.begin()
             return true
         }
 
@@ -111,7 +111,7 @@ package struct PreKeyRace {
         let bytes = Set(all.values.map(\.key))
         // Long after, and after a restart, every claim still gets its own key.
         guard killAndRestart() else { return nil }
-        var claimant = Claimant(owner: bob.id, address: address, lives: lives)
+        var claimant = Claimant(owner: bob.id, address: address, restarts: restarts)
         for (number, (id, key)) in all.enumerated() {
             if number % WireLimits.claimsInAMinute == 0 { claimant.reconnect() }
             noteRetry(claimant.claim(id)?.oneTimePreKey == key)
@@ -119,20 +119,20 @@ package struct PreKeyRace {
         claimant.reconnect()
         let last = claimant.claim(Envelope.newID())
         let status = relay.end()
-        return figures.withLock { figures in
-            figures.handedOut = all.count
-            figures.wrongOwners =
+        return counts.withLock { counts in
+            counts.handedOut = all.count
+            counts.wrongOwners =
                 owned.symmetricDifference(1...UInt32(keys)).count + keys - bytes.count
-            figures.endsWithoutKey = last != nil && last?.oneTimePreKey == nil && status == 0
-            return figures
+            counts.endsWithoutKey = last != nil && last?.oneTimePreKey == nil && status == 0
+            return counts
         }
     }
 }
 
 /// Counts the restarts of a relay, and wakes threads that wait for the next one.
-private final class Lives: @unchecked Sendable {
-    // Sendable: `life` is used only under `mutex`.
-    private var life = 0
+private final class RestartCounter: @unchecked Sendable {
+    // Sendable: `restartNumber` is used only under `mutex`.
+    private var restartNumber = 0
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -151,19 +151,19 @@ private final class Lives: @unchecked Sendable {
     var current: Int {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return life
+        return restartNumber
     }
 
     func begin() {
         pthread_mutex_lock(mutex)
-        life += 1
+        restartNumber += 1
         pthread_cond_broadcast(change)
         pthread_mutex_unlock(mutex)
     }
 
     func wait(after old: Int) {
         pthread_mutex_lock(mutex)
-        while life == old { pthread_cond_wait(change, mutex) }
+        while restartNumber == old { pthread_cond_wait(change, mutex) }
         pthread_mutex_unlock(mutex)
     }
 }
@@ -172,12 +172,12 @@ private final class Lives: @unchecked Sendable {
 private struct Claimant {
     let owner: SessionID
     let address: String
-    let lives: Lives
+    let restarts: RestartCounter
     private var client: RawClient?
-    private var life = 0
+    private var restartNumber = 0
 
-    init(owner: SessionID, address: String, lives: Lives) {
-        (self.owner, self.address, self.lives) = (owner, address, lives)
+    init(owner: SessionID, address: String, restarts: RestartCounter) {
+        (self.owner, self.address, self.restarts) = (owner, address, restarts)
     }
 
     /// Sends a claim and closes the connection before the answer.
@@ -193,7 +193,7 @@ private struct Claimant {
             switch client?.ask(.claim(owner: owner, id: id)) {
             case nil:
                 client = nil
-                lives.wait(after: life)
+                restarts.wait(after: restartNumber)
             case .bundle(let line)?:
                 return (try? JSON.object(parsing: line)).flatMap { try? PreKeyBundle(record: $0) }
             case _?: return nil
@@ -205,9 +205,9 @@ private struct Claimant {
 
     private mutating func reach() {
         while client == nil {
-            life = lives.current
+            restartNumber = restarts.current
             client = RawClient(reaching: address)
-            if client == nil { lives.wait(after: life) }
+            if client == nil { restarts.wait(after: restartNumber) }
         }
     }
 }

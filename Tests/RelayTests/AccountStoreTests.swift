@@ -7,7 +7,7 @@ import Testing
 @testable import SottoServer
 
 @Suite struct AccountStoreTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
     let alice = Sample.identity().id
     let invitation = StoredInvitation(
@@ -157,7 +157,7 @@ import Testing
         try closed.close()
         // The relay is open and closed again; mail from the time between stays too.
         let again = try place.open(kind)
-        try again.adoptMailboxes()
+        try again.clearStrangerFlags()
         _ = try again.commit([.store(Sample.envelope(to: later))], at: 30)
         try again.close()
         let last = try place.open(kind, retention)
@@ -172,7 +172,7 @@ import Testing
     @Test func accountsAreChangedWhileARelayRuns() throws {
         let path = place.scratch.file("relay.db")
         let relay = try StoreLocation(path).open(Retention())
-        let other = try StoreLocation(path).open(Retention(), isAlone: false)
+        let other = try StoreLocation(path).open(Retention(), isExclusive: false)
         _ = try relay.commit([.store(Sample.envelope(to: bob))], at: 1)
         _ = try other.commit([.update(bob, .membership(true)), .invite(invitation)], at: 2)
         try other.close()

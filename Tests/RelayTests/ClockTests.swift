@@ -120,7 +120,7 @@ import Testing
 
 /// The clock state in a store, and the expiry of mail.
 @Suite(.timeLimit(.minutes(30))) struct StoreClockTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
 
     @Test(arguments: StoreKind.available) func theClockStateIsStored(_ kind: StoreKind) throws {
@@ -190,7 +190,7 @@ import Testing
     static let day = 86_400.0
     let bob = Sample.identity()
 
-    /// Starts a relay whose clock is off by so many seconds.
+    /// Starts a relay whose clock is off by `off` seconds.
     func start(_ scratch: Scratch, off: Double) throws -> Relay {
         var configuration = RelayConfiguration(
             listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
@@ -232,7 +232,7 @@ import Testing
         var relay = try start(scratch, off: 0)
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         try relay.stop()
-        let store = try StoreLocation(scratch.file("relay.db")).open(Retention(), isAlone: false)
+        let store = try StoreLocation(scratch.file("relay.db")).open(Retention(), isExclusive: false)
         try store.confirm(Int64((RelayClock.system() + 31 * Self.day) / 60))
         try store.close()
         relay = try start(scratch, off: 31 * Self.day)

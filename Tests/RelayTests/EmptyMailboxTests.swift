@@ -8,7 +8,7 @@ import Testing
 
 /// An empty mailbox leaves no row.
 @Suite(.timeLimit(.minutes(30))) struct EmptyMailboxTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
     let alice = Sample.identity().id
 

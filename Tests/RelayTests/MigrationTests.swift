@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ways) func aMigrationLosesNothing(_ from: StoreKind, _ to: StoreKind) throws {
-        let (source, target) = (StorePlace(), StorePlace())
+        let (source, target) = (StoreFixture(), StoreFixture())
         let old = try source.open(from)
         let (claims, envelopes) = try fill(old)
         let answers = try old.commit(claims, at: 32)

@@ -14,7 +14,7 @@ import Testing
     let bob = Sample.identity()
 
     /// Returns the value of a metric.
-    func figure(_ name: String, in text: String) -> String? {
+    func metric(_ name: String, in text: String) -> String? {
         text.split(separator: "\n").first { $0.hasPrefix("sotto_relay_\(name) ") }
             .flatMap { $0.split(separator: " ").last.map(String.init) }
     }
@@ -44,9 +44,9 @@ import Testing
             ("stored_bytes_total", "\(envelope.bytes.count)"),
             ("commit_seconds_count", "2"), ("commit_seconds_bucket{le=\"+Inf\"}", "2"),
         ] {
-            #expect(figure(name, in: text) == value, "\(name)")
+            #expect(metric(name, in: text) == value, "\(name)")
         }
-        #expect(figure("store_free_bytes", in: text).flatMap { Int($0) } ?? 0 > 0)
+        #expect(metric("store_free_bytes", in: text).flatMap { Int($0) } ?? 0 > 0)
         #expect(!text.contains(bob.id.description) && !text.contains(envelope.id))
         #expect(!text.contains("127.0.0.1"))
         #expect(relay.end() == 0)
@@ -145,7 +145,7 @@ import Testing
         var configuration = RelayConfiguration(
             listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
         configuration.operations.monitor = RelayURL(host: "127.0.0.1", port: 0)
-        let store = MoodyStore()
+        let store = StubStore()
         let relay = try Relay(configuration, store: store) { Issue.record("failed: \($0)") }
         defer { try? relay.stop() }
         let monitor = try #require(relay.monitorAddress)
@@ -155,8 +155,8 @@ import Testing
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .deferred(Refusal(.diskFull)))
         #expect(HTTP.get(monitor, "/healthz")?.status == 503)
         let text = HTTP.get(monitor, "/metrics")?.body ?? ""
-        #expect(figure("healthy", in: text) == "0")
-        #expect(figure("deferred_total", in: text) == "1")
+        #expect(metric("healthy", in: text) == "0")
+        #expect(metric("deferred_total", in: text) == "1")
         store.outcome.withLock { $0 = .stored }
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
         #expect(HTTP.get(monitor, "/healthz")?.status == 200)

@@ -357,7 +357,7 @@ final class FailingStore: Store {
 
     func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? { nil }
 
-    func adoptMailboxes() throws(StateError) {}
+    func clearStrangerFlags() throws(StateError) {}
 
     func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
         false

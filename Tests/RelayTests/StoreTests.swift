@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 
 @Suite struct StoreTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
 
     func ids(_ store: any Store, dead: Bool = false, at minute: Int64 = 1) throws -> [String] {

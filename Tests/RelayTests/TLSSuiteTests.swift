@@ -71,7 +71,7 @@ import Testing
         let listener = HTTPListener()
         let running = try RunningRelay { plan in
             let address = try! WakeAddress("https://127.0.0.1:\(listener.port)/wake")
-            plan.operations.wake = WakePlan(ways: [.post(address)], every: 60)
+            plan.operations.wake = WakePlan(methods: [.post(address)], every: 60)
         }
         let bob = Sample.identity()
         #expect(

@@ -23,13 +23,13 @@ import Testing
         }
     }
 
-    func figure(_ name: String, _ monitor: String) -> Int {
+    func metric(_ name: String, _ monitor: String) -> Int {
         let line = (HTTP.get(monitor, "/metrics")?.body ?? "").split(separator: "\n")
             .first { $0.hasPrefix("sotto_relay_\(name) ") }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
     }
 
-    /// Sends one envelope each to so many random ids.
+    /// Sends one envelope each to `count` random ids.
     func flood(_ client: RawClient, _ count: Int) {
         for _ in 0..<count {
             client.send(
@@ -60,8 +60,8 @@ import Testing
         #expect(sender.ask(.send(Sample.envelope(to: address.id))) == .stored)
         until { scratch.lines("woken") == ["\(address.id) 1"] }
         #expect(sender.ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        until { figure("wakeups_total", monitor) == 2 }
-        #expect(figure("wakeups_failed_total", monitor) == 0)
+        until { metric("wakeups_total", monitor) == 2 }
+        #expect(metric("wakeups_failed_total", monitor) == 0)
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken") == ["\(address.id) 1", "\(bob.id) 1"])
     }
@@ -82,15 +82,15 @@ import Testing
         flood(client, 1_200)
         until { scratch.lines("woken").count == 8 }
         // Eight are running, 1,000 wait, and the others are dropped.
-        until { figure("wakeups_failed_total", monitor) == 192 }
+        until { metric("wakeups_failed_total", monitor) == 192 }
         for _ in 0..<5 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
-        #expect(figure("wakeups_failed_total", monitor) == 192)
+        #expect(metric("wakeups_failed_total", monitor) == 192)
         _ = scratch.write("open", [])
         close(open(fifo, O_WRONLY))
         until { scratch.lines("woken").contains("\(bob.id) 5") }
         let place = scratch.lines("woken").firstIndex { $0.hasPrefix("\(bob.id)") }
         #expect(place.map { $0 < 24 } == true)
-        until { figure("wakeups_total", monitor) == 1_009 }
+        until { metric("wakeups_total", monitor) == 1_009 }
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken").filter { $0.hasPrefix("\(bob.id)") } == ["\(bob.id) 5"])
     }

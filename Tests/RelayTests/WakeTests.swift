@@ -34,7 +34,7 @@ import Testing
         return (relay, try #require(relay.monitor(scratch)))
     }
 
-    func figure(_ name: String, _ monitor: String) -> Int {
+    func metric(_ name: String, _ monitor: String) -> Int {
         let line = (HTTP.get(monitor, "/metrics")?.body ?? "").split(separator: "\n")
             .first { $0.hasPrefix("sotto_relay_\(name) ") }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
@@ -47,7 +47,7 @@ import Testing
         #expect(client.ask(.send(envelope)) == .stored)
         until { scratch.lines("woken") == ["\(bob.id) 1"] }
         #expect(client.ask(.send(envelope)) == .duplicate)
-        until { figure("wakeups_total", monitor) == 1 }
+        until { metric("wakeups_total", monitor) == 1 }
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken").count == 1)
     }
@@ -80,7 +80,7 @@ import Testing
         let other = Sample.identity()
         #expect(client.ask(.send(Sample.envelope(to: other.id))) == .stored)
         until { scratch.lines("woken") == ["\(other.id) 1"] }
-        #expect(figure("wakeups_failed_total", monitor) == 0)
+        #expect(metric("wakeups_failed_total", monitor) == 0)
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken") == ["\(other.id) 1"])
     }
@@ -97,7 +97,7 @@ import Testing
             }
             #expect(consumer.ask(.subscribe()) == .subscribed)
         }
-        until { figure("consumers", monitor) == 0 }
+        until { metric("consumers", monitor) == 0 }
         for _ in 0..<4 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
         until { scratch.lines("woken").count == 2 }
         #expect(scratch.lines("woken") == ["\(bob.id) 1", "\(bob.id) 4"])
@@ -110,8 +110,8 @@ import Testing
         for _ in 0..<20 {
             #expect(client.ask(.send(Sample.envelope(to: Sample.identity().id))) == .stored)
         }
-        until { figure("wakeups_failed_total", monitor) == 20 }
-        #expect(figure("wakeups_total", monitor) == 0)
+        until { metric("wakeups_failed_total", monitor) == 20 }
+        #expect(metric("wakeups_total", monitor) == 0)
         #expect(relay.end() == 0)
     }
 
@@ -123,7 +123,7 @@ import Testing
             #expect(client.ask(.send(Sample.envelope(to: Sample.identity().id))) == .stored)
         }
         until { scratch.lines("woken").count == 8 }
-        #expect(figure("stored_total", monitor) == 20)
+        #expect(metric("stored_total", monitor) == 20)
         #expect(relay.end() == 0)
         let processes = scratch.lines("woken").compactMap { pid_t($0) }
         #expect(processes.count == 8)
@@ -134,7 +134,7 @@ import Testing
         let silent = HTTPListener()
         let running = try RunningRelay { plan in
             var wake = WakePlan(
-                ways: [
+                methods: [
                     .command(["sh", "-c", "echo $$ >> \(scratch.file("woken")); sleep 1000; :"]),
                     .post(try! WakeAddress("http://127.0.0.1:\(silent.port)")),
                 ], every: 60)
@@ -144,7 +144,7 @@ import Testing
         }
         let monitor = try #require(running.relay.monitorAddress)
         #expect(running.client().ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        until { figure("wakeups_failed_total", monitor) == 2 }
+        until { metric("wakeups_failed_total", monitor) == 2 }
         let process = try #require(scratch.lines("woken").first.flatMap { pid_t($0) })
         until { kill(process, 0) != 0 }
     }
@@ -170,11 +170,11 @@ import Testing
         let request = try #require(listener.request())
         #expect(request.line == "POST /wake?key=1 HTTP/1.1")
         #expect(request.body == #"{"mailbox":"\#(bob.id)","count":1}"#)
-        until { figure("wakeups_total", monitor) == 1 }
+        until { metric("wakeups_total", monitor) == 1 }
         let other = Sample.identity()
         #expect(client.ask(.send(Sample.envelope(to: other.id))) == .stored)
         _ = listener.request(answering: 500)
-        until { figure("wakeups_failed_total", monitor) == 1 }
+        until { metric("wakeups_failed_total", monitor) == 1 }
         #expect(relay.end() == 0)
     }
 
@@ -194,7 +194,7 @@ import Testing
         let port = HTTPListener().port
         let (relay, monitor) = try start(["--wake-url", "http://127.0.0.1:\(port)"])
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        until { figure("wakeups_failed_total", monitor) == 1 }
+        until { metric("wakeups_failed_total", monitor) == 1 }
         #expect(relay.end() == 0)
     }
 

@@ -24,7 +24,7 @@ final class Admission: Sendable {
     private struct Listed {
         var ids: Set<SessionID> = []
         /// The time at which the store got the list; `nil` before.
-        var noted: Double?
+        var stored: Double?
     }
 
     /// Seconds after which the list is written to the store again: the store deletes ids without activity for a year.
@@ -43,16 +43,16 @@ final class Admission: Sendable {
     func lists(_ id: SessionID) -> Bool { list.withLock { $0.ids.contains(id) } }
 
     /// Returns the list if it is time to write it to the store, or `nil`.
-    func unnoted(at now: Double) -> Set<SessionID>? {
+    func listToStore(at now: Double) -> Set<SessionID>? {
         list.withLock { list in
-            let isDue = list.noted.map { $0 + Self.noteSeconds < now } ?? true
+            let isDue = list.stored.map { $0 + Self.noteSeconds < now } ?? true
             return isDue && !list.ids.isEmpty ? list.ids : nil
         }
     }
 
     /// Notes that the store has these ids.
-    func markNoted(_ ids: Set<SessionID>, at now: Double) {
-        list.withLock { if $0.ids == ids { $0.noted = now } }
+    func noteStored(_ ids: Set<SessionID>, at now: Double) {
+        list.withLock { if $0.ids == ids { $0.stored = now } }
     }
 
     /// Whether an id may have a mailbox; `account` is the id's account in the store.

@@ -43,7 +43,7 @@ final class Lockout: Sendable {
                 guard state.failures.count < Self.limit else { return }
             }
             var entry = known ?? Failures()
-            // Without a failure for as long as the longest wait after the last one, the count begins anew.
+            // Without a failure for as long as the longest wait after the last one, the count starts over.
             if entry.until + Self.longest < now { entry.count = 0 }
             entry.count = min(entry.count + 1, 16)
             entry.until = now + min(Self.longest, Double(1 << (entry.count - 1)))

@@ -29,7 +29,7 @@ public enum Membership {
     private static func change(_ location: StoreLocation, _ changes: (Int64) -> [Change])
         throws(StateError)
     {
-        let store = try location.open(Retention(), isAlone: false)
+        let store = try location.open(Retention(), isExclusive: false)
         let minute = RelayClock().minute
         let outcomes: [Outcome]
         do throws(StateError) {

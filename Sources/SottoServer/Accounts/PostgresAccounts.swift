@@ -21,7 +21,7 @@ extension PostgresStore {
             tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2))
     }
 
-    func adoptMailboxes() throws(StateError) {
+    func clearStrangerFlags() throws(StateError) {
         _ = try writer.transaction([PostgresQuery("SELECT sotto.adopt()")])
     }
 

@@ -108,7 +108,7 @@ extension SQLiteStore {
         }
     }
 
-    func adoptMailboxes() throws(StateError) {
+    func clearStrangerFlags() throws(StateError) {
         try writer.transaction { connection throws(StateError) in
             try connection.run("UPDATE mailbox SET stranger = NULL WHERE stranger IS NOT NULL")
         }

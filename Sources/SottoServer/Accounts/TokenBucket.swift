@@ -26,7 +26,7 @@ struct TokenBucket: Sendable {
     }
 
     /// Takes back an event that was counted but did not happen.
-    mutating func giveBack() { level = min(capacity, level + 1) }
+    mutating func refund() { level = min(capacity, level + 1) }
 
     /// Seconds until an event is within the rate.
     var wait: Double { max(0, 1 - level) / rate }
@@ -71,8 +71,8 @@ final class MailboxRates: Sendable {
     }
 
     /// Takes back the last count of a mailbox, because its envelope was not stored.
-    func giveBack(_ mailbox: SessionID) {
+    func refund(_ mailbox: SessionID) {
         guard perMinute > 0 else { return }
-        state.withLock { $0.buckets[mailbox]?.giveBack() }
+        state.withLock { $0.buckets[mailbox]?.refund() }
     }
 }

@@ -118,20 +118,20 @@ final class PostgresArrivals: Sendable {
         _ onArrival: (Set<SessionID>) -> Void
     ) throws(PostgresFailure) {
         var heads: [SessionID: Int64] = [:]
-        var nextLook = 0.0
+        var nextPoll = 0.0
         while true {
-            let heard = Self.ids(try connection.notifications())
-            if !heard.isEmpty { onArrival(heard) }
-            if Monotonic.seconds() >= nextLook {
-                let now = try look(connection, mailboxes())
+            let received = Self.ids(try connection.notifications())
+            if !received.isEmpty { onArrival(received) }
+            if Monotonic.seconds() >= nextPoll {
+                let now = try readHeads(connection, mailboxes())
                 let changed = now.filter { heads[$0.key] != $0.value }
                 heads = now
                 if !changed.isEmpty { onArrival(Set(changed.keys)) }
-                nextLook = Monotonic.seconds() + Self.interval
+                nextPoll = Monotonic.seconds() + Self.interval
             }
-            try tell(connection)
+            try sendPending(connection)
             if isStopped { return }
-            wait(connection.socket, nextLook - Monotonic.seconds())
+            wait(connection.socket, nextPoll - Monotonic.seconds())
             if state.withLock({ !$0.pending.isEmpty && !$0.isStopped }) {
                 usleep(UInt32(Self.delay * 1000))
             }
@@ -139,7 +139,7 @@ final class PostgresArrivals: Sendable {
     }
 
     /// Returns the next sequence number of each mailbox.
-    private func look(_ connection: PostgresConnection, _ mailboxes: [SessionID])
+    private func readHeads(_ connection: PostgresConnection, _ mailboxes: [SessionID])
         throws(PostgresFailure) -> [SessionID: Int64]
     {
         guard !mailboxes.isEmpty else { return [:] }
@@ -155,7 +155,7 @@ final class PostgresArrivals: Sendable {
         return heads
     }
 
-    private func tell(_ connection: PostgresConnection) throws(PostgresFailure) {
+    private func sendPending(_ connection: PostgresConnection) throws(PostgresFailure) {
         let pending = state.withLock { state in
             defer { state.pending = [] }
             return Array(state.pending)

@@ -74,7 +74,7 @@ enum PostgresSchema {
 
         """
 
-    private static let functions = start + mailboxes + reading + preKeys + ageing
+    private static let functions = start + mailboxes + reading + preKeys + expiry
 
     private static let start = """
         CREATE OR REPLACE FUNCTION sotto.version() RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
@@ -436,7 +436,7 @@ enum PostgresSchema {
 
         """
 
-    private static let ageing = """
+    private static let expiry = """
         -- Returns whether there may be more. Only one relay sweeps at a time.
         CREATE OR REPLACE FUNCTION sotto.sweep(
             expired bigint, forgotten bigint, claims bigint, most bigint)

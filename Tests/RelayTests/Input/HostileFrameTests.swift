@@ -123,19 +123,19 @@ import Testing
     }
 
     @Test(arguments: RelayURL.Scheme.allCases)
-    func tooManyMembersAreRefusedAndTheTenthInARowCloses(_ way: RelayURL.Scheme) throws {
+    func tooManyMembersAreRefusedAndTheTenthInARowCloses(_ scheme: RelayURL.Scheme) throws {
         // Without a rate limit, refusals delay nothing.
         let running = try BadFrameTests.relay { $0.connectionRate = 0 }
-        let client = WayClient(way, running.relay.address)
+        let client = TransportClient(scheme, running.relay.address)
         let frame =
             #"{"type":"prekeys","request_id":"h","payload":{"publication":{"#
             + Self.members(5_500) + "}}}"
         let line = Response.rejected(Refusal(.tooLarge)).line(requestID: "h").dropLast()
-        let refused = WayClient.Heard.frame(
+        let refused = TransportClient.Received.frame(
             String(decoding: line, as: UTF8.self), status: client.isHTTP ? 413 : nil)
         #expect(client.ask(frame) == refused)
         // A valid frame resets the count.
-        #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
+        #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(scheme))
         for _ in 0..<10 { #expect(client.ask(frame) == refused) }
         #expect(client.endsSilently())
     }
@@ -166,10 +166,10 @@ import Testing
     /// A body is copied into a frame, and can only be the envelope there.
     @Test func aBodyCannotLeaveItsFrame() throws {
         let running = try RunningRelay()
-        let client = WayClient(.http, running.relay.address)
-        func post(_ body: String) -> WayClient.Heard {
-            client.send(WayClient.post("/api/messages", body.utf8.count) + body)
-            return client.hear()
+        let client = TransportClient(.http, running.relay.address)
+        func post(_ body: String) -> TransportClient.Received {
+            client.send(TransportClient.post("/api/messages", body.utf8.count) + body)
+            return client.receive()
         }
         let badJSON = BadFrameTests.refusal(.badJSON, by: .http)
         #expect(post(#"{}},"type":"ping","more":{"envelope":{}"#) == badJSON)
@@ -186,7 +186,7 @@ import Testing
     /// Pings count as requests do: after 200 of them a connection waits longer than after 40 requests.
     @Test func pingsCountAgainstTheRate() throws {
         let running = try RunningRelay { $0.connectionRate = 20 }
-        let pinging = WayClient(.ws, running.relay.address)
+        let pinging = TransportClient(.ws, running.relay.address)
         let ping = WebSocketBytes.frame(.ping, [])
         pinging.send(
             Array(repeatElement(ping, count: 200).joined())
@@ -201,12 +201,12 @@ import Testing
     /// A flood of pings closes the connection.
     @Test func aFloodOfPingsEndsTheConnection() throws {
         let running = try RunningRelay()
-        let client = WayClient(.ws, running.relay.address)
+        let client = TransportClient(.ws, running.relay.address)
         let ping = WebSocketBytes.frame(.ping, [])
         client.send(Array(repeatElement(ping, count: 20_000).joined()))
-        var heard = client.hear()
-        while heard == .pong([]) { heard = client.hear() }
-        #expect(heard == .goodbye(1000) || heard == .end)
+        var received = client.receive()
+        while received == .pong([]) { received = client.receive() }
+        #expect(received == .closeFrame(1000) || received == .end)
         #expect(running.client().ask(.ping) == .pong)
     }
 

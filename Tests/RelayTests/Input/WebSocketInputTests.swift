@@ -7,9 +7,9 @@ import Testing
 
 /// Valid and invalid WebSocket frames (RFC 6455), plain and over TLS.
 @Suite(.timeLimit(.minutes(30))) struct WebSocketInputTests {
-    typealias Way = RelayURL.Scheme
+    typealias Scheme = RelayURL.Scheme
 
-    static let ways = [Way.ws, .wss]
+    static let schemes = [Scheme.ws, .wss]
     static let ping = #"{"type":"ping"}"#
     static let parts = [String(ping.prefix(6)), String(ping.dropFirst(6))]
 
@@ -26,7 +26,7 @@ import Testing
         ("a control frame in parts", frame(.ping, "a", isFinal: false), 1002),
         ("a long control frame", frame(.ping, String(repeating: "a", count: 126)), 1002),
         (
-            "a long close frame", frame(.goodbye, "\u{3}z" + String(repeating: "a", count: 200)),
+            "a long close frame", frame(.closeFrame, "\u{3}z" + String(repeating: "a", count: 200)),
             1002
         ),
         ("a continuation of nothing", frame(.continuation, ping), 1002),
@@ -34,9 +34,9 @@ import Testing
             "a message in a message", frame(.text, parts[0], isFinal: false) + frame(.text, ping),
             1002
         ),
-        ("half a code", frame(.goodbye, "x"), 1002),
-        ("a code that must not be sent", WebSocketBytes.frame(.goodbye, [0x03, 0xED]), 1002),
-        ("an undefined code", WebSocketBytes.frame(.goodbye, [0, 1]), 1002),
+        ("half a code", frame(.closeFrame, "x"), 1002),
+        ("a code that must not be sent", WebSocketBytes.frame(.closeFrame, [0x03, 0xED]), 1002),
+        ("an undefined code", WebSocketBytes.frame(.closeFrame, [0, 1]), 1002),
         ("a length of 2^62", WebSocketBytes.frame(.text, [], length: 1 << 62), 1009),
         ("a length of 2^63", [0x81, 0xFF, 0x80] + [UInt8](repeating: 0, count: 7), 1009),
         (
@@ -55,53 +55,54 @@ import Testing
         ),
     ]
 
-    @Test(arguments: ways) func protocolViolationsCloseWithTheirCode(_ way: Way) throws {
+    @Test(arguments: schemes) func protocolViolationsCloseWithTheirCode(_ scheme: Scheme) throws {
         let running = try BadFrameTests.relay()
         for (name, bytes, code) in Self.wrong {
-            let client = WayClient(way, running.relay.address)
+            let client = TransportClient(scheme, running.relay.address)
             // Frames behind the violation are not read.
             client.send(bytes + Self.frame(.text, Self.ping))
-            #expect(client.hear() == .goodbye(code), "\(name)")
-            #expect(client.hear() == .end, "\(name)")
+            #expect(client.receive() == .closeFrame(code), "\(name)")
+            #expect(client.receive() == .end, "\(name)")
         }
     }
 
-    @Test(arguments: ways) func validInputIsServed(_ way: Way) throws {
+    @Test(arguments: schemes) func validInputIsServed(_ scheme: Scheme) throws {
         let running = try BadFrameTests.relay()
-        let client = WayClient(way, running.relay.address)
-        let pong = BadFrameTests.pong(way)
+        let client = TransportClient(scheme, running.relay.address)
+        let pong = BadFrameTests.pong(scheme)
         // In parts, with a ping between them.
         client.send(Self.frame(.text, Self.parts[0], isFinal: false))
         client.send(Self.frame(.ping, "between"))
-        #expect(client.hear() == .pong(Array("between".utf8)))
+        #expect(client.receive() == .pong(Array("between".utf8)))
         client.send(Self.frame(.continuation, Self.parts[1]))
-        #expect(client.hear() == pong)
+        #expect(client.receive() == pong)
         // An empty part, an empty ping, and a ping of the maximum length.
         client.send(
             Self.frame(.text, "", isFinal: false) + Self.frame(.continuation, Self.ping))
-        #expect(client.hear() == pong)
+        #expect(client.receive() == pong)
         for data in ["", String(repeating: "p", count: 125)] {
             client.send(Self.frame(.ping, data))
-            #expect(client.hear() == .pong(Array(data.utf8)))
+            #expect(client.receive() == .pong(Array(data.utf8)))
         }
         // An unsolicited pong, and a message marked as binary.
         client.send(Self.frame(.pong, "unasked") + Self.frame(.binary, Self.ping))
-        #expect(client.hear() == pong)
+        #expect(client.receive() == pong)
         // Byte by byte.
         for byte in Self.frame(.text, Self.ping) { client.send([byte]) }
-        #expect(client.hear() == pong)
+        #expect(client.receive() == pong)
         // Many at once.
         client.send((0..<50).flatMap { _ in Self.frame(.text, Self.ping) })
-        for _ in 0..<50 { #expect(client.hear() == pong) }
+        for _ in 0..<50 { #expect(client.receive() == pong) }
     }
 
-    @Test(arguments: ways, [[], [0x03, 0xE8], [0x03, 0xE9] + Array("bye".utf8), [0x0F, 0xA0]])
-    func aCloseFrameIsAnswered(_ way: Way, _ data: [UInt8]) throws {
+    @Test(
+        arguments: schemes, [[], [0x03, 0xE8], [0x03, 0xE9] + Array("bye".utf8), [0x0F, 0xA0]])
+    func aCloseFrameIsAnswered(_ scheme: Scheme, _ data: [UInt8]) throws {
         let running = try BadFrameTests.relay()
-        let client = WayClient(way, running.relay.address)
-        client.send(WebSocketBytes.frame(.goodbye, data))
-        #expect(client.hear() == .goodbye(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) }))
-        #expect(client.hear() == .end)
+        let client = TransportClient(scheme, running.relay.address)
+        client.send(WebSocketBytes.frame(.closeFrame, data))
+        #expect(client.receive() == .closeFrame(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) }))
+        #expect(client.receive() == .end)
     }
 
     /// An invalid handshake is an ordinary request.
@@ -114,9 +115,9 @@ import Testing
     ])
     func anInvalidHandshakeIsARequest(_ part: String, _ other: String) throws {
         let running = try BadFrameTests.relay()
-        for way in Self.ways {
-            let client = WayClient(way, running.relay.address, raw: true)
-            client.send(WayClient.handshake.replacing(part, with: other))
+        for scheme in Self.schemes {
+            let client = TransportClient(scheme, running.relay.address, raw: true)
+            client.send(TransportClient.handshake.replacing(part, with: other))
             let line = client.line() ?? ""
             #expect(line.hasPrefix("HTTP/1.1 404 "), "\(line)")
         }

@@ -1,13 +1,13 @@
 import Glibc
 
 /// The metrics of a relay: sums, never a mailbox, an id or an address.
-struct Figures: Sendable {
+struct Metrics: Sendable {
     private let services: Services
-    private let registry: Registry
+    private let registry: ConnectionRegistry
     private let store: String
 
     /// Creates the metrics of a running relay; `store` is the path of its store.
-    init(services: Services, registry: Registry, store: String) {
+    init(services: Services, registry: ConnectionRegistry, store: String) {
         self.services = services
         self.registry = registry
         self.store = store
@@ -29,7 +29,7 @@ struct Figures: Sendable {
         }
         var gauges = [
             ("connections_open", "Open connections.", registry.count),
-            ("consumers", "Mailboxes with a subscriber.", services.hub.count),
+            ("consumers", "Mailboxes with a subscriber.", services.subscribers.count),
             ("queue_length", "Changes waiting for the next commit.", services.writer.queueLength),
             ("healthy", "1 if the store accepts messages, otherwise 0.", health == .good ? 1 : 0),
             (

@@ -4,7 +4,7 @@ import SottoState
 import SottoWire
 
 /// Many connections to one relay, served by the thread that calls ``run(for:until:)``.
-final class Crowd {
+final class ClientSet {
     /// An event of a connection.
     enum Event {
         case opened
@@ -43,7 +43,7 @@ final class Crowd {
     /// The number of connections that are open or being opened.
     var count: Int { members.count { $0.descriptor >= 0 } }
 
-    /// Starts a connection. With `window`, its socket buffers only so many bytes that are not read.
+    /// Starts a connection. With `window`, its socket buffers only that number of unread bytes.
     func connect(_ index: Int, window: Int32? = nil) {
         let parts = address.split(separator: ":")
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -88,7 +88,7 @@ final class Crowd {
     }
 
     /// Stops reading from a connection.
-    func deafen(_ index: Int) {
+    func stopReading(_ index: Int) {
         members[index].isDeaf = true
         watch(index)
     }
@@ -174,7 +174,7 @@ final class Crowd {
 struct Consumers {
     private let keys: [SigningKey]
 
-    /// Creates the keys of so many mailboxes.
+    /// Creates the keys of `count` mailboxes.
     init(_ count: Int) {
         keys = (0..<count).map { _ in SigningKey(seed: SecretBytes(randomCount: 32)) }
     }
@@ -183,15 +183,15 @@ struct Consumers {
     func mailbox(_ index: Int) -> SessionID { SessionID(publicKey: keys[index].publicKey) }
 
     /// Advances a subscriber after an event. Returns whether it has just subscribed.
-    func advance(_ index: Int, _ event: Crowd.Event, in crowd: Crowd) -> Bool {
+    func advance(_ index: Int, _ event: ClientSet.Event, in clients: ClientSet) -> Bool {
         switch event {
-        case .opened: crowd.send(index, .challenge)
+        case .opened: clients.send(index, .challenge)
         case .frame(let frame):
             switch Response(frame) {
             case .challenge(let nonce, let names):
                 let login = Login(key: keys[index], nonce: nonce, relay: names.first ?? "")
-                crowd.send(index, .login(login))
-            case .session: crowd.send(index, .subscribe())
+                clients.send(index, .login(login))
+            case .session: clients.send(index, .subscribe())
             case .subscribed: return true
             default: break
             }

@@ -15,7 +15,7 @@ extension SQLiteStore {
                 return more
             } catch .full where rows > 1 {
                 // A deletion writes too; fewer rows may fit into the log.
-                try room.fold(writer)
+                try room.checkpoint(writer)
                 memory.sweepRows = max(1, rows / 4)
                 return true
             }

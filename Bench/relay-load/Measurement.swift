@@ -2,7 +2,7 @@ import Glibc
 import SottoState
 
 /// A rate per second, and the distribution of the times.
-struct Figures: CustomStringConvertible {
+struct Measurement: CustomStringConvertible {
     private let rate: Double
     private let sorted: [Double]
 
@@ -24,7 +24,7 @@ struct Figures: CustomStringConvertible {
 
 /// Measures how often per second the disk synchronizes 4 KB.
 enum Calibration {
-    static func run(directory: String, seconds: Double) throws -> Figures {
+    static func run(directory: String, seconds: Double) throws -> Measurement {
         var template = Array((directory + "/relay-load.XXXXXX").utf8CString)
         let file = mkstemp(&template)
         guard file >= 0 else { throw LoadError.file(directory) }
@@ -40,7 +40,7 @@ enum Calibration {
             }
             times.append(Monotonic.seconds() - start)
         }
-        return Figures(times: times, seconds: seconds)
+        return Measurement(times: times, seconds: seconds)
     }
 }
 

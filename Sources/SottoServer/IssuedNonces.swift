@@ -8,14 +8,14 @@ import Synchronization
 /// A nonce contains its time, authenticated with a keyed BLAKE2b, so only used nonces are kept. A client that asks for
 /// many
 /// cannot use up the nonces of other clients.
-final class NonceBook: Sendable {
+final class IssuedNonces: Sendable {
     private struct State {
         var used: Set<[UInt8]> = []
         var usedBefore: Set<[UInt8]> = []
         var turned = 0.0
     }
 
-    private let key = NonceKey()
+    private let key = IssuedNonceKey()
     private let state = Mutex(State())
 
     /// Creates a nonce: 8 bytes of time, 8 random bytes, and 16 bytes of a keyed hash.
@@ -45,6 +45,6 @@ final class NonceBook: Sendable {
 }
 
 /// The key of the nonces, made at the start of the process.
-private final class NonceKey: Sendable {
+private final class IssuedNonceKey: Sendable {
     let bytes = SecretBytes(randomCount: 32)
 }

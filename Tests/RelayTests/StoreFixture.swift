@@ -31,7 +31,7 @@ extension Store {
 }
 
 /// The stores of a test: a file and a database, created at their first use.
-final class StorePlace: Sendable {
+final class StoreFixture: Sendable {
     let scratch = Scratch()
     private let database = Mutex<String?>(nil)
 

@@ -20,28 +20,28 @@ enum TestCertificate {
 }
 
 /// A client that sends raw bytes over any transport; `openssl s_client` provides TLS.
-final class WayClient {
+final class TransportClient {
     /// Input from the relay.
-    enum Heard: Equatable, Hashable {
+    enum Received: Equatable, Hashable {
         /// A frame, and over HTTP the status.
         case frame(String, status: Int?)
         /// A WebSocket close frame with this code, or 0 without a code.
-        case goodbye(UInt16)
+        case closeFrame(UInt16)
         /// A WebSocket pong.
         case pong([UInt8])
         /// The end of the connection.
         case end
     }
 
-    let way: RelayURL.Scheme
+    let scheme: RelayURL.Scheme
     private let descriptor: Int32
     private let openssl: Command?
     private var buffer: [UInt8] = []
 
     /// Connects; over WebSocket it also does the handshake unless `raw`.
-    init(_ way: RelayURL.Scheme, _ address: String, raw: Bool = false) {
-        self.way = way
-        if way.isSecure {
+    init(_ scheme: RelayURL.Scheme, _ address: String, raw: Bool = false) {
+        self.scheme = scheme
+        if scheme.isSecure {
             var ends: [Int32] = [0, 0]
             socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
             openssl = Command(
@@ -79,8 +79,8 @@ final class WayClient {
         "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
-    var isWebSocket: Bool { way == .ws || way == .wss }
-    var isHTTP: Bool { way == .http || way == .https }
+    var isWebSocket: Bool { scheme == .ws || scheme == .wss }
+    var isHTTP: Bool { scheme == .http || scheme == .https }
 
     // MARK: Bytes
 
@@ -117,7 +117,7 @@ final class WayClient {
         return true
     }
 
-    /// Returns so many bytes, or `nil` if the connection ends before.
+    /// Returns `count` bytes, or `nil` if the connection ends before.
     private func bytes(_ count: Int) -> [UInt8]? {
         while buffer.count < count { guard fill() else { return nil } }
         defer { buffer.removeFirst(count) }
@@ -148,7 +148,7 @@ final class WayClient {
     // MARK: Frames
 
     /// Sends one frame over the transport.
-    func say(_ frame: [UInt8]) {
+    func sendFrame(_ frame: [UInt8]) {
         if isHTTP {
             send(Array(Self.post("/api/frames", frame.count).utf8) + frame)
         } else if isWebSocket {
@@ -158,7 +158,7 @@ final class WayClient {
         }
     }
 
-    func say(_ frame: String) { say(Array(frame.utf8)) }
+    func sendFrame(_ frame: String) { sendFrame(Array(frame.utf8)) }
 
     /// Returns the head of a request with a body of `count` bytes.
     static func post(_ path: String, _ count: Int) -> String {
@@ -166,24 +166,24 @@ final class WayClient {
     }
 
     /// Returns the next input from the relay.
-    func hear() -> Heard {
-        if isHTTP { return hearResponse() }
-        if isWebSocket { return hearMessage() }
+    func receive() -> Received {
+        if isHTTP { return receiveResponse() }
+        if isWebSocket { return receiveMessage() }
         return line().map { .frame($0, status: nil) } ?? .end
     }
 
     /// Sends a frame and returns the next input.
-    func ask(_ frame: String) -> Heard {
-        say(frame)
-        return hear()
+    func ask(_ frame: String) -> Received {
+        sendFrame(frame)
+        return receive()
     }
 
-    func ask(_ request: Request, id: String = "r") -> Heard {
-        say(Array(request.line(requestID: id).dropLast()))
-        return hear()
+    func ask(_ request: Request, id: String = "r") -> Received {
+        sendFrame(Array(request.line(requestID: id).dropLast()))
+        return receive()
     }
 
-    private func hearResponse() -> Heard {
+    private func receiveResponse() -> Received {
         guard let first = line() else { return .end }
         var length = 0
         while let header = line(), header != "\r" {
@@ -199,7 +199,7 @@ final class WayClient {
             status: Int(first.split(separator: " ")[1]))
     }
 
-    private func hearMessage() -> Heard {
+    private func receiveMessage() -> Received {
         guard let head = bytes(2) else { return .end }
         var length = Int(head[1] & 0x7F)
         if length >= 126 {
@@ -208,7 +208,7 @@ final class WayClient {
         }
         guard let data = bytes(length) else { return .end }
         switch head[0] & 0x0F {
-        case 8: return .goodbye(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
+        case 8: return .closeFrame(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
         case 10: return .pong(data)
         default: return .frame(String(decoding: data, as: UTF8.self), status: nil)
         }
@@ -216,9 +216,9 @@ final class WayClient {
 
     /// Whether the relay ends the connection without further input, over WebSocket with a close frame of this code.
     func endsSilently(_ code: UInt16 = 1000) -> Bool {
-        var heard = hear()
-        if isWebSocket, heard == .goodbye(code) { heard = hear() }
-        return heard == .end
+        var received = receive()
+        if isWebSocket, received == .closeFrame(code) { received = receive() }
+        return received == .end
     }
 }
 
@@ -229,7 +229,7 @@ enum WebSocketBytes {
         case text = 1
         case binary = 2
         case reserved = 3
-        case goodbye = 8
+        case closeFrame = 8
         case ping = 9
         case pong = 10
         case reservedControl = 11

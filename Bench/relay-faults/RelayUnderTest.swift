@@ -4,7 +4,7 @@ import SottoState
 import SottoWire
 
 /// A relay that is killed and restarted on the same store and address.
-struct Subject {
+struct RelayUnderTest {
     let scratch: Scratch
     private let options: [String]
     private let store: String?
@@ -65,7 +65,7 @@ struct Subject {
     }
 
     /// Returns a metric from its monitor.
-    func figure(_ name: String) -> Int? {
+    func metric(_ name: String) -> Int? {
         let mark = "relay: monitor on "
         guard let line = scratch.lines("relay.log").last(where: { $0.hasPrefix(mark) }),
             let client = RawClient(reaching: String(line.dropFirst(mark.count)))

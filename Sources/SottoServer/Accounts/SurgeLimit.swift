@@ -3,7 +3,7 @@ import SottoWire
 import Synchronization
 
 /// Demands proof of work from new ids while publications surge.
-final class Surge: Sendable {
+final class SurgeLimit: Sendable {
     private struct State {
         var since = 0.0
         var count = 0

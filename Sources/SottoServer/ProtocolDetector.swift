@@ -10,7 +10,7 @@ import SottoWire
 /// It then adds the handlers of that protocol before the ``ClientConnection``.
 ///
 /// Used only on its event loop, which makes `@unchecked Sendable` safe.
-final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
@@ -66,7 +66,7 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
             guard let tls else { return false }
             let handlers: [any ChannelHandler] = [
                 NIOSSLServerHandler(context: tls.context),
-                Doorway(to: connection, tls: nil, requiresTLS: false),
+                ProtocolDetector(to: connection, tls: nil, requiresTLS: false),
             ]
             try pipeline.addHandlers(handlers, position: .after(self))
         case _ where requiresTLS: return false
@@ -89,7 +89,7 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
                 return channel.eventLoop.makeSucceededFuture(isGood ? [:] : nil)
             },
             upgradePipelineHandler: { channel, _ in
-                connection.isOfRequests = false
+                connection.isHTTP = false
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
                         WebSocketRules(),

@@ -3,7 +3,7 @@ import Sotto
 import Synchronization
 
 /// The subscriber of each mailbox: one connection, the newest.
-final class Hub: Sendable {
+final class SubscriberRegistry: Sendable {
     private let consumers = Mutex<[SessionID: ClientConnection]>([:])
     private let wakeUps = Mutex<WakeUps?>(nil)
 
@@ -46,7 +46,7 @@ final class Hub: Sendable {
         }
     }
 
-    /// Notifies the subscribers of mailboxes that got so many envelopes. Mailboxes without one may get a wake-up.
+    /// Notifies the subscribers of mailboxes; the values are numbers of new envelopes. Mailboxes without one may get a wake-up.
     func wake(_ arrived: [SessionID: Int]) {
         let wakeUps = wakeUps.withLock { $0 }
         var alone: [SessionID: Int] = [:]

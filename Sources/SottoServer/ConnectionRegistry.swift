@@ -2,9 +2,9 @@ import NIOCore
 import Synchronization
 
 /// The open connections of a relay.
-final class Registry: Sendable {
+final class ConnectionRegistry: Sendable {
     /// The decision about a new connection.
-    enum Welcome {
+    enum Decision {
         /// The connection is served.
         case served
         /// The client gets `busy`, and the connection is closed.
@@ -35,7 +35,7 @@ final class Registry: Sendable {
     var count: Int { state.withLock { $0.connections.count } }
 
     /// Decides about a new connection from an address, and counts it if it is served.
-    func welcome(_ address: String?) -> Welcome {
+    func decide(about address: String?) -> Decision {
         state.withLock { state in
             if state.served < limit, state.networks.admit(address) {
                 state.served += 1
@@ -55,7 +55,7 @@ final class Registry: Sendable {
     func remove(_ connection: ClientConnection) {
         state.withLock { state in
             guard state.connections.removeValue(forKey: ObjectIdentifier(connection)) != nil,
-                connection.isWelcome
+                connection.isServed
             else { return }
             state.served -= 1
             state.networks.release(connection.remoteAddress?.ipAddress)
