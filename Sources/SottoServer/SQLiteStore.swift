@@ -20,8 +20,8 @@ final class SQLiteStore: CopyableStore {
     /// The number of cached mailbox rows at which the cache is cleared.
     private static let remembered = 100_000
 
-    /// Opens or creates the file at `path`, and locks out other relays unless `isExclusive` is false; then only accounts
-    /// and invitations may be changed.
+    /// Opens or creates the file at `path`, and locks out other relays unless `isExclusive` is false; then only
+    /// accounts and invitations may be changed.
     init(path: String, retention: Retention, isExclusive: Bool = true) throws(StateError) {
         self.retention = retention
         lock = isExclusive ? try FileLock(path: path + "-lock") : nil

@@ -20,8 +20,8 @@ public enum StoreLocation: Sendable {
         }
     }
 
-    /// Opens or creates the store. With `isExclusive` false a relay may be using it, and only accounts and invitations may
-    /// be changed.
+    /// Opens or creates the store. With `isExclusive` false a relay may be using it, and only accounts and
+    /// invitations may be changed.
     func open(_ retention: Retention, isExclusive: Bool = true) throws(StateError)
         -> any CopyableStore
     {

@@ -46,7 +46,8 @@ final class SubscriberRegistry: Sendable {
         }
     }
 
-    /// Notifies the subscribers of mailboxes; the values are numbers of new envelopes. Mailboxes without one may get a wake-up.
+    /// Notifies the subscribers of mailboxes that got mail; the values are numbers of envelopes. Mailboxes without a
+    /// subscriber may get a wake-up.
     func wake(_ arrived: [SessionID: Int]) {
         let wakeUps = wakeUps.withLock { $0 }
         var alone: [SessionID: Int] = [:]

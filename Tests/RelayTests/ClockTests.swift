@@ -232,7 +232,8 @@ import Testing
         var relay = try start(scratch, off: 0)
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         try relay.stop()
-        let store = try StoreLocation(scratch.file("relay.db")).open(Retention(), isExclusive: false)
+        let store = try StoreLocation(scratch.file("relay.db")).open(
+            Retention(), isExclusive: false)
         try store.confirm(Int64((RelayClock.system() + 31 * Self.day) / 60))
         try store.close()
         relay = try start(scratch, off: 31 * Self.day)
