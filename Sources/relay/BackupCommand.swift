@@ -42,7 +42,7 @@ struct BackupCommand: Program {
     private func check() throws(Failure) {
         guard !store.contains("://") else {
             throw Failure(
-                .usage, "relay backup copies only a store in a file",
+                .usage, "only a store in a file can be copied",
                 hint: "use pg_dump for PostgreSQL")
         }
         guard !output.isEmpty, output != "-" else {
