@@ -1,10 +1,11 @@
-"""qr_pictures.py SEED DIRECTORY [COUNT]: makes pictures of QR codes as cameras take them, COUNT of each class.
+"""qr_pictures.py SEED DIRECTORY [COUNT]: makes pictures of QR codes like those of cameras, COUNT of each class.
 
-The codes are made by qrencode. Each picture CLASS-NUMBER.jpg has what it holds in CLASS-NUMBER.bin beside it. The
+qrencode makes the codes. For each picture CLASS-NUMBER.jpg, CLASS-NUMBER.bin has the content of the code. The
 same seed makes the same pictures, with the versions of Pillow and numpy that Scripts/bench names.
 
-A class is one distortion; "two" and "three" are combinations of so many. Each code is printed in two colours, lies on
-a ground with edges and texture, is turned a little or wholly, and saved as JPEG; only the distortions of the class are strong.
+A class is one distortion; "two" and "three" are combinations of two and three. Each code is printed in two colours,
+lies on a background with edges and texture, is rotated a little or fully, and is saved as JPEG. Only the distortions of
+the class are strong.
 """
 
 import os
@@ -17,23 +18,23 @@ from PIL import Image
 
 DISTORTIONS = ("rotation", "perspective", "blur", "motion", "noise", "light", "inversion", "contrast", "jpeg")
 CLASSES = DISTORTIONS + ("two", "three")
-# A link, a contact's URI, a part of a split card, and a record: their lengths, and how often each.
+# A link, a contact's URI, a part of a split card, and a record: their lengths and their shares.
 LENGTHS, WEIGHTS = (60, 200, 662, 1000), (0.35, 0.35, 0.2, 0.1)
-# Of the paper on which a code is drawn, to draw it smoothly.
+# Paper pixels for each module, so that the code is drawn smoothly.
 FINE = 8
 
 
 def code(content, level):
-    """The modules of a code, True where dark."""
+    """Returns the modules of a code, True if dark."""
     drawing = subprocess.run(
         ["qrencode", "-8", "-l", level, "-m", "0", "-t", "ASCII", "-o", "-"],
         input=content, capture_output=True, check=True).stdout
-    # Two characters to a module.
+    # Two characters for each module.
     return numpy.array([list(line[::2]) for line in drawing.splitlines()]) == ord("#")
 
 
 def content(random):
-    """A text for the short ones, any bytes for the long ones."""
+    """Returns a text for short lengths, and any bytes for long ones."""
     length = int(random.choice(LENGTHS, p=WEIGHTS))
     if length > 200:
         return random.bytes(length)
@@ -42,7 +43,7 @@ def content(random):
 
 
 def ground(random, width, height):
-    """What a code lies on: a colour, soft stains, lines and boxes with edges, and grain."""
+    """Returns the background of a code: a colour, soft stains, lines and boxes with edges, and grain."""
     picture = numpy.empty((height, width, 3), numpy.float32)
     picture[:] = random.uniform(40, 220, 3)
     stains = random.uniform(-1, 1, (6, 6, 3)).astype(numpy.float32)
@@ -55,7 +56,7 @@ def ground(random, width, height):
         if random.random() < 0.5:
             across, down = down, across
         picture[top:top + down, left:left + across] = random.uniform(10, 245, 3)
-    # Lines as of writing: the worst that is usually around a code.
+    # Lines like writing: usually the hardest surroundings of a code.
     for _ in range(int(random.integers(0, 4))):
         row, tall = int(random.integers(0, height)), int(random.integers(4, 14))
         marks = numpy.repeat(random.random(width // 3 + 1) < 0.5, 3)[:width]
@@ -64,7 +65,7 @@ def ground(random, width, height):
 
 
 def homography(source, target):
-    """The eight coefficients by which Pillow finds, for a point of `target`, that of `source`."""
+    """Returns the eight coefficients with which Pillow maps points of `target` to points of `source`."""
     rows, values = [], []
     for (x, y), (u, v) in zip(target, source):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
@@ -73,8 +74,8 @@ def homography(source, target):
 
 
 def corners(side, angle, tilt, direction):
-    """Where the corners of a square sheet are seen, about its centre: turned in its plane, then tilted away by `tilt`
-    about the axis in `direction`, from a distance of two and a half sides."""
+    """Returns the corners of a square sheet as the camera sees them, relative to its centre: the sheet is rotated in
+    its plane by `angle`, then tilted away by `tilt` about the axis in `direction`, at a distance of 2.5 sides."""
     points = side / 2 * numpy.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
     turn = numpy.array([[numpy.cos(angle), -numpy.sin(angle)], [numpy.sin(angle), numpy.cos(angle)]])
     axis = numpy.array([[numpy.cos(direction), -numpy.sin(direction)], [numpy.sin(direction), numpy.cos(direction)]])
@@ -85,7 +86,7 @@ def corners(side, angle, tilt, direction):
 
 
 def scene(random, which):
-    """A code on its ground, seen from somewhere, and what it holds."""
+    """Returns a picture of a code on its background, the content of the code, and its pixels per module."""
     held = content(random)
     level = str(random.choice(list("LMQH")))
     modules = code(held, level)
@@ -96,7 +97,7 @@ def scene(random, which):
     pixels = random.uniform(3, 8)
     if total * pixels > 900:
         pixels = max(3.0, 900 / total)
-    # Dark and light in colour; the difference is that of print.
+    # Dark and light colours with the contrast of print.
     dark, light = random.uniform(15, 70) + random.uniform(-12, 12, 3), random.uniform(175, 245) + random.uniform(-10, 10, 3)
     if "contrast" in which:
         middle, half = random.uniform(70, 180), random.uniform(10, 30)
@@ -113,7 +114,7 @@ def scene(random, which):
     room = seen.max(0) - seen.min(0)
     width, height = (int(length * random.uniform(1.15, 2.0)) + 8 for length in room)
     place = -seen.min(0) + random.uniform(0.1, 0.9, 2) * (numpy.array([width, height]) - room)
-    # At twice the size, then halved: no jagged edges.
+    # Drawn at twice the size and halved, to avoid jagged edges.
     target = 2 * (seen + place)
     paper = Image.fromarray(sheet * 255).resize((total * FINE, total * FINE), Image.NEAREST)
     edge = total * FINE
@@ -129,7 +130,7 @@ def scene(random, which):
 
 
 def smoothed(picture, kernel):
-    """The picture convolved with a one-dimensional kernel across, then down."""
+    """Returns the picture convolved with a one-dimensional kernel, horizontally and then vertically."""
     half = len(kernel) // 2
     for axis in (0, 1):
         padding = [(0, 0)] * 3
@@ -149,7 +150,7 @@ def blurred(picture, sigma):
 
 
 def moved(picture, length, direction):
-    """The mean of the picture along a line: a camera that moves."""
+    """Returns the mean of the picture along a line, as from a moving camera."""
     steps = max(2, int(length * 2))
     total = numpy.zeros_like(picture, numpy.float32)
     for i in range(steps + 1):
@@ -163,7 +164,7 @@ def moved(picture, length, direction):
 
 
 def lit(random, picture):
-    """Uneven light: one of a slope, the edge of a shadow, or a glare; often with a slope besides."""
+    """Returns the picture in uneven light: a slope, the edge of a shadow, or a glare, often combined with a slope."""
     height, width = picture.shape[:2]
     y, x = numpy.mgrid[0:height, 0:width].astype(numpy.float32)
     x, y = x / width - 0.5, y / height - 0.5
@@ -185,9 +186,9 @@ def lit(random, picture):
 
 
 def photograph(random, which):
-    """A picture with the distortions `which`, as a JPEG file, and what its code holds."""
+    """Returns a JPEG picture with the distortions `which`, and the content of its code."""
     picture, held, pixels = scene(random, which)
-    # A combination is of milder ones.
+    # Combinations have milder distortions.
     mild = 1 if len(which) == 1 else 0.75 if len(which) == 2 else 0.6
     if "light" in which:
         picture = lit(random, picture)
@@ -198,7 +199,7 @@ def photograph(random, which):
     if "contrast" in which:
         deviation /= 2
     height, width = picture.shape[:2]
-    # Of the sensor: the same in all colours mostly, and more where there is light.
+    # Sensor noise: mostly the same in all colours, and stronger in light areas.
     grain = random.normal(0, deviation, (height, width, 1)) + random.normal(0, deviation / 3, (height, width, 3))
     picture = picture + grain * (0.6 + 0.4 * numpy.clip(picture, 0, 255) / 255)
     if "noise" in which and random.random() < 0.3:

@@ -1,8 +1,8 @@
-"""qr_reading.py DIRECTORY: reads the pictures that qr_pictures.py made, with `qr scan`, zxing-cpp and `zbarimg`.
+"""qr_reading.py DIRECTORY: reads the pictures of qr_pictures.py with `qr scan`, zxing-cpp and `zbarimg`.
 
-Each line is READER<tab>CLASS<tab>READ<tab>PICTURES<tab>MEDIAN, the class "all" last; a picture is read when exactly its
-bytes come out, and nothing else. MEDIAN is in milliseconds a picture: of `qr` and `zbarimg` a process from start to exit,
-of zxing-cpp a call in this process, with the decoding of the file.
+Each line is READER<tab>CLASS<tab>READ<tab>PICTURES<tab>MEDIAN, with the class "all" last. A picture counts as read if
+the output is exactly its content. MEDIAN is milliseconds for each picture: for `qr` and `zbarimg` a whole process,
+for zxing-cpp a call in this process that includes decoding the file.
 """
 
 import os
@@ -20,7 +20,7 @@ def qr(path):
 
 
 def zbarimg(path):
-    """As people call it, but for what keeps bytes as they are."""
+    """The usual call, with options that keep bytes unchanged."""
     command = ["zbarimg", "-q", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", "-Sbinary", path]
     return subprocess.run(command, capture_output=True).stdout
 

@@ -3,13 +3,13 @@
 
 usage: soak.py [--seed N] [--kill SHARE] PROGRAMS SECONDS
 
-PROGRAMS is the directory of the built programs. Each person writes and reads at the same time, by `sealed` and by
-`ratchet`, through both relays. A share of all runs gets a `kill -9` of one of its processes after a random time; the
-relays are killed too. The clock of each person and of each relay jumps forward and back; only dynamically linked
-programs, such as those of a debug build, honour it (fault_shim.c is loaded into them).
+PROGRAMS is the directory of the built programs. Each of the two sends and receives at the same time, with `sealed` and
+`ratchet`, through both relays. In a share of all runs one process gets a `kill -9` after a random time; the relays are
+killed too. The clocks of the two and of each relay jump forward and back. Only dynamically linked programs, such as
+those of a debug build, see the jumps, because fault_shim.c is preloaded.
 
-At the end all clocks are right, everything is sent and received, and two counts must be zero: messages that were never
-printed (lost), and messages that were printed as new more than once (twice). The exit status is 1 otherwise.
+At the end all clocks are corrected, everything is sent and received, and two counts must be zero: messages that were
+never printed (lost), and messages that were printed as new more than once (twice). Otherwise the exit status is 1.
 """
 import argparse, collections, json, os, pathlib, random, signal, socket, subprocess, sys, tempfile, threading, time
 
@@ -17,7 +17,7 @@ HOUR, DAY = 3600, 86400
 PEOPLE = {"alice": "bob", "bob": "alice"}
 JUMPS = [HOUR, -HOUR, DAY, -DAY, 9 * DAY, -9 * DAY, 40 * DAY, 3650 * DAY]
 LIMIT = 300  # seconds until a command counts as hung
-BACKLOG = 2000  # a writer waits while the other has so many messages to read
+BACKLOG = 2000  # a writer waits while the recipient has more unread messages
 
 
 class Soak:
@@ -30,7 +30,7 @@ class Soak:
         self.counts = collections.Counter()
         self.sent = {}  # id of an envelope -> (sender, suite)
         self.written = collections.Counter()  # by reader
-        self.opened = collections.defaultdict(set)  # the ids that a reader printed, while it runs
+        self.opened = collections.defaultdict(set)  # the ids that a reader has printed so far
         self.lifetimes = collections.defaultdict(lambda: 0.3)
         self.problems = []
         self.over = threading.Event()
@@ -49,7 +49,7 @@ class Soak:
         }
 
     def run(self, who, *stages, input=None, output=None, calm=False):
-        """Runs a pipeline; maybe kills one of its processes. Returns the statuses of its stages."""
+        """Runs a pipeline, and perhaps kills one of its processes. Returns the exit statuses of its stages."""
         before, processes = subprocess.PIPE if input is not None else subprocess.DEVNULL, []
         errors = open(self.home / f"errors-{who}", "ab")
         for position, stage in enumerate(stages):
@@ -91,7 +91,7 @@ class Soak:
         time.sleep(self.random.uniform(0, self.lifetimes[name]))
         alive = process.poll() is None
         if alive:
-            # The process alone or all that it started.
+            # The process alone, or with all that it started.
             try:
                 (os.kill if self.random.random() < 0.5 else os.killpg)(process.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -125,7 +125,7 @@ class Soak:
         self.run(who, ["keygen", "prekeys"], ["send", "-q", "--relay", relay.url], calm=True)
 
     def write(self, who):
-        """Encrypts and sends until told to end; every command is repeated as a user would who saw it fail."""
+        """Encrypts and sends until the end; repeats every failed command, as a user would."""
         other, number = PEOPLE[who], 0
         while not self.over.is_set():
             if self.written[other] - len(self.opened[other]) > BACKLOG:
@@ -160,7 +160,7 @@ class Soak:
                     self.sent[json.loads(line)["id"]] = (who, suite)
                 self.counts[f"sent {suite}"] += len(lines.splitlines())
                 self.written[other] += len(lines.splitlines())
-            # `send` is repeated until it has the envelopes on disk or the relay has them.
+            # `send` is repeated until the envelopes are on disk or at the relay.
             for _ in range(1000):
                 status = self.run(who, ["send", "-q", "--relay", relay.url], input=lines)[0]
                 if status in (0, 75):
@@ -225,7 +225,7 @@ class Soak:
                         break
                     time.sleep(0.2)
                 else:
-                    self.problem(f"the outbox of {who} does not empty")
+                    self.problem(f"the outbox of {who} is not empty")
         for round in range(3):
             for who in PEOPLE:
                 for relay in self.relays:
@@ -238,7 +238,7 @@ class Soak:
                 again = self.home / f"out-{who}-again-last-{round}"
                 self.run(who, ["recv", "-q", "--again"], ["decrypt", "-q"], output=again, calm=True)
         for who in PEOPLE:
-            # What was opened by a run whose last stage died is printed from the state.
+            # Messages that a run opened before its last stage was killed are printed from the state.
             self.run(who, ["decrypt", "-q", "--again"], output=self.home / f"out-{who}-opened", calm=True)
 
     def judge(self):
@@ -285,7 +285,7 @@ class Soak:
 
 
 def records(path):
-    """The records in a file; the last line of a program that was killed is left out."""
+    """Yields the records in a file, without a last line that a killed program left incomplete."""
     try:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:

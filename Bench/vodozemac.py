@@ -1,7 +1,7 @@
-"""vodozemac.py [SECONDS]: what Bench/ratchet measures, with the Olm sessions of vodozemac 0.10.0.
+"""vodozemac.py [SECONDS]: measures the same as Bench/ratchet, with the Olm sessions of vodozemac 0.10.0.
 
-Each line is NAME<tab>RATE. Messages stay objects between the two sides, so neither encodes nor parses text.
-The calls from Python cost about a microsecond of each message.
+Each line is NAME<tab>RATE. Messages stay objects between the two sides, so neither side encodes or parses text.
+The Python calls cost about a microsecond for each message.
 """
 
 import os
@@ -24,14 +24,14 @@ def rate(name, seconds, body):
 
 
 class People:
-    """Two people; Bob's one-time keys are made in batches, outside of what is measured."""
+    """Two users; Bob's one-time keys are made in batches, outside of the measured time."""
 
     def __init__(self):
         self.alice, self.bob = Account(), Account()
         self.keys = []
 
     def one_time_key(self):
-        """One of Bob's keys, and his signature of it."""
+        """Returns one of Bob's keys, and his signature of it."""
         if not self.keys:
             self.bob.generate_one_time_keys(50)
             for key in self.bob.one_time_keys.values():
@@ -40,7 +40,7 @@ class People:
         return self.keys.pop()
 
     def start(self, key, content, signature):
-        """A session from signed prekey to first message: verified, made, sent, answered and read."""
+        """Starts a session from a signed prekey to the first message: verify, create, send, receive and read."""
         self.bob.ed25519_key.verify_signature(content, signature)
         initiator = self.alice.create_outbound_session(self.bob.curve25519_key, key)
         message = initiator.encrypt(b"\x01").to_pre_key()
@@ -50,7 +50,7 @@ class People:
 
 
 def starts(people, seconds):
-    """Session starts a second; making prekeys is not counted, as it is not in Bench/ratchet."""
+    """Measures session starts per second; as in Bench/ratchet, making prekeys is not counted."""
     count, elapsed = 0, 0.0
     while elapsed < seconds:
         keys = [people.one_time_key() for _ in range(50)]
@@ -68,7 +68,7 @@ def main():
     for size in (100, 1000):
         plaintext = os.urandom(size)
         pair = list(people.start(*people.one_time_key()))
-        # The answer ends the first messages, which are longer.
+        # After this answer the longer pre-key messages end.
         assert pair[0].decrypt(pair[1].encrypt(plaintext)) == plaintext
 
         def one_way():

@@ -2,8 +2,8 @@ import Glibc
 import Sotto
 import SottoState
 
-/// `ratchet-bench populate IDENTITY STATE COUNT CARD BUNDLE`: a state with so many contacts and sessions, the one of CARD
-/// under the name bob among them, for the cost of one message with much beside it.
+/// `ratchet-bench populate IDENTITY STATE COUNT CARD BUNDLE`: fills a state with COUNT contacts and sessions, one of
+/// them CARD's with the name bob, to measure the cost of a message in a large state.
 enum Populate {
     static func run(_ arguments: [String]) throws {
         let identity = try Identity(record: JSON.object(parsing: try contents(arguments[0])))

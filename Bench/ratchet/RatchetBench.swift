@@ -1,10 +1,11 @@
 import Glibc
 import Sotto
 
-/// `ratchet-bench [SECONDS [PREFIX]]`: how many messages and session starts a second the ratchet's core makes, both
-/// sides on one thread, without JSON. With PREFIX, only what begins with it, for a profiler.
+/// `ratchet-bench [SECONDS [PREFIX]]`: measures messages and session starts per second in the ratchet's core, both
+/// sides on one thread, without JSON. With PREFIX it runs only the benchmarks whose names begin with it, for a
+/// profiler.
 ///
-/// Each line is `NAME<tab>RATE`; Bench/vodozemac.py prints the same of its peer.
+/// Each line is `NAME<tab>RATE`; Bench/vodozemac.py prints the same for vodozemac.
 @main
 struct RatchetBench {
     static func main() throws {
@@ -28,14 +29,14 @@ struct RatchetBench {
         try rate("session starts, PQXDH", seconds) { _ = try people.start(people.postQuantum) }
     }
 
-    /// One message, encrypted and decrypted.
+    /// Encrypts and decrypts one message.
     static func transfer(
         _ plaintext: [UInt8], from sender: inout Session, to reader: inout Session
     ) throws {
         guard try reader.decrypt(try sender.encrypt(plaintext)) == plaintext else { exit(1) }
     }
 
-    /// Repeats `body` for some time and prints how often a second it ran.
+    /// Repeats `body` for some time and prints its rate per second.
     static func rate(_ name: String, _ seconds: Double, _ body: () throws -> Void) throws {
         if CommandLine.arguments.count > 2, !name.hasPrefix(CommandLine.arguments[2]) { return }
         for _ in 0..<100 { try body() }
@@ -57,9 +58,9 @@ struct RatchetBench {
     }
 }
 
-/// Two people, and the prekeys of one of them.
+/// Two identities, and the prekeys of one of them.
 struct People {
-    /// A published bundle's members; its signatures are verified at each start.
+    /// The members of a published bundle; each start verifies its signatures.
     struct Published {
         let signed: PreKeyBundle.SignedPreKey
         let postQuantum: PreKeyBundle.SignedPreKey?
@@ -86,7 +87,7 @@ struct People {
             postQuantum: kem.signed(by: bob, at: .now()))
     }
 
-    /// A session from bundle to first message: verified, initiated, sent, responded and read.
+    /// Starts a session from a bundle to the first message: verify, initiate, send, respond and read.
     func start(_ published: Published) throws -> (alice: Session, bob: Session) {
         let bundle = try PreKeyBundle(
             identityKey: bob.id.publicKey, signedPreKey: published.signed,

@@ -4,7 +4,7 @@ import Sotto
 import SottoWire
 
 extension Row {
-    /// Claims of prekeys race, and the relay is killed in between.
+    /// Clients race for prekeys while the relay is killed.
     static let preKeyRace = Row(
         name: "prekey-race",
         fault: "clients race for one-time prekeys, with kills of the relay",
@@ -24,13 +24,13 @@ extension Row {
                 && figures.otherAnswers == 0 && figures.endsWithoutKey)
     }
 
-    /// Logins that prove nothing, over lines and over HTTP.
+    /// Forged logins over lines and over HTTP.
     static let forgedLogins = Row(
         name: "forged-logins",
         fault: "login replayed, nonce reused, signature for another relay", goal: "refused"
     ) { scale in
         let rounds = scale.pick(small: 5, full: 500)
-        guard let subject = Subject() else { return .broken("no relay") }
+        guard let subject = RelayUnderTest() else { return .broken("no relay") }
         var tried: [(what: String, isRefused: Bool)] = []
         var genuine = 0
         for _ in 0..<rounds {
@@ -45,17 +45,17 @@ extension Row {
         return Outcome(
             tried.count,
             accepted.isEmpty
-                ? "all refused, and \(genuine) of \(rounds) genuine ones taken"
+                ? "all refused, and \(genuine) of \(rounds) genuine ones accepted"
                 : "not refused: \(Set(accepted.map(\.what)).sorted().joined(separator: ", "))",
             isGood: accepted.isEmpty && genuine == rounds && !tried.isEmpty)
     }
 
-    /// What a relay answers to logins with an owner's signature that is not for this moment and place.
+    /// Returns the answers to logins with an owner's signature that is not valid for this nonce and relay.
     private static func forgeries(
         _ bob: Identity, _ address: String
     ) -> [(what: String, answer: Response?)] {
         typealias Ask = (Request) -> Response?
-        /// A login as its owner made it, and the connection that it was for.
+        /// Returns the nonce and a name of the relay from a challenge.
         func challenge(_ ask: Ask) -> (nonce: [UInt8], name: String)? {
             guard case .challenge(let nonce, let names)? = ask(.challenge), let name = names.first
             else { return nil }
@@ -87,13 +87,13 @@ extension Row {
             let later = connection()
             guard challenge(later) != nil else { return [("no challenge", nil)] }
             answers.append(
-                ("nonce of nobody over \(way)", later(login(randomBytes(32), first.name))))
+                ("unknown nonce over \(way)", later(login(randomBytes(32), first.name))))
         }
         return answers
     }
 }
 
-/// Frames over HTTP, each on a connection of its own.
+/// Sends frames over HTTP, each on a new connection.
 enum HTTPFrame {
     static func ask(_ request: Request, _ address: String) -> Response? {
         guard let client = RawClient(reaching: address) else { return nil }

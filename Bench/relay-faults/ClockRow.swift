@@ -5,7 +5,7 @@ import SottoState
 import SottoWire
 
 extension Row {
-    /// Somebody sets the clock while the relay runs.
+    /// The clock is set while the relay runs.
     static let movedClock = Row(
         name: "moved-clock",
         fault: "clock moved by a day, forward and back, while running and at a start",
@@ -17,17 +17,17 @@ extension Row {
         for shift in [86_400, -86_400] {
             let scratch = Scratch()
             let clock = scratch.file("shift")
-            // Whatever the relay keeps, it keeps for a day.
+            // The relay keeps everything for a day.
             guard
-                var subject = Subject(
+                var subject = RelayUnderTest(
                     scratch, options: ["--ttl", "1"],
                     environment: shim.environment(["FAULT_CLOCK": clock]))
             else { return .broken("no relay") }
             let bob = Sample.identity()
-            let kept = Kept(bob, subject.address)
+            let kept = StoredItems(bob, subject.address)
             _ = scratch.write("shift", Array("\(shift)".utf8))
             var lost = kept?.opens == true ? [] : ["nonce"]
-            // What goes through the store at intervals does so every minute.
+            // The relay uses the time in its store every minute.
             if scale == .full { sleep(70) }
             lost += kept?.lost(subject.address) ?? ["all"]
             isGood = isGood && lost.isEmpty
@@ -35,13 +35,13 @@ extension Row {
                 "\(shift > 0 ? "+" : "−")1 day: "
                     + (lost.isEmpty ? "nothing expired" : lost.joined(separator: ", ") + " expired")
             )
-            // A relay that starts with that clock does not believe it either.
+            // A relay that starts with that clock does not accept it either.
             subject.relay.end()
             let environment = shim.environment(["FAULT_CLOCK": clock])
             guard subject.restart(environment: environment) else { return .broken("no start") }
-            let isThere = Kept.mail(of: bob, subject.address)?.isEmpty == false
+            let isThere = StoredItems.mail(of: bob, subject.address)?.isEmpty == false
             subject.relay.end()
-            // It does when its operator says so: the clock was indeed another one.
+            // It accepts the clock after the operator's confirmation: then the mail expires.
             let accepts = Command.run(
                 "relay",
                 [
@@ -51,7 +51,7 @@ extension Row {
             guard accepts == 0, subject.restart(environment: environment) else {
                 return .broken("the clock is not accepted")
             }
-            let isTooOld = Kept.mail(of: bob, subject.address)?.isEmpty == true
+            let isTooOld = StoredItems.mail(of: bob, subject.address)?.isEmpty == true
             isGood = isGood && isThere && isTooOld == (shift > 0)
             subject.relay.end()
         }
@@ -59,8 +59,8 @@ extension Row {
     }
 }
 
-/// What a relay has and could let go of.
-private struct Kept {
+/// Items at a relay that could expire.
+private struct StoredItems {
     private let bob: Identity
     private let id: String
     private let claim: String
@@ -70,7 +70,7 @@ private struct Kept {
     private let nonce: [UInt8]
     private let name: String
 
-    /// Leaves an envelope, a claim, a token and a nonce with a relay.
+    /// Stores an envelope, a claim, a token and a nonce at a relay.
     init?(_ bob: Identity, _ address: String) {
         let client = RawClient(address)
         let envelope = Sample.envelope(to: bob.id)
@@ -88,7 +88,7 @@ private struct Kept {
         (self.name, id) = (name, envelope.id)
     }
 
-    /// What is not there any more.
+    /// Returns the items that the relay no longer has.
     func lost(_ address: String) -> [String] {
         var lost: [String] = []
         if Self.mail(of: bob, address) != [id] { lost.append("envelope") }
@@ -99,13 +99,13 @@ private struct Kept {
         return lost
     }
 
-    /// Whether a nonce that was given out before still opens the mailbox.
+    /// Whether a nonce that was issued before still opens the mailbox.
     var opens: Bool {
         waiting.ask(.login(Login(key: bob.signingKey, nonce: nonce, relay: name)))?.isSession
             == true
     }
 
-    /// The ids of somebody's mail.
+    /// Returns the ids of an owner's mail.
     static func mail(of owner: Identity, _ address: String) -> [String]? {
         let client = RawClient(address)
         guard client.login(owner)?.isSession == true,

@@ -4,24 +4,24 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// A store whose files can be put back to what is on disk for sure.
-private struct Platter {
+/// A store whose files can be reset to the contents that are certainly on disk.
+private struct SimulatedDisk {
     let store = Scratch()
     let shim: Shim
-    /// What was synchronised, as the shim keeps it.
+    /// The synchronized contents, as the shim records them.
     private let shadow = Scratch()
 
     var environment: [String: String] { shim.environment(["FAULT_SHADOW": shadow.path]) }
 
-    /// How much survives that was written and not synchronised.
+    /// The written data that survives without having been synchronized.
     enum Rest {
-        /// Nothing of it.
+        /// No unsynchronized data.
         case nothing
-        /// Any of its pages, in no order: a disk writes when it likes to.
+        /// Any of the unsynchronized pages: a disk writes in any order.
         case somePages
     }
 
-    /// Cuts the power, with the relay dead already.
+    /// Simulates a power cut; the relay must have ended.
     func cut(_ rest: Rest, _ generator: inout some RandomNumberGenerator) {
         for name in ["relay.db", "relay.db-wal"] {
             var safe = Scratch.contents(shadow.file(name))
@@ -49,7 +49,7 @@ private struct Platter {
 }
 
 extension Row {
-    /// Nothing but what was synchronised survives.
+    /// Only synchronized data survives.
     static let powerCut = Row(
         name: "power-cut",
         fault:
@@ -58,8 +58,8 @@ extension Row {
     ) { scale in
         guard let shim = Shim.shared else { return .broken("the shim does not compile") }
         let cuts = scale.pick(small: 5, full: 200)
-        let platter = Platter(shim: shim)
-        guard var subject = Subject(platter.store, environment: platter.environment) else {
+        let disk = SimulatedDisk(shim: shim)
+        guard var subject = RelayUnderTest(disk.store, environment: disk.environment) else {
             return .broken("no relay")
         }
         let load = Load(on: subject.address, senders: 8)
@@ -67,15 +67,15 @@ extension Row {
         for cut in 0..<cuts {
             anyMoment(upTo: 300, &generator)
             subject.kill()
-            platter.cut(cut % 2 == 0 ? .nothing : .somePages, &generator)
-            guard subject.restart(environment: platter.environment) else {
+            disk.cut(cut % 2 == 0 ? .nothing : .somePages, &generator)
+            guard subject.restart(environment: disk.environment) else {
                 load.abandon()
                 return .broken("no start", after: cut + 1)
             }
         }
         guard let counts = subject.settle(load) else { return .broken("no start", after: cuts) }
         subject.relay.end()
-        // The same must find what a disk loses that says yes too early.
+        // The same check must find the losses of a disk that reports success too early.
         guard let lost = lostToALiar(shim) else { return .broken("no relay on a disk that lies") }
         return Outcome(
             cuts,
@@ -84,45 +84,45 @@ extension Row {
             isGood: counts.lost == 0 && counts.twice == 0 && counts.acknowledged > 0 && lost > 0)
     }
 
-    /// How much is lost to a power cut on a disk that does not synchronise.
+    /// Returns the number of envelopes that a power cut loses on a disk that does not synchronize.
     private static func lostToALiar(_ shim: Shim) -> Int? {
-        let platter = Platter(shim: shim)
-        let liar = platter.environment.merging(["FAULT_LIE": "1"]) { $1 }
-        guard var subject = Subject(platter.store, environment: platter.environment),
+        let disk = SimulatedDisk(shim: shim)
+        let liar = disk.environment.merging(["FAULT_LIE": "1"]) { $1 }
+        guard var subject = RelayUnderTest(disk.store, environment: disk.environment),
             subject.relay.end() == 0, subject.restart(environment: liar)
         else { return nil }
         let load = Load(on: subject.address, senders: 1, consumes: false)
         var generator = SystemRandomNumberGenerator()
         while load.ledger.counts.acknowledged == 0 { usleep(1_000) }
         subject.kill()
-        platter.cut(.nothing, &generator)
+        disk.cut(.nothing, &generator)
         guard subject.restart() else { return nil }
         defer { subject.relay.end() }
         return subject.settle(load)?.lost
     }
 
-    /// A synchronisation fails, and later ones would succeed without what it was about.
-    static let failedSynchronisation = Row(
+    /// A synchronization fails, and later ones would succeed without the failed data.
+    static let failedSync = Row(
         name: "failed-sync",
-        fault: "a synchronisation fails with EIO",
+        fault: "a synchronization fails with EIO",
         goal: "0 acknowledged after it, exit ≠ 0, a clean restart"
     ) { scale in
         guard let shim = Shim.shared else { return .broken("the shim does not compile") }
         let times = scale.pick(small: 4, full: 50)
         var (acknowledged, lost, clean, statuses) = (0, 0, 0, Set<Int32>())
         for time in 0..<times {
-            let platter = Platter(shim: shim)
-            // The store is made whole first: a start that fails has promised nothing.
-            guard var subject = Subject(platter.store, environment: platter.environment) else {
+            let disk = SimulatedDisk(shim: shim)
+            // The store is complete before the fault: a start that fails has acknowledged nothing.
+            guard var subject = RelayUnderTest(disk.store, environment: disk.environment) else {
                 return .broken("no relay")
             }
             subject.relay.end()
-            // By turns any synchronisation, which is the log's nearly always, and one of the file itself.
+            // Alternately any synchronization, nearly always the log's, and one of the file itself.
             let fault =
                 time % 2 == 0
                 ? ["FAULT_SYNC_EIO": "\(Int.random(in: 5...200))"]
                 : ["FAULT_SYNC_EIO": "\(Int.random(in: 1...2))", "FAULT_SYNC_NAME": "/relay.db"]
-            let failing = platter.environment.merging(fault) { $1 }
+            let failing = disk.environment.merging(fault) { $1 }
             guard subject.restart(environment: failing) else { return .broken("no start") }
             let load = Load(on: subject.address, senders: 4)
             guard let status = subject.relay.command.wait(atMost: 60) else {
@@ -132,8 +132,8 @@ extension Row {
             }
             statuses.insert(status)
             var generator = SystemRandomNumberGenerator()
-            platter.cut(.nothing, &generator)
-            if subject.restart(environment: platter.environment) { clean += 1 }
+            disk.cut(.nothing, &generator)
+            if subject.restart(environment: disk.environment) { clean += 1 }
             guard let counts = subject.settle(load) else { return .broken("no start") }
             acknowledged += counts.acknowledged
             lost += counts.lost
@@ -147,16 +147,16 @@ extension Row {
                 && acknowledged > 0)
     }
 
-    /// The file system is full, and room comes only from what is taken out.
+    /// The file system is full, and only deletions free space.
     static let fullDisk = Row(
         name: "full-disk",
-        fault: "disk full", goal: "deferred, acks work, recovers by itself"
+        fault: "disk full", goal: "deferred, acks work, recovers without a restart"
     ) { scale in
         let times = scale.pick(small: 2, full: 20)
         guard SmallDisk.canBeMounted, let disk = SmallDisk() else {
             return .skipped("a small disk cannot be mounted here")
         }
-        guard let subject = Subject(disk.scratch) else { return .broken("no relay") }
+        guard let subject = RelayUnderTest(disk.scratch) else { return .broken("no relay") }
         let bob = Sample.identity()
         let client = RawClient(subject.address)
         guard client.login(bob)?.isSession == true else { return .broken("no session") }
@@ -180,19 +180,19 @@ extension Row {
         let status = subject.relay.end()
         return Outcome(
             deferrals,
-            "deferred each time; \(removed) of \(stored) taken out; then "
+            "deferred each time; \(removed) of \(stored) deleted; then "
                 + (after == .stored ? "stored" : "not stored") + "; exit \(status)",
             isGood: removed == stored && stored > deferrals && after == .stored && status == 0)
     }
 
-    /// Each synchronisation takes longer.
+    /// Each synchronization takes longer.
     static let slowDisk = Row(
         name: "slow-sync",
-        fault: "1, 5, 50 ms more for each synchronisation",
+        fault: "1, 5, 50 ms more for each synchronization",
         goal: "at +1 ms, 64 × 16 keeps 80 % of the rate"
     ) { scale in
         guard let shim = Shim.shared else { return .broken("the shim does not compile") }
-        // By turns, the best of each: other processes only ever make it slower.
+        // In turns, with the best rate of each delay: other processes only ever slow it down.
         let delays = scale.pick(small: [0, 1, 5, 50], full: [0, 1, 0, 1, 0, 1, 5, 50])
         var best: [Int: Double] = [:]
         for delay in delays {
@@ -211,10 +211,10 @@ extension Row {
             isWithin: first >= undelayed * 0.8)
     }
 
-    /// How many envelopes a second a relay stores at 64 × 16 with each synchronisation so many ms longer.
+    /// Returns the rate at which a relay stores envelopes at 64 × 16, with each synchronization `delay` ms longer.
     private static func rate(_ shim: Shim, delay: Int, seconds: Int) -> Double? {
         let environment = shim.environment(["FAULT_SYNC_DELAY": "\(delay * 1000)"])
-        guard let subject = Subject(environment: environment) else { return nil }
+        guard let subject = RelayUnderTest(environment: environment) else { return nil }
         defer { subject.relay.end() }
         let output = Scratch()
         let load = ["closed", "tcp://\(subject.address)", "64", "16", "\(seconds)"]

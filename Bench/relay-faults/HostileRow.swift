@@ -7,7 +7,7 @@ import SottoWire
 import Synchronization
 
 extension Row {
-    /// Frames that take long, from connections without a login.
+    /// Costly frames from connections without a login.
     static let hostileFrames = Row(
         name: "hostile-frames",
         fault: "hostile frames before a login: 5,500 members, false signatures, escapes, pings",
@@ -17,7 +17,7 @@ extension Row {
         var figures: [String] = []
         var (isGood, isWithin) = (true, true)
         for kind in HostileKind.allCases {
-            guard let subject = Subject() else { return .broken("no relay") }
+            guard let subject = RelayUnderTest() else { return .broken("no relay") }
             let attack = Attack(kind, connections, on: subject.address)
             let times = Self.connectAndSend(
                 subject.address, times: scale.pick(small: 10, full: 300))
@@ -36,7 +36,7 @@ extension Row {
             connections, figures.joined(separator: "; "), isGood: isGood, isWithin: isWithin)
     }
 
-    /// Connects anew and sends, again and again; returns the seconds of each, or `nil` where something was not stored.
+    /// Connects and sends repeatedly. Returns the seconds of each, or `nil` if an envelope was not stored.
     private static func connectAndSend(_ address: String, times: Int) -> [Double]? {
         let bob = Sample.identity().id
         var all: [Double] = []
@@ -57,12 +57,12 @@ private enum HostileKind: String, CaseIterable {
     case members
     /// A publication of the usual form with a false signature.
     case signatures
-    /// Strings of escapes, in a frame without a type.
+    /// A string of escapes, in a frame without a type.
     case escapes
-    /// Pings of WebSocket, 300 at a time.
+    /// WebSocket pings, 300 at a time.
     case pings
 
-    /// The bytes that begin a connection, and those that are repeated after them.
+    /// The first bytes of a connection, and those that are repeated after them.
     var bytes: (first: [UInt8], again: [UInt8]) {
         switch self {
         case .members:
@@ -96,7 +96,7 @@ private final class Attack: Sendable {
     private let isOver = Atomic(false)
     private let answered = Atomic(0)
 
-    /// Begins, and waits until all are connected.
+    /// Starts the attack, and waits until the connections are made.
     init(_ kind: HostileKind, _ connections: Int, on address: String) {
         let ready = DispatchSemaphore(value: 0)
         DispatchQueue(label: "attack").async(group: thread) { [self] in
@@ -107,14 +107,14 @@ private final class Attack: Sendable {
         _ = ready.wait(timeout: .now() + 30)
     }
 
-    /// Ends it; returns how often the relay said something.
+    /// Stops the attack. Returns the number of answers that were read.
     func stop() -> Int {
         isOver.store(true, ordering: .relaxed)
         thread.wait()
         return answered.load(ordering: .relaxed)
     }
 
-    /// One connection, and how much of its bytes it has sent.
+    /// One connection, and the bytes of its current frame that were sent.
     private struct Member {
         var descriptor: Int32 = -1
         var sent = 0

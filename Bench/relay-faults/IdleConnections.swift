@@ -1,7 +1,7 @@
 import RelayHarness
 
 extension Row {
-    /// Many are there, logged in over TLS, and say nothing.
+    /// Many silent connections, logged in over TLS.
     static let idleConnections = Row(
         name: "idle-connections",
         fault: "idle connections over TLS", goal: "at most 40 kB each"
@@ -12,7 +12,7 @@ extension Row {
             "--tls-cert", scratch.file("cert.pem"), "--tls-key", scratch.file("tls.key"),
             "--tls-self-signed",
         ]
-        guard let subject = Subject(scratch, options: options), let pin = subject.pin else {
+        guard let subject = RelayUnderTest(scratch, options: options), let pin = subject.pin else {
             return .broken("no relay")
         }
         let status = Command.run(
@@ -24,7 +24,7 @@ extension Row {
         let end = subject.relay.end()
         let figures = scratch.lines("figures").first?.split(separator: "\t") ?? []
         guard status == 0, figures.count == 3, let each = Double(figures[2]) else {
-            return .broken("not all of \(count) were taken")
+            return .broken("not all of \(count) connections were accepted")
         }
         return Outcome(
             count, "\(text(each)) kB each, exit \(end)", isGood: end == 0, isWithin: each <= 40)

@@ -3,8 +3,7 @@ import RelayHarness
 import Sotto
 import SottoState
 
-/// Two people, and what one of them does with the other's messages: a directory for each id, which is the one
-/// effect that it has.
+/// A sender and a recipient. The recipient's handler makes a directory for each message id, its only effect.
 private final class Mail {
     let scratch = Scratch()
     private let relay: RelayProcess
@@ -12,10 +11,10 @@ private final class Mail {
     private var sent: [String] = []
     private var chunks = 0
     private var generator = SystemRandomNumberGenerator()
-    /// How long a program lives, about, in milliseconds: kills shall come while it does something.
+    /// The estimated lifetime of each program, in milliseconds, so that kills hit it while it works.
     private var lifetimes: [String: Double] = [:]
 
-    /// What `recv --exec` runs. It and what it starts may be killed anywhere; `mkdir` happens or does not.
+    /// The handler of `recv --exec`. It and its children may be killed at any point; `mkdir` is atomic.
     private static let handler = """
         #!/bin/sh
         decrypt -q > said.$$ || exit 1
@@ -52,7 +51,7 @@ private final class Mail {
 
     private func run(_ who: String, _ line: String) -> Int32 { command(who, line).wait() }
 
-    /// Encrypts some messages into a file, whose name it returns.
+    /// Encrypts messages into a file. Returns the file's name, or `nil`.
     func write(_ count: Int) -> String? {
         chunks += 1
         let name = "envelopes\(chunks)"
@@ -66,8 +65,8 @@ private final class Mail {
 
     func send(_ name: String) -> Bool { run("alice", "send -q < \(name)") == 0 }
 
-    /// Starts `recv` or `send`, and kills a program of this name when it has lived for a while: itself or one that
-    /// it has started, the first, second or third of them. Says whether one was there to be killed.
+    /// Starts `recv` or `send`, and kills a process with this name after a random time: itself, or the first, second
+    /// or third that it starts. Returns whether a process was killed.
     func kill(_ name: String, of line: String, _ who: String) -> Bool {
         let command = command(who, line)
         defer { command.wait() }
@@ -88,19 +87,19 @@ private final class Mail {
         return isThere
     }
 
-    /// Whether a process is there that has not ended.
+    /// Whether a process is running.
     private static func isAlive(_ process: pid_t) -> Bool {
         let stat = String(decoding: Scratch.contents("/proc/\(process)/stat"), as: UTF8.self)
         let state = stat.split(separator: ")").last?.first { $0 != " " }
         return state != nil && state != "Z"
     }
 
-    /// A process and what descends from it.
+    /// Returns a process and its descendants.
     private static func family(of process: pid_t) -> [pid_t] {
         let path = "/proc/\(process)/task/\(process)/children"
         var children = String(decoding: Scratch.contents(path), as: UTF8.self)
             .split(separator: " ").compactMap { pid_t($0) }
-        // recv starts its handler from whichever thread.
+        // Any thread of recv may start its handler.
         if let tasks = opendir("/proc/\(process)/task") {
             defer { closedir(tasks) }
             while let entry = readdir(tasks) {
@@ -119,11 +118,12 @@ private final class Mail {
         String(decoding: Scratch.contents("/proc/\(process)/comm"), as: UTF8.self)
     }
 
-    /// Sends and receives all that is left, and says what is lacking and what is there that was never sent.
+    /// Sends and receives everything that is left. Returns the numbers of sent messages, of lost ones, and of effects
+    /// without a message.
     func settle() -> (sent: Int, lost: Int, extra: Int) {
         for chunk in 1...max(1, chunks) { _ = send("envelopes\(chunk)") }
         for line in ["recv -q --exec ./handler", "recv -q --dead --exec ./handler"] {
-            // What failed is tried again, until there is nothing.
+            // Failed messages are tried again until none is left.
             for _ in 0..<10 where run("bob", line) != 1 {}
         }
         _ = run("bob", "recv --again > again")
@@ -148,7 +148,7 @@ private final class Mail {
 }
 
 extension Row {
-    /// `kill -9` of everything between two people, at random moments.
+    /// `kill -9` of every program between a sender and a recipient, at random moments.
     static let clientsKilled = Row(
         name: "kill-clients",
         fault: "kill -9 of recv, decrypt, the handler and send, each",
@@ -158,7 +158,7 @@ extension Row {
         guard let mail = Mail() else { return .broken("no relay") }
         var killed: [String: Int] = [:]
         for name in ["send", "recv", "decrypt", "handler"] {
-            // A process that had ended before its moment is not counted.
+            // A process that ended before its kill is not counted.
             for _ in 0..<kills * 20 where killed[name, default: 0] < kills {
                 guard let envelopes = mail.write(3) else { return .broken("encrypt failed") }
                 if name == "send" {
@@ -176,7 +176,7 @@ extension Row {
         let counts = mail.settle()
         let fewest = ["send", "recv", "decrypt", "handler"].map { killed[$0] ?? 0 }.min() ?? 0
         return Outcome(
-            fewest, "\(counts.lost) of \(counts.sent) lost, \(counts.extra) effects too many",
+            fewest, "\(counts.lost) of \(counts.sent) lost, \(counts.extra) extra effects",
             isGood: counts.lost == 0 && counts.extra == 0 && fewest == kills)
     }
 }

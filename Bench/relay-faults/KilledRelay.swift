@@ -9,7 +9,7 @@ extension Row {
         goal: "0 acknowledged lost, 0 twice, ready in 2 s"
     ) { scale in
         let kills = scale.pick(small: 10, full: 1_000)
-        guard var subject = Subject() else { return .broken("no relay") }
+        guard var subject = RelayUnderTest() else { return .broken("no relay") }
         let load = Load(on: subject.address, senders: 8)
         var generator = SystemRandomNumberGenerator()
         for kill in 0..<kills {

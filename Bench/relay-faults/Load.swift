@@ -6,7 +6,7 @@ import SottoState
 import SottoWire
 import Synchronization
 
-/// What a relay said was stored, and what came out of it.
+/// The envelopes that a relay acknowledged, and those that it delivered.
 final class Ledger: Sendable {
     private struct State {
         var acknowledged: Set<String> = []
@@ -17,11 +17,11 @@ final class Ledger: Sendable {
 
     private let state = Mutex(State())
 
-    /// A sender read `stored` or `duplicate`.
+    /// Notes that a sender read `stored` or `duplicate`.
     func noteAcknowledged(_ id: String) { state.withLock { _ = $0.acknowledged.insert(id) } }
 
-    /// A consumer got an envelope. After the relay has confirmed that it let go of one, or once more on the
-    /// same connection, it must not come again.
+    /// Notes that a consumer got an envelope. After the relay has confirmed its deletion, or on the same connection,
+    /// it must not come again.
     func noteReceived(_ id: String, isRepeat: Bool) {
         state.withLock { state in
             state.received.insert(id)
@@ -29,10 +29,10 @@ final class Ledger: Sendable {
         }
     }
 
-    /// A consumer read that the relay has let go of an envelope.
+    /// Notes that the relay has confirmed the deletion of an envelope.
     func noteDone(_ id: String) { state.withLock { _ = $0.done.insert(id) } }
 
-    /// How many envelopes were acknowledged, how many of these never came, and how many came once too often.
+    /// The numbers of acknowledged envelopes, of those that were never delivered, and of repeated deliveries.
     var counts: (acknowledged: Int, lost: Int, twice: Int) {
         state.withLock {
             ($0.acknowledged.count, $0.acknowledged.subtracting($0.received).count, $0.twice)
@@ -40,8 +40,8 @@ final class Ledger: Sendable {
     }
 }
 
-/// Senders and consumers that go on whatever happens to the relay, as `send` and `recv` do: who has no answer
-/// asks again, under the same id.
+/// Senders and consumers that continue when the relay fails, like `send` and `recv`: without an answer they
+/// repeat a request under the same id.
 final class Load: Sendable {
     let ledger = Ledger()
     private let address: String
@@ -53,7 +53,7 @@ final class Load: Sendable {
     private let consumers = DispatchGroup()
     private let padding = String(repeating: "A", count: 720)
 
-    /// A load of this many senders, each with a mailbox of its own to send to, and perhaps a consumer for each.
+    /// Starts `senders` senders, each with its own mailbox to send to, and with `consumes` a consumer for each.
     init(on address: String, senders: Int, inFlight: Int = 16, consumes: Bool = true) {
         self.address = address
         self.inFlight = inFlight
@@ -65,21 +65,20 @@ final class Load: Sendable {
         }
     }
 
-    /// Stops sending, once everything that was sent is answered.
+    /// Stops sending once everything that was sent is answered.
     func finish() {
         isSending.store(false, ordering: .relaxed)
         senders.wait()
     }
 
-    /// Stops sending at once: the relay has gone for good.
+    /// Stops at once: the relay is gone for good.
     func abandon() {
         isConsuming.store(false, ordering: .relaxed)
         finish()
         consumers.wait()
     }
 
-    /// Stops the consumers, with `relay` as the last that they talk to, and reads from another one, which
-    /// `restart` starts, all that is left.
+    /// Stops the consumers and `relay`, and reads the remaining mail from the relay that `restart` starts.
     func drain(_ relay: RelayProcess, restart: () -> RelayProcess?) -> RelayProcess? {
         isConsuming.store(false, ordering: .relaxed)
         relay.end()
@@ -129,7 +128,7 @@ final class Load: Sendable {
                 guard let frame = client.frame(), let id = frame.requestID else { break }
                 switch Response(frame) {
                 case .stored, .duplicate: ledger.noteAcknowledged(id)
-                // Not now: it is somebody's, who is told so, and not the relay's.
+                // A deferral is the sender's to repeat; here it is not.
                 default: break
                 }
                 waiting[id] = nil

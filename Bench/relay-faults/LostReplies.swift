@@ -5,9 +5,9 @@ import Sotto
 import SottoWire
 import Synchronization
 
-/// Stands before a relay, and cuts a connection instead of passing on one reply of so many.
+/// A proxy before a relay that cuts the connection instead of passing on every `period`th reply.
 private final class LossyProxy: Sendable {
-    /// Where it listens, `host:port`.
+    /// The address of the proxy, `host:port`.
     let address: String
     private let relay: String
     private let listener: Int32
@@ -15,7 +15,7 @@ private final class LossyProxy: Sendable {
     private let replies = Atomic(0)
     private let cuts = Atomic(0)
 
-    /// A proxy before the relay at an address that loses about one reply of `period`.
+    /// Creates a proxy before a relay; it loses one of `period` replies.
     init?(before relay: String, losing period: Int) {
         (self.relay, self.period) = (relay, period)
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -37,10 +37,10 @@ private final class LossyProxy: Sendable {
         DispatchQueue(label: "proxy").async { self.accept(from: listener) }
     }
 
-    /// How many replies were lost.
+    /// The number of lost replies.
     var lost: Int { cuts.load(ordering: .relaxed) }
 
-    /// Takes no more connections.
+    /// Accepts no more connections.
     func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
     private func accept(from listener: Int32) {
@@ -52,7 +52,7 @@ private final class LossyProxy: Sendable {
         close(listener)
     }
 
-    /// Passes on what each side says until one ends or a reply is lost.
+    /// Passes data on in both directions until one side ends or a reply is lost.
     private func serve(_ client: Int32) {
         defer { close(client) }
         guard let connection = RawClient(reaching: relay) else { return }
@@ -69,7 +69,7 @@ private final class LossyProxy: Sendable {
         }
         while let line = server.line() {
             let isLost = replies.wrappingAdd(1, ordering: .relaxed).newValue.isMultiple(of: period)
-            // Pushes are no replies, but lost with the connection all the same.
+            // Pushes count too: they are also lost with the connection.
             guard !isLost else {
                 cuts.wrappingAdd(1, ordering: .relaxed)
                 break
@@ -85,19 +85,19 @@ private final class LossyProxy: Sendable {
 }
 
 extension Row {
-    /// What was done is not heard of: whoever asked asks again.
+    /// Replies are lost after the commit, and the clients repeat their requests.
     static let lostReplies = Row(
         name: "lost-replies",
         fault: "replies lost after the commit, one of ten",
         goal: "0 lost, 0 twice"
     ) { scale in
         let goal = scale.pick(small: 200, full: 20_000)
-        guard var subject = Subject(),
+        guard var subject = RelayUnderTest(),
             let proxy = LossyProxy(before: subject.address, losing: 10)
         else { return .broken("no relay") }
         let load = Load(on: proxy.address, senders: 8, inFlight: 4)
         while proxy.lost < goal { usleep(10_000) }
-        // The last ones are answered through the proxy too.
+        // The last requests are answered through the proxy too.
         guard let counts = subject.settle(load) else { return .broken("no start") }
         proxy.stop()
         subject.relay.end()

@@ -6,12 +6,12 @@ import SottoState
 import SottoWire
 import Synchronization
 
-/// Valid frames, changed at random.
+/// Valid frames with random changes.
 private struct FrameMutator {
     private let frames: [[UInt8]]
     private var generator = SystemRandomNumberGenerator()
 
-    /// Frames of an owner. Logins are not among them: the relay waits after each that fails.
+    /// Creates frames of an owner, without logins: the relay waits after each failed login.
     init(of bob: Identity) {
         let requests: [Request] = [
             .ping, .challenge, .subscribe(), .send(Sample.envelope(to: bob.id)),
@@ -23,7 +23,7 @@ private struct FrameMutator {
         frames = requests.map { $0.line(requestID: "r").dropLast() }
     }
 
-    /// A frame with up to four changes and a line feed.
+    /// Returns a frame with up to four changes and a line feed.
     mutating func next() -> [UInt8] {
         var frame = frames.randomElement(using: &generator) ?? []
         for _ in 0..<Int.random(in: 1...4, using: &generator) where !frame.isEmpty {
@@ -48,15 +48,15 @@ private struct FrameMutator {
 }
 
 extension Row {
-    /// Whatever strangers write.
+    /// Malformed input from any client.
     static let malformed = Row(
         name: "malformed",
         fault: "changed frames; a line of 1 GiB; depth 100,000; NUL; bad UTF-8",
         goal: "0 crashes, at most 1 MiB more memory, a defined error"
     ) { scale in
         let frames = scale.pick(small: 20_000, full: 10_000_000)
-        guard let subject = Subject() else { return .broken("no relay") }
-        // What the store and the allocator keep for any load at all is there before it is measured.
+        guard let subject = RelayUnderTest() else { return .broken("no relay") }
+        // The store and the allocator reach their usual size before the measurement.
         let warm = Self.fuzz(subject.address, frames: frames)
         let before = subject.memory
         let result = Self.fuzz(subject.address, frames: frames)
@@ -81,7 +81,7 @@ extension Row {
             isWithin: grown <= 1 << 20)
     }
 
-    /// Sends so many changed frames over four connections at a time.
+    /// Sends `frames` changed frames over four connections at a time.
     private static func fuzz(
         _ address: String, frames: Int
     ) -> (answered: Int, undefined: Set<String>) {
@@ -92,7 +92,7 @@ extension Row {
                 let bob = Sample.identity()
                 var mutator = FrameMutator(of: bob)
                 while state.withLock({ $0.answered }) < frames {
-                    // A ping among them keeps ten bad lines from coming in a row.
+                    // Pings in between prevent ten bad lines in a row.
                     let ping = Request.ping.line(requestID: "ping")
                     let lines = (0..<200).map { $0 % 8 == 0 ? ping : mutator.next() }
                     guard let client = RawClient(reaching: address),
@@ -124,7 +124,7 @@ extension Row {
         return state.withLock { $0 }
     }
 
-    /// Whether this is a reply of the protocol, with a reason of its if it is a refusal.
+    /// Whether a frame is a reply of the protocol and, if it is a refusal, has a reason of the protocol.
     private static func isDefined(_ frame: Frame?) -> Bool {
         switch frame.flatMap({ Response($0) }) {
         case .error(let refusal)?, .rejected(let refusal)?, .deferred(let refusal)?:
@@ -134,7 +134,7 @@ extension Row {
         }
     }
 
-    /// Inputs at the edges, and whether each got the answer that it must.
+    /// Sends extreme inputs. Returns whether each got the required answer.
     private static func extremes(_ address: String) -> [(String, Bool)] {
         func answer(_ bytes: [UInt8]) -> Response? {
             let client = RawClient(address)
@@ -150,12 +150,12 @@ extension Row {
         let block = [UInt8](repeating: UInt8(ascii: "a"), count: 1 << 20)
         giant.send(block)
         let refusal = giant.response()
-        // The rest is taken for two seconds, and dropped.
+        // The relay reads and drops input for two seconds.
         for _ in 0..<1023 where giant.send(block) {}
         let resumption = Request.resume(token: hex(randomBytes(40))).line(requestID: "0").dropLast()
         let unknown = Response.error(Refusal(.loginFailed))
         return [
-            ("token of nobody", answer(Array(resumption)) == unknown),
+            ("unknown token", answer(Array(resumption)) == unknown),
             ("1 GiB", refusal == tooLarge && giant.line() == nil),
             ("depth 100,000", answer(nested(100_000)) == tooLarge),
             ("depth 90,000", answer(nested(90_000)) == badJSON),

@@ -3,7 +3,7 @@ import RelayHarness
 import SottoState
 
 extension Row {
-    /// The database's server ends without a warning, and its synchronous standby takes over.
+    /// The PostgreSQL primary is killed, and its synchronous standby takes over.
     static let primaryKilled = Row(
         name: "kill-primary",
         fault: "kill -9 of the PostgreSQL primary under load",
@@ -29,13 +29,13 @@ extension Row {
     }
 }
 
-/// One primary that is killed.
+/// One primary that is killed, and its standby.
 private struct Failover {
     let counts: (acknowledged: Int, lost: Int, twice: Int)
-    /// From the kill until the next `stored` that came after the standby took over, in seconds.
+    /// Seconds from the kill to the first `stored` after the promotion.
     let pause: Double
 
-    /// Kills it at a random moment; `nil` if the servers or the relay do not start.
+    /// Kills the primary at a random moment; returns `nil` if the servers or the relay do not start.
     init?() {
         guard let primary = PostgresCluster(), let standby = PostgresCluster(from: primary) else {
             return nil
@@ -44,7 +44,7 @@ private struct Failover {
         primary.sql("SELECT pg_reload_conf()")
         while primary.sql("SELECT sync_state FROM pg_stat_replication") != ["sync"] {}
         let url = "postgresql:///postgres?host=\(primary.path),\(standby.path)&user=postgres"
-        guard var subject = Subject(store: url) else { return nil }
+        guard var subject = RelayUnderTest(store: url) else { return nil }
         let load = Load(on: subject.address, senders: 8)
         while load.ledger.counts.acknowledged < 100 { usleep(1_000) }
         var generator = SystemRandomNumberGenerator()

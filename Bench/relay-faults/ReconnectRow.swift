@@ -3,7 +3,7 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// Sends envelopes one after the other without waiting for each reply; says whether all were stored.
+/// Sends envelopes without waiting for each reply. Returns whether all were stored.
 func store(_ envelopes: [AddressedEnvelope], on address: String) -> Bool {
     guard let client = RawClient(reaching: address) else { return false }
     for start in stride(from: 0, to: envelopes.count, by: 200) {
@@ -17,22 +17,22 @@ func store(_ envelopes: [AddressedEnvelope], on address: String) -> Bool {
 }
 
 extension Row {
-    /// Everybody comes back at once, to mail that they have not acknowledged.
+    /// All clients reconnect at once, to mail that they have not acknowledged.
     static let reconnection = Row(
         name: "reconnection",
         fault: "clients reconnect at once after a kill -9", goal: "drained in 60 s"
     ) { scale in
         let count = scale.pick(small: 200, full: 5_000)
         let mails = 4
-        guard var subject = Subject() else { return .broken("no relay") }
+        guard var subject = RelayUnderTest() else { return .broken("no relay") }
         let consumers = Consumers(count)
-        let crowd = Crowd(count, of: subject.address)
+        let clients = ClientSet(count, of: subject.address)
         var subscribed = 0
-        crowd.onEvent = { index, event in
-            if consumers.advance(index, event, in: crowd) { subscribed += 1 }
+        clients.onEvent = { index, event in
+            if consumers.advance(index, event, in: clients) { subscribed += 1 }
         }
-        for index in 0..<count { crowd.connect(index) }
-        guard crowd.run(for: 60, until: { subscribed == count }) else {
+        for index in 0..<count { clients.connect(index) }
+        guard clients.run(for: 60, until: { subscribed == count }) else {
             return .broken("only \(subscribed) connected")
         }
         let all = (0..<mails).flatMap { _ in
@@ -40,21 +40,21 @@ extension Row {
         }
         guard store(all, on: subject.address) else { return .broken("not stored") }
         subject.kill()
-        guard crowd.run(for: 30, until: { crowd.count == 0 }), subject.restart() else {
+        guard clients.run(for: 30, until: { clients.count == 0 }), subject.restart() else {
             return .broken("no start")
         }
         var left = [Set<String>](repeating: [], count: count)
         for (number, envelope) in all.enumerated() { left[number % count].insert(envelope.id) }
         var undrained = count
-        crowd.onEvent = { index, event in
-            _ = consumers.advance(index, event, in: crowd)
+        clients.onEvent = { index, event in
+            _ = consumers.advance(index, event, in: clients)
             switch event {
-            case .ended: crowd.connect(index)
+            case .ended: clients.connect(index)
             case .frame(let frame):
                 switch Response(frame) {
                 case .newMessage(let delivered):
                     let id = Sample.id(String(decoding: delivered.envelope, as: UTF8.self))
-                    crowd.send(index, .ack(ids: [id], .delivered), id)
+                    clients.send(index, .ack(ids: [id], .delivered), id)
                 case .acked:
                     guard let id = frame.requestID, left[index].remove(id) != nil,
                         left[index].isEmpty
@@ -66,8 +66,8 @@ extension Row {
             }
         }
         let start = Monotonic.seconds()
-        for index in 0..<count { crowd.connect(index) }
-        let isDrained = crowd.run(for: 120) { undrained == 0 }
+        for index in 0..<count { clients.connect(index) }
+        let isDrained = clients.run(for: 120) { undrained == 0 }
         let seconds = Monotonic.seconds() - start
         subject.relay.end()
         return Outcome(

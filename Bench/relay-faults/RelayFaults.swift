@@ -1,15 +1,16 @@
 import Glibc
 import RelayHarness
 
-/// `relay-faults [--scale small|full] [--row NAME]... PROGRAMS_DIR`: breaks a relay in each way that it must
-/// survive, counts, and prints a line for each: the fault, how many times, what was seen, the goal.
+/// `relay-faults [--scale small|full] [--row NAME]... PROGRAMS_DIR`: breaks a relay in each way that it must survive,
+/// and prints a line for each fault: its count, the result and the goal.
 ///
-/// Ends with 1 if a goal was missed. The small scale is for every run of the tests: on a machine that does
-/// other things too, a time or memory over its goal is said there and no miss. The full one is for a release.
+/// The exit status is 1 if a goal was missed. The small scale is for every run of the tests: on a busy machine, a time
+/// or
+/// memory over its goal is reported but is no miss. The full scale is for a release.
 @main
 struct RelayFaults {
     static let rows: [Row] = [
-        .relayKilled, .clientsKilled, .powerCut, .slowDisk, .failedSynchronisation, .fullDisk,
+        .relayKilled, .clientsKilled, .powerCut, .slowDisk, .failedSync, .fullDisk,
         .primaryKilled, .lostReplies, .preKeyRace, .consumersThatDoNotRead, .idleConnections,
         .slowSenders, .malformed, .hostileFrames, .forgedLogins, .movedClock, .reconnection,
     ]
@@ -33,7 +34,7 @@ struct RelayFaults {
         exit(missed > 0 ? 1 : 0)
     }
 
-    /// The options; `nil` where they make no sense.
+    /// Parses the options; returns `nil` for invalid ones.
     private static func arguments() -> (Scale, [Row], programs: String)? {
         var (scale, chosen) = (Scale.full, [Row]())
         var words = CommandLine.arguments.dropFirst()
@@ -55,7 +56,7 @@ struct RelayFaults {
         return nil
     }
 
-    /// Some rows have thousands of connections.
+    /// Raises the limit of descriptors: some rows have thousands of connections.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -1,31 +1,31 @@
 import Glibc
 
-/// How much of each fault there is.
+/// The amount of faults in each row.
 enum Scale: String {
     /// Some seconds for each row.
     case small
-    /// The counts that the goals are for.
+    /// The counts for which the goals are set.
     case full
 
-    /// One of two values.
+    /// Returns the value for the scale.
     func pick<T>(small: T, full: T) -> T { self == .small ? small : full }
 }
 
-/// One fault, and what shall come of it.
+/// One fault, and its goal.
 struct Row: Sendable {
-    /// What `--row` calls it.
+    /// The name for `--row`.
     let name: String
-    /// What is broken.
+    /// The description of the fault.
     let fault: String
-    /// What must hold.
+    /// The goal that must be reached.
     let goal: String
-    /// Breaks it.
+    /// Runs the fault and measures.
     let run: @Sendable (Scale) -> Outcome
 
-    /// The first lines of a table of rows in Markdown.
+    /// The head of the Markdown table.
     static let head = "| row | fault | times | seen | goal | |\n|---|---|---|---|---|---|"
 
-    /// Its line in the table.
+    /// Returns the row's line in the table.
     func line(_ outcome: Outcome) -> String {
         let columns = [
             name, fault, "\(outcome.times)", outcome.seen, goal, outcome.verdict.rawValue,
@@ -34,19 +34,19 @@ struct Row: Sendable {
     }
 }
 
-/// What came of a fault.
+/// The result of a row.
 struct Outcome {
     enum Verdict: String {
         case ok
-        /// The counts are right, and a time or the memory is over its goal.
+        /// The counts are right, but a time or the memory is over its goal.
         case over
         case missed = "MISSED"
         case skipped
     }
 
-    /// How many times it happened.
+    /// The number of faults.
     let times: Int
-    /// The figures.
+    /// The measured values, as text.
     let seen: String
     let verdict: Verdict
 
@@ -54,26 +54,26 @@ struct Outcome {
         (self.times, self.seen, self.verdict) = (times, seen, verdict)
     }
 
-    /// An outcome that depends on the counts, and on whether times and memory are within the goal.
+    /// Creates an outcome from the counts, and from whether times and memory are within the goal.
     init(_ times: Int, _ seen: String, isGood: Bool, isWithin: Bool = true) {
         self.init(times, seen, !isGood ? .missed : isWithin ? .ok : .over)
     }
 
-    /// The same where times and memory count as much as everything else.
+    /// The same outcome, with times and memory over the goal as a miss.
     var strict: Outcome { verdict == .over ? Outcome(times, seen, .missed) : self }
 
-    /// The programs did not even do what the fault needs.
+    /// Creates the outcome of a row that could not cause its fault.
     static func broken(_ why: String, after times: Int = 0) -> Outcome {
         Outcome(times, why, .missed)
     }
 
-    /// It cannot be tried here.
+    /// Creates the outcome of a row that cannot run on this machine.
     static func skipped(_ why: String) -> Outcome { Outcome(0, why, .skipped) }
 }
 
-/// A number with so many digits after the point.
+/// Returns a number with `digits` digits after the point.
 func text(_ number: Double, digits: Int = 1) -> String {
-    guard number.isFinite else { return "endless" }
+    guard number.isFinite else { return "infinite" }
     var unit = 1
     for _ in 0..<digits { unit *= 10 }
     let scaled = Int((number * Double(unit)).rounded())
@@ -81,7 +81,7 @@ func text(_ number: Double, digits: Int = 1) -> String {
     return digits == 0 ? "\(scaled)" : "\(scaled / unit).\(fraction)"
 }
 
-/// Lets up to so many milliseconds pass, to do something at a moment that nothing else determines.
+/// Sleeps for a random time of at most `milliseconds`.
 func anyMoment(upTo milliseconds: Double, _ generator: inout some RandomNumberGenerator) {
     usleep(UInt32(Double.random(in: 0...milliseconds, using: &generator) * 1000))
 }

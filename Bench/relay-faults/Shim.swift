@@ -1,11 +1,11 @@
 import Glibc
 import RelayHarness
 
-/// The library that stands between a relay and the system, `shim/fault_shim.c`; that says what it does.
+/// The library that is preloaded into a relay to cause faults, `shim/fault_shim.c`, which documents it.
 struct Shim: Sendable {
     private let directory = Scratch()
 
-    /// The one of this process; `nil` if there is no compiler for it.
+    /// The library of this process, or `nil` if it cannot be compiled.
     static let shared = Shim()
 
     private init?() {
@@ -22,7 +22,7 @@ struct Shim: Sendable {
 
     private var library: String { directory.file("faultshim.so") }
 
-    /// The environment of a relay that has this fault.
+    /// Returns the environment of a relay with these faults.
     func environment(_ settings: [String: String]) -> [String: String] {
         settings.merging(["LD_PRELOAD": library]) { $1 }
     }

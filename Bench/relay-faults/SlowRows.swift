@@ -5,19 +5,19 @@ import SottoState
 import SottoWire
 
 extension Row {
-    /// Nobody may keep a connection by sending a byte now and then.
+    /// A client must not keep a connection by sending a byte from time to time.
     static let slowSenders = Row(
         name: "slow-senders",
         fault: "senders of a byte a second", goal: "dropped at 10 s, within a second"
     ) { scale in
         let count = scale.pick(small: 50, full: 5_000)
-        guard let subject = Subject() else { return .broken("no relay") }
-        let crowd = Crowd(count, of: subject.address)
+        guard let subject = RelayUnderTest() else { return .broken("no relay") }
+        let clients = ClientSet(count, of: subject.address)
         let line = Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "0")
         var began = [Double](repeating: 0, count: count)
         var written = [Int](repeating: 0, count: count)
         var lifetimes: [Double] = []
-        crowd.onEvent = { index, event in
+        clients.onEvent = { index, event in
             switch event {
             case .opened: began[index] = Monotonic.seconds()
             case .frame: lifetimes.append(.infinity)
@@ -25,17 +25,17 @@ extension Row {
             }
         }
         var next = Monotonic.seconds()
-        crowd.onTick = { now in
+        clients.onTick = { now in
             guard now >= next else { return }
             next = now + 0.1
             for index in 0..<count where began[index] > 0 {
                 guard now - began[index] >= Double(written[index]) else { continue }
-                crowd.send(index, [line[written[index]]])
+                clients.send(index, [line[written[index]]])
                 written[index] += 1
             }
         }
-        for index in 0..<count { crowd.connect(index) }
-        let areAll = crowd.run(for: 30) { lifetimes.count == count }
+        for index in 0..<count { clients.connect(index) }
+        let areAll = clients.run(for: 30) { lifetimes.count == count }
         subject.relay.end()
         guard areAll, let first = lifetimes.min(), let last = lifetimes.max() else {
             return .broken("\(count - lifetimes.count) not dropped in 30 s", after: count)
@@ -45,7 +45,7 @@ extension Row {
             isGood: true, isWithin: first >= 9.5 && last <= 11)
     }
 
-    /// Some consumers read nothing of what they are sent.
+    /// Some consumers read nothing.
     static let consumersThatDoNotRead = Row(
         name: "deaf-consumers",
         fault: "a tenth of the consumers reads nothing",
@@ -53,7 +53,7 @@ extension Row {
     ) { scale in
         let count = scale.pick(small: 50, full: 1_000)
         let deaf = count / 10
-        guard let subject = Subject(options: ["--monitor", "127.0.0.1:0"]) else {
+        guard let subject = RelayUnderTest(options: ["--monitor", "127.0.0.1:0"]) else {
             return .broken("no relay")
         }
         let audience = Audience(count, of: subject)
@@ -63,8 +63,8 @@ extension Row {
             (0..<3).map { _ in audience.p99(of: deaf..<count, rate: rate, seconds: window) }
                 .sorted()[1]
         }
-        // Their mail waits from the beginning: what it costs to have it is not what they cost. The system takes
-        // some megabytes for a connection that nobody reads from.
+        // Their mail is stored before the measurement, because storing it is not their cost. The system uses some
+        // megabytes for a connection that is not read.
         guard audience.subscribe(deaf..<count), audience.fill(0..<deaf, 100) else {
             return .broken("no subscriptions or no mail")
         }
@@ -79,7 +79,7 @@ extension Row {
             + "(\(text(after / before, digits: 2))×), \(each >> 10) KiB each"
         var (isGood, isWithin) = (true, after <= before * 1.5 && each <= 1 << 20)
         if scale == .full {
-            // Some seconds go by until the system takes no more, and the relay looks now and then.
+            // It takes some seconds until the system's buffers are full and the relay notices.
             let areCut = audience.run(for: 90) { audience.connections == count - deaf }
             let seconds = Monotonic.seconds() - start
             figures += areCut ? ", cut at \(text(seconds)) s" : ", not cut in \(text(seconds)) s"
@@ -91,35 +91,37 @@ extension Row {
     }
 }
 
-/// Subscribers of a relay, who acknowledge what they get.
+/// Subscribers of a relay that acknowledge their mail, and a sender.
 private final class Audience {
-    private let subject: Subject
-    private let crowd: Crowd
+    private let subject: RelayUnderTest
+    private let clients: ClientSet
     private let consumers: Consumers
     private var subscribed: Set<Int> = []
     private var deaf: Set<Int> = []
     private var waiting: [String: Double] = [:]
     private var latencies: [Double] = []
 
-    /// So many consumers, who are not connected yet, and somebody who sends.
-    init(_ count: Int, of subject: Subject) {
+    /// Creates `count` subscribers, not connected yet, and a connected sender.
+    init(_ count: Int, of subject: RelayUnderTest) {
         self.subject = subject
         consumers = Consumers(count)
-        crowd = Crowd(count + 1, of: subject.address)
-        crowd.onEvent = { [unowned self] index, event in
+        clients = ClientSet(count + 1, of: subject.address)
+        clients.onEvent = { [unowned self] index, event in
             guard index < count else { return }
-            if consumers.advance(index, event, in: crowd) { subscribed.insert(index) }
-            if subscribed.contains(index), deaf.contains(index) { return crowd.deafen(index) }
+            if consumers.advance(index, event, in: clients) { subscribed.insert(index) }
+            if subscribed.contains(index), deaf.contains(index) {
+                return clients.stopReading(index)
+            }
             if case .frame(let frame) = event { take(index, frame) }
         }
-        crowd.connect(count)
+        clients.connect(count)
     }
 
-    /// Connects these, who read nothing any more as soon as they have subscribed if they are deaf.
+    /// Connects subscribers; with `isDeaf` they stop reading once they have subscribed.
     func subscribe(_ range: Range<Int>, isDeaf: Bool = false) -> Bool {
         if isDeaf { deaf.formUnion(range) }
-        for index in range { crowd.connect(index, window: isDeaf ? 4_096 : nil) }
-        return crowd.run(for: 60) { self.subscribed.isSuperset(of: range) }
+        for index in range { clients.connect(index, window: isDeaf ? 4_096 : nil) }
+        return clients.run(for: 60) { self.subscribed.isSuperset(of: range) }
     }
 
     private func take(_ index: Int, _ frame: Frame) {
@@ -128,13 +130,13 @@ private final class Audience {
         if let start = waiting.removeValue(forKey: id) {
             latencies.append(Monotonic.seconds() - start)
         }
-        crowd.send(index, .ack(ids: [id], .delivered))
+        clients.send(index, .ack(ids: [id], .delivered))
     }
 
-    /// Sends each of these mailboxes as many envelopes of 62 KB.
+    /// Sends `number` envelopes of 62 KB to each of these mailboxes.
     func fill(_ range: Range<Int>, _ number: Int) -> Bool {
         let padding = String(repeating: "A", count: 62_000)
-        // What the system still has to write would slow down what is measured next.
+        // Pending writes of the system would slow down the next measurement.
         defer { sync() }
         return range.allSatisfy { index in
             store(
@@ -144,14 +146,14 @@ private final class Audience {
         }
     }
 
-    /// Serves everybody, and sends nothing.
+    /// Serves all connections without sending.
     func run(for seconds: Double, until isDone: () -> Bool) -> Bool {
-        crowd.onTick = { _ in }
-        return crowd.run(for: seconds, until: isDone)
+        clients.onTick = { _ in }
+        return clients.run(for: seconds, until: isDone)
     }
 
-    /// Sends 1 KB at a fixed rate to everybody by turns; returns the 99th percentile of the times, in
-    /// seconds, that mail took from when it was due until these consumers had it.
+    /// Sends 1 KB at a fixed rate to all mailboxes in turn. Returns the 99th percentile, in seconds, of the times from
+    /// when mail was due until these subscribers had it.
     func p99(of range: Range<Int>, rate: Double, seconds: Double) -> Double {
         let padding = String(repeating: "A", count: 720)
         latencies = []
@@ -159,18 +161,18 @@ private final class Audience {
         let start = Monotonic.seconds()
         var sent = 0
         let members = range.upperBound
-        crowd.onTick = { [self] now in
+        clients.onTick = { [self] now in
             while Double(sent) < min(now - start, seconds) * rate {
                 let index = sent * 7 % members
                 let envelope = Sample.envelope(to: consumers.mailbox(index), text: padding)
                 if range.contains(index) { waiting[envelope.id] = start + Double(sent) / rate }
-                crowd.send(members, .send(envelope))
+                clients.send(members, .send(envelope))
                 sent += 1
             }
         }
-        crowd.run(for: seconds)
-        crowd.run(for: 10) { self.waiting.isEmpty }
-        // What never came took longer than all else.
+        clients.run(for: seconds)
+        clients.run(for: 10) { self.waiting.isEmpty }
+        // Mail that never arrived counts as the slowest.
         let sorted = (latencies + waiting.map { _ in .infinity }).sorted()
         return sorted[sorted.count * 99 / 100]
     }
@@ -178,11 +180,11 @@ private final class Audience {
     private var looked = 0.0
     private var seen = 0
 
-    /// How many connections the relay says it has, the sender's not counted; asked ten times a second.
+    /// The number of connections that the relay reports, without the sender's; asked ten times a second.
     var connections: Int {
         if Monotonic.seconds() - looked > 0.1 {
             looked = Monotonic.seconds()
-            seen = (subject.figure("connections_open") ?? 0) - 1
+            seen = (subject.metric("connections_open") ?? 0) - 1
         }
         return seen
     }

@@ -1,29 +1,29 @@
 import NIOCore
 
-/// What is spoken on a connection, as far as load needs it.
+/// The protocol of a connection, as far as the load needs it.
 protocol Dialect {
-    /// What the client says first.
+    /// Returns the first bytes of the client.
     mutating func opening() -> [UInt8]
 
-    /// Takes the next complete message off the front of what came; `nil` while there is none.
+    /// Removes and returns the next complete message, or `nil`.
     mutating func message(from received: inout ByteBuffer) throws -> ByteBuffer?
 
-    /// What is to be said to a message before the connection is open; `nil` when it is.
+    /// Returns the answer to a message before the connection is ready, or `nil` if it is ready now.
     mutating func answer(toOpening message: ByteBuffer) throws -> [UInt8]?
 
-    /// Adds the next send, which differs from all others, to what goes out.
+    /// Writes the next send, which differs from all others.
     mutating func writeSend(to out: inout ByteBuffer)
 
-    /// Whether the message says that a send is safe.
+    /// Whether a message confirms that a send is stored.
     func isStored(_ message: ByteBuffer) -> Bool
 }
 
-/// Bytes that are the same for each send but for a number at some places.
+/// Bytes that are the same for each send, except for a number at some places.
 struct Template {
     private let bytes: [UInt8]
     private let places: [Int]
 
-    /// Eight digits that stand for the number.
+    /// The placeholder for the number, eight digits.
     static let mark = "########"
 
     init(_ bytes: [UInt8]) {
@@ -32,7 +32,7 @@ struct Template {
         places = bytes.indices.filter { bytes[$0...].starts(with: mark) }
     }
 
-    /// Adds the bytes, with the number in hexadecimal at each mark.
+    /// Writes the bytes, with the number in hexadecimal at each placeholder.
     func write(_ number: UInt32, to out: inout ByteBuffer) {
         let start = out.writerIndex
         out.writeBytes(bytes)

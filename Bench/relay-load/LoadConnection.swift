@@ -3,16 +3,16 @@ import NIOCore
 import NIOPosix
 import SottoState
 
-/// One connection that sends when it is told to, and says when answers come.
+/// One connection that sends on demand and reports answers.
 ///
-/// Belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
 final class LoadConnection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Called when sends are answered, with how long each of them took, in seconds.
+    /// Called with the times, in seconds, of sends that were answered.
     var onStored: ([Double]) -> Void = { _ in }
-    /// Sends without an answer.
+    /// The number of sends without an answer.
     var pending: Int { starts.count - answered }
 
     private var dialect: any Dialect
@@ -23,13 +23,13 @@ final class LoadConnection: ChannelInboundHandler, @unchecked Sendable {
     private var starts: [Double] = []
     private var answered = 0
 
-    /// A connection that keeps its promise when sends can go.
+    /// Creates a connection that fulfils `ready` when it can send.
     init(_ dialect: any Dialect, ready: EventLoopPromise<Void>) {
         self.dialect = dialect
         self.ready = ready
     }
 
-    /// Sends as many as there are `starts`, the times from which they count.
+    /// Sends one message for each of `starts`, the times from which the answers are measured.
     func send(from starts: [Double]) {
         guard let context else { return }
         var out = context.channel.allocator.buffer(capacity: starts.count * 1300)
@@ -89,7 +89,7 @@ final class LoadConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error) }
 
-    /// Without one of its connections a figure would be of another load.
+    /// Ends the program: without one of its connections the load would be another one.
     private func fail(_ error: any Error) {
         guard isReady else { return ready.fail(error) }
         print("relay-load: \(error)")
@@ -99,7 +99,7 @@ final class LoadConnection: ChannelInboundHandler, @unchecked Sendable {
 
 /// Connections that are open and logged in, all on one event loop.
 struct Pool {
-    /// As many connections are begun at once, so that none waits longer than a relay allows.
+    /// The number of connections that are opened at once, so that none waits longer than a relay allows.
     private static let atOnce = 100
 
     let loop: any EventLoop
@@ -136,7 +136,7 @@ struct Pool {
             .flatMap { _ in ready.futureResult.map { connection } }
     }
 
-    /// A connection needs a descriptor; the soft limit is often 1024.
+    /// Raises the limit of descriptors, one for each connection; the soft limit is often 1024.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -1,10 +1,10 @@
 import NIOCore
 import SottoState
 
-/// A send for each answer, with as many under way on each connection: what can be stored at most.
+/// A closed loop: one send for each answer, with `inFlight` sends on each connection. It measures the highest rate.
 ///
-/// Its times are those of a relay that is never idle. Belongs to its event loop, which is why it may call itself
-/// Sendable.
+/// Its times are those of a relay that is never idle. Used only on its event loop, which makes `@unchecked Sendable`
+/// safe.
 final class ClosedLoop: @unchecked Sendable {
     private let inFlight: Int
     private let seconds: Double
@@ -15,7 +15,7 @@ final class ClosedLoop: @unchecked Sendable {
         self.seconds = Double(seconds)
     }
 
-    func run(_ pool: Pool) throws -> Figures {
+    func run(_ pool: Pool) throws -> Measurement {
         let done = pool.loop.makePromise(of: Void.self)
         pool.loop.execute {
             let end = Monotonic.seconds() + self.seconds
@@ -31,27 +31,28 @@ final class ClosedLoop: @unchecked Sendable {
             }
         }
         try done.futureResult.wait()
-        return Figures(times: times, seconds: seconds)
+        return Measurement(times: times, seconds: seconds)
     }
 }
 
-/// Sends by the clock, whatever has been answered, over all connections in turn.
+/// An open loop: sends at fixed times, without waiting for answers, over all connections in turn.
 ///
-/// The time of a send counts from when it was due, also where the one before it kept it waiting: nothing that a
-/// client would have felt is left out. Belongs to its event loop, which is why it may call itself Sendable.
+/// The time of a send counts from when it was due, even if the previous one delayed it: no delay of a client is left
+/// out.
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
 final class OpenLoop: @unchecked Sendable {
     private let rate: Double
     private let seconds: Double
     private var sent = 0
     private var times: [Double] = []
 
-    /// So many sends in a second, over all connections.
+    /// Creates a loop of `rate` sends in a second over all connections.
     init(rate: Int, seconds: Int) {
         self.rate = Double(rate)
         self.seconds = Double(seconds)
     }
 
-    func run(_ pool: Pool) throws -> Figures {
+    func run(_ pool: Pool) throws -> Measurement {
         let done = pool.loop.makePromise(of: Void.self)
         pool.loop.execute {
             let start = Monotonic.seconds()
@@ -74,6 +75,6 @@ final class OpenLoop: @unchecked Sendable {
             }
         }
         try done.futureResult.wait()
-        return Figures(times: times, seconds: seconds)
+        return Measurement(times: times, seconds: seconds)
     }
 }

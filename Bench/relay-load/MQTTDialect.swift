@@ -1,7 +1,7 @@
 import NIOCore
 import Sotto
 
-/// MQTT 3.1.1, as far as publishing 1,024 bytes at least once (QoS 1) to the topic `bench` needs it.
+/// The part of MQTT 3.1.1 that publishes 1,024 bytes at least once (QoS 1) to the topic `bench`.
 struct MQTTDialect: Dialect {
     private let publish: [UInt8]
     private let identifierPlace: Int
@@ -14,7 +14,7 @@ struct MQTTDialect: Dialect {
         identifierPlace = publish.count - 1024 - 2
     }
 
-    /// A control packet (§2.2): its type with flags, the length of the rest, the rest.
+    /// Returns a control packet (§2.2): its type with flags, the length of the rest, the rest.
     private static func packet(_ first: UInt8, _ rest: [UInt8]) -> [UInt8] {
         rest.count < 128
             ? [first, UInt8(rest.count)] + rest
@@ -23,13 +23,13 @@ struct MQTTDialect: Dialect {
 
     mutating func opening() -> [UInt8] {
         let name = Array(hex(randomBytes(8)).utf8)
-        // CONNECT (§3.1): level 4, a clean session, no limit of silence.
+        // CONNECT (§3.1): level 4, a clean session, no keep-alive limit.
         return Self.packet(
             0x10, [0, 4] + "MQTT".utf8 + [4, 2, 0, 0, 0, UInt8(name.count)] + name)
     }
 
     mutating func message(from received: inout ByteBuffer) throws -> ByteBuffer? {
-        // CONNACK and PUBACK alone come here; both have two bytes behind their head.
+        // Only CONNACK and PUBACK arrive; both have two bytes behind their header.
         received.readSlice(length: 4)
     }
 

@@ -2,7 +2,7 @@ import NIOCore
 import Sotto
 import SottoWire
 
-/// A relay's frames, logged in to with a key of the connection's own. Sends go to 16 mailboxes of nobody.
+/// A relay's frames, logged in with a new key. Sends go to 16 random mailboxes.
 struct RelayDialect: Dialect {
     private let relay: RelayURL
     private let framing: Framing
@@ -21,7 +21,7 @@ struct RelayDialect: Dialect {
         }
     }
 
-    /// A send of an envelope of 1,024 bytes, without a line feed.
+    /// Returns a send of an envelope of 1,024 bytes, without a line feed.
     private static func send(to recipient: SessionID, run: String) -> [UInt8] {
         func envelope(_ padding: Int) -> String {
             "{\"v\":1,\"type\":\"envelope\",\"id\":\"\(Template.mark)-\(run.prefix(4))-4000-8000-\(run)\","
@@ -72,7 +72,7 @@ struct RelayDialect: Dialect {
     }
 }
 
-/// How frames follow each other: as cheap as can be, so that the load is the relay's.
+/// The framing of each transport, as cheap as possible, so that the relay does the work.
 enum Framing {
     case lines, webSocket, http
 
@@ -84,7 +84,7 @@ enum Framing {
         }
     }
 
-    /// The request that makes HTTP WebSocket (RFC 6455 §4.1).
+    /// The request that upgrades HTTP to WebSocket (RFC 6455 §4.1).
     static let upgrade = Array(
         ("GET / HTTP/1.1\r\nhost: relay\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
             + "sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
@@ -92,12 +92,12 @@ enum Framing {
 
     func wrap(_ request: Request) -> [UInt8] { wrap(request.line(requestID: "0").dropLast()) }
 
-    /// A frame of the client with a payload of at most 64 KB.
+    /// Returns a client's frame with a payload of at most 64 KB.
     func wrap(_ payload: some Collection<UInt8>) -> [UInt8] {
         switch self {
         case .lines: return payload + [UInt8(ascii: "\n")]
         case .webSocket:
-            // A text of 16 bits of length (§5.2), masked with zeros.
+            // A text with a 16-bit length (§5.2), masked with zeros.
             return [0x81, 0xFE, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF), 0, 0, 0, 0]
                 + payload
         case .http:
@@ -107,7 +107,7 @@ enum Framing {
         }
     }
 
-    /// The payload of the relay's next frame.
+    /// Returns the payload of the relay's next frame, or `nil`.
     func message(from received: inout ByteBuffer) throws -> ByteBuffer? {
         switch self {
         case .lines:
@@ -120,7 +120,7 @@ enum Framing {
         }
     }
 
-    /// The message in a frame of at most 64 KB.
+    /// Returns the message in a frame of at most 64 KB, or `nil`.
     private static func text(from received: inout ByteBuffer) -> ByteBuffer? {
         let start = received.readerIndex
         guard let first: UInt8 = received.getInteger(at: start + 1) else { return nil }
@@ -134,7 +134,7 @@ enum Framing {
         return received.readSlice(length: length)
     }
 
-    /// The head of an HTTP response.
+    /// Returns the head of an HTTP response, or `nil`.
     static func head(from received: inout ByteBuffer) -> ByteBuffer? {
         guard let end = received.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8)) else {
             return nil
@@ -142,7 +142,7 @@ enum Framing {
         return received.readSlice(length: end.upperBound - received.readerIndex)
     }
 
-    /// The body of an HTTP response, which says how long it is.
+    /// Returns the body of an HTTP response with a content length, or `nil`.
     private static func response(from received: inout ByteBuffer) throws -> ByteBuffer? {
         var rest = received
         guard let head = head(from: &rest) else { return nil }

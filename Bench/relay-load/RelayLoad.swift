@@ -2,17 +2,18 @@ import Glibc
 import NIOCore
 import SottoState
 
-/// Puts load on a relay or its peer, and prints what came of it.
+/// Puts load on a relay or an MQTT broker, and prints the results.
 ///
 /// | call | prints |
 /// |---|---|
-/// | `relay-load sync DIRECTORY SECONDS` | rate and times of a write of 4 KB with fdatasync |
-/// | `relay-load closed URL CONNECTIONS IN-FLIGHT SECONDS` | rate and times: a send for each answer |
-/// | `relay-load open URL CONNECTIONS RATE SECONDS` | rate and times: sends by the clock |
-/// | `relay-load idle URL CONNECTIONS PID` | kB resident in the process before and after, kB for each connection |
+/// | `relay-load sync DIRECTORY SECONDS` | rate and times of writing 4 KB with fdatasync |
+/// | `relay-load closed URL CONNECTIONS IN-FLIGHT SECONDS` | rate and times of a closed loop |
+/// | `relay-load open URL CONNECTIONS RATE SECONDS` | rate and times of an open loop |
+/// | `relay-load idle URL CONNECTIONS PID` | resident kB of the process before and after, and kB for each connection |
 ///
-/// Rate and times are five numbers: a second's count, and the median, the 99th and 99.9th percentile and the longest
-/// time in milliseconds. A URL is a relay's, with the pin of its key over TLS, or `mqtt://HOST:PORT`.
+/// Rate and times are five numbers: the rate per second, and the median, the 99th and 99.9th percentile and the
+/// maximum
+/// of the times in milliseconds. A URL is a relay's, with its pin over TLS, or `mqtt://HOST:PORT`.
 @main
 struct RelayLoad {
     static func main() throws {
@@ -40,11 +41,11 @@ struct RelayLoad {
     }
 }
 
-/// Why there is no figure.
+/// The reason why a measurement failed.
 enum LoadError: Error {
-    /// Not an address that load can be put on.
+    /// Not an address of a relay or broker.
     case address(String)
-    /// The other side said what a benchmark does not expect.
+    /// An unexpected message.
     case unexpected(String)
     /// A file could not be used.
     case file(String)

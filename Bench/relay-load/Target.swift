@@ -3,14 +3,14 @@ import NIOSSL
 import SottoTransport
 import SottoWire
 
-/// What load is put on.
+/// The address and protocol of the relay or broker under load.
 struct Target {
     let host: String
     let port: Int
     private let relay: RelayURL?
     private let tls: NIOSSLContext?
 
-    /// Reads a relay's URL, or `mqtt://HOST:PORT`.
+    /// Parses a relay's URL, or `mqtt://HOST:PORT`.
     init(_ text: String) throws {
         let prefix = "mqtt://"
         let isMQTT = text.hasPrefix(prefix)
@@ -24,10 +24,10 @@ struct Target {
             ? try ClientTLS.context(authorities: nil, isPinned: address.pin != nil) : nil
     }
 
-    /// A connection's dialect.
+    /// Returns the dialect of a new connection.
     func dialect() -> any Dialect { relay.map { RelayDialect($0) } ?? MQTTDialect() }
 
-    /// What stands between the socket and the dialect.
+    /// Returns the TLS handler, if the address has TLS.
     func security() throws -> [any ChannelHandler] {
         guard let tls else { return [] }
         return [try ClientTLS.handler(tls, host: host, pin: relay?.pin)]

@@ -8,10 +8,11 @@ import X509
 #endif
 
 extension TLSFiles {
-    /// Whether the files can be served, and the seconds until the certificate ends; negative when it has.
+    /// Checks that the files can be served. Returns the seconds until the certificate expires, negative if it has.
     ///
     /// Throws ``RelayError/tls(_:)`` for files that cannot be read or do not belong together, and for a certificate
-    /// whose time has not begun.
+    /// that
+    /// is not valid yet.
     public func secondsLeft() throws(RelayError) -> Double {
         _ = try TLSCertificate(self)
         let now = Date()
@@ -28,7 +29,7 @@ extension TLSFiles {
             throw .tls("the certificate \(certificate) cannot be read")
         }
         guard leaf.notValidBefore <= now else {
-            throw .tls("the time of the certificate \(certificate) has not begun")
+            throw .tls("the certificate \(certificate) is not valid yet")
         }
         return leaf.notValidAfter.timeIntervalSince(now)
     }

@@ -7,39 +7,38 @@ import SottoState
 import SottoTransport
 import SottoWire
 
-/// One client: lines to requests, outcomes to lines.
+/// One client connection: turns lines into requests, and outcomes into lines.
 ///
-/// Everything in it belongs to its event loop, which is why it may call itself Sendable.
+/// All of its state belongs to its event loop, which makes it safe to be Sendable.
 final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What came of a change that was submitted.
+    /// The outcome of a submitted change.
     struct Reply: Sendable {
         let requestID: String?
         let outcome: Outcome
         let weight: Int
-        /// What to do with it in place of telling the client.
+        /// Handles the outcome; without it the outcome is written to the client.
         let then: (@Sendable (Outcome) -> Void)?
     }
 
-    /// The most requests that wait for their outcome, and their bytes; beyond that nothing is read.
+    /// The most requests that wait for their outcomes, and their bytes; at a limit reading stops.
     private static let pendingLimit = 256
     private static let pendingBytesLimit = 1 << 20
-    /// The `bad_json` that closes the connection.
+    /// The number of unreadable lines in a row that closes the connection.
     private static let badLineLimit = 10
     /// The most reads without a line that wait to be charged; one more closes the connection.
-    private static let emptyLimit = 256
-    /// The failed login that closes the connection.
+    private static let emptyReadLimit = 256
+    /// The number of failed logins that closes the connection.
     private static let failedLoginLimit = 5
 
     let loop: any EventLoop
     private let channel: any Channel
-    /// Who is there.
     let remoteAddress: SocketAddress?
     let services: Services
-    /// Whether it is served.
-    let isWelcome: Bool
+    /// Whether the connection is served.
+    let isServed: Bool
     private var context: ChannelHandlerContext?
     private var splitter = LineSplitter(limit: WireLimits.requestBytes)
     private var out = ByteBuffer()
@@ -53,28 +52,28 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var isClosing = false
     private var mayRead = true
 
-    /// Where requests come one by one, on any connection: nonces are then known to all of them.
-    var isOfRequests = false
+    /// Whether each request comes alone, over HTTP: any connection may then use a nonce.
+    var isHTTP = false
     private var nonce: (bytes: [UInt8], until: Double)?
-    /// The mailboxes that are open here, in the order in which they were.
+    /// The mailboxes that are open on this connection, in the order of their logins.
     var mailboxes = OpenMailboxes()
-    /// The member who opened one of them in their own right.
+    /// The last id that logged in as a member itself.
     var member: SessionID?
-    /// The puzzle that was given last, and how many new ids the solved ones are good for.
+    /// The last puzzle, and the number of new ids that the solved puzzles still allow.
     var puzzle: (nonce: [UInt8], bits: Int)?
-    var workDone = 0
+    var solvedPuzzles = 0
     private var requests: TokenBucket?
-    /// A line that is to be looked at next.
+    /// The next frame, while it waits for the rate limit.
     private var held: IncomingFrame?
-    /// Reads without a line that are not charged yet, such as pings of WebSocket.
-    private var empties = 0
+    /// The number of reads without a line that are not charged yet, such as WebSocket pings.
+    private var emptyReads = 0
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
     private var stalledSince: Double?
 
-    /// A connection over a channel; one that is not welcome is told so and closed.
-    init(channel: any Channel, services: Services, isWelcome: Bool) {
+    /// Creates a connection over a channel. If `isServed` is false, the client gets `busy` and is disconnected.
+    init(channel: any Channel, services: Services, isServed: Bool) {
         self.channel = channel
         loop = channel.eventLoop
         remoteAddress = channel.remoteAddress
@@ -82,7 +81,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         requests =
             rate > 0
             ? TokenBucket(rate: rate, capacity: rate, at: Monotonic.seconds()) : nil
-        self.isWelcome = isWelcome
+        self.isServed = isServed
         self.services = services
     }
 
@@ -90,14 +89,14 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        // Behind a doorway the channel is active already, and its first bytes are on their way.
+        // After the protocol detection the channel is already active, and its first bytes follow.
         if context.channel.isActive { mayRead = false }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelActive(context: ChannelHandlerContext) {
-        guard isWelcome else {
+        guard isServed else {
             write(.error(Refusal(.busy)), nil)
             return close()
         }
@@ -106,15 +105,17 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     func channelInactive(context: ChannelHandlerContext) {
         isClosing = true
-        for mailbox in mailboxes.subscribed { services.hub.unsubscribe(self, from: mailbox) }
+        for mailbox in mailboxes.subscribed {
+            services.subscribers.unsubscribe(self, from: mailbox)
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isClosing else { return }
         let bytes = unwrapInboundIn(data)
         if bytes.readableBytes == 0 {
-            empties += 1
-            guard empties <= Self.emptyLimit else { return close() }
+            emptyReads += 1
+            guard emptyReads <= Self.emptyReadLimit else { return close() }
         }
         bytes.withUnsafeReadableBytes { splitter.append($0) }
         process()
@@ -124,7 +125,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         if isClosing { return context.read() }
         flush()
         mayRead = true
-        readOn()
+        readMore()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -133,12 +134,12 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             process()
             pumpAll()
             flush()
-            readOn()
+            readMore()
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A reset connection, most likely; whose it was is nobody's business.
+        // Most likely a connection reset. The error is not logged, because it could name the client.
         guard error is WebSocketViolation else { return context.close(promise: nil) }
         close()
     }
@@ -149,7 +150,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             && stalledSince == nil
     }
 
-    private func readOn() {
+    private func readMore() {
         guard mayRead, canWork else { return }
         mayRead = false
         context?.read()
@@ -157,13 +158,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func process() {
         while canWork {
-            if empties > 0 {
-                guard mayAsk(cost: Double(empties) * emptyCost) else { return }
-                empties = 0
+            if emptyReads > 0 {
+                guard isWithinRate(cost: Double(emptyReads) * emptyReadCost) else { return }
+                emptyReads = 0
                 continue
             }
             if let frame = held {
-                guard mayAsk(cost: frame.cost(rate: Double(services.connectionRate))) else {
+                guard isWithinRate(cost: frame.cost(rate: Double(services.connectionRate))) else {
                     return
                 }
                 held = nil
@@ -189,36 +190,35 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Whether another request is within the connection's rate; if not, nothing is looked at until it is.
-    private func mayAsk(cost: Double) -> Bool {
+    /// Returns whether another request is within the connection's rate. If not, the connection pauses until it is.
+    private func isWithinRate(cost: Double) -> Bool {
         guard var bucket = requests else { return true }
         let isWithin = bucket.take(cost, at: Monotonic.seconds())
         requests = bucket
         if !isWithin {
             isPaused = true
             loop.scheduleTask(in: .nanoseconds(Int64(bucket.wait * 1e9) + 1_000_000)) {
-                self.goOn()
+                self.endPause()
             }
         }
         return isWithin
     }
 
-    /// The cost of a read without a line, in requests: an honest client sends a few in a minute.
-    private var emptyCost: Double { max(1, Double(services.connectionRate) / 100) }
+    /// The cost, in requests, of a read without a line: an honest client sends a few in a minute.
+    private var emptyReadCost: Double { max(1, Double(services.connectionRate) / 100) }
 
-    /// The cost of a frame that is refused before it is parsed, in requests: a second.
+    /// The cost, in requests, of a frame that is refused before it is parsed: one second's worth.
     private var refusedCost: Double { Double(services.connectionRate) }
 
-    /// Ends a pause.
-    private func goOn() {
+    private func endPause() {
         isPaused = false
         guard !isClosing else { return }
         process()
         flush()
-        readOn()
+        readMore()
     }
 
-    /// Looks at the clock; called every few seconds.
+    /// Enforces the timeouts; called every few seconds.
     func tick(_ now: Double) {
         let limits = services.timeouts
         if let since = lineSince, canWork, now - since > limits.line { return abort() }
@@ -232,7 +232,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         out.writeBytes(response.line(requestID: requestID))
     }
 
-    /// Hands over what this turn of the event loop made: changes to the writer, lines to the socket.
+    /// Sends what this turn of the event loop produced: changes to the writer, lines to the socket.
     private func flush() {
         if !submissions.isEmpty {
             services.writer.submit(submissions)
@@ -244,10 +244,11 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         context.writeAndFlush(wrapOutboundOut(lines), promise: nil)
     }
 
-    /// Closes after what is written has left.
+    /// Closes after the written lines have been sent.
     ///
-    /// Only the sending half at first: closing with unread input would reset the connection, and the other
-    /// side might never read why. What still comes is dropped, for two seconds.
+    /// First it closes only the sending half: a close with unread input would reset the connection, and the client
+    /// might
+    /// never read the reason. Input is dropped for two seconds; then the connection is closed.
     func close() {
         guard !isClosing, let context else { return }
         isClosing = true
@@ -257,18 +258,17 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         loop.scheduleTask(in: .seconds(2)) { self.abort() }
     }
 
-    /// Closes at once.
     func abort() {
         isClosing = true
         channel.close(promise: nil)
     }
 
-    /// A line has begun that is not seen here yet: HTTP and WebSocket hand it over whole.
+    /// Notes that a line has begun. HTTP and WebSocket deliver lines whole, so the splitter does not see it.
     func noteBegun() {
         if pending == 0 { lineSince = lineSince ?? Monotonic.seconds() }
     }
 
-    /// Says that another connection consumes the mailbox now, and closes.
+    /// Tells the client that another connection consumes the mailbox now, and closes.
     private func replace() {
         guard !isClosing else { return }
         write(.replaced, nil)
@@ -277,7 +277,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: Requests
 
-    /// Looks at a frame; one that takes long is parsed and verified elsewhere.
+    /// Handles a frame. A frame that takes long is parsed and verified on another thread.
     private func take(_ frame: IncomingFrame) {
         if let reason = frame.refusal(hasMailbox: mailboxes.find(nil) != nil) {
             badLines += 1
@@ -306,7 +306,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Does something for a request, and tells the client why it cannot be done.
+    /// Runs `body`, and tells the client the reason if it fails.
     func settle(_ requestID: String?, _ body: () throws(Reason) -> Void) {
         do throws(Reason) {
             try body()
@@ -331,7 +331,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .challenge:
             let now = Monotonic.seconds()
             let bytes = services.nonces.make(at: now)
-            if !isOfRequests { nonce = (bytes, now + WireLimits.nonceSeconds) }
+            if !isHTTP { nonce = (bytes, now + WireLimits.nonceSeconds) }
             write(.challenge(nonce: bytes, names: names), requestID)
         case .login(let login): try logIn(login, requestID)
         case .resume(let token): try resume(token, requestID)
@@ -343,10 +343,10 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .fetch(let max, let after, let dead, let mailbox):
             fetch(try owned(mailbox), requestID, max: max, after: after, dead: dead)
         case .subscribe(let mailbox):
-            // What it pushes would have no request to answer.
-            guard !isOfRequests else { throw .unknownType }
+            // HTTP could not deliver the pushes: they answer no request.
+            guard !isHTTP else { throw .unknownType }
             let mailbox = try owned(mailbox)
-            if let older = services.hub.subscribe(self, to: mailbox), older !== self {
+            if let older = services.subscribers.subscribe(self, to: mailbox), older !== self {
                 older.loop.execute { older.replace() }
             }
             mailboxes[mailbox] = Subscription()
@@ -360,13 +360,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         case .publish(let published):
             guard let head = asked.head else { throw .badSignature }
             let publication = published.publication
-            bring(.publish(publication, head: head), of: publication.owner, requestID)
+            publishIfAdmitted(.publish(publication, head: head), of: publication.owner, requestID)
         case .claim(let owner, let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
             submit(.claim(owner: owner, id: id), requestID)
         case .record(let record):
             guard services.clock.isCurrent(record.issued) else { throw .badFields }
-            bring(.update(record.id, AccountUpdate(record)), of: record.id, requestID)
+            publishIfAdmitted(.update(record.id, AccountUpdate(record)), of: record.id, requestID)
         case .lookup(let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
             answer(requestID, weight: WireLimits.cardBytes) { store, _ throws(StateError) in
@@ -382,57 +382,59 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     var names: [String] { services.names.accepted(on: context?.channel.localAddress) }
 
-    /// Whether an HTTP request with these headers may be served: no web page of another host sent it.
+    /// Whether an HTTP request with these headers may be served: no web page of another origin sent it.
     func admitsOrigin(_ headers: HTTPHeaders) -> Bool {
         guard headers.contains(name: "origin") else { return true }
         return services.origins.admit(
             headers, names: services.names.accepted(on: channel.localAddress))
     }
 
-    /// The mailbox that a request is about, if it is open here.
+    /// Returns the mailbox that a request names, if it is open on this connection.
     private func owned(_ mailbox: SessionID?) throws(Reason) -> SessionID {
         guard let found = mailboxes.find(mailbox) else { throw .loginRequired }
         return found
     }
 
-    /// Over HTTP each request says anew whose it is: a proxy may send those of several people here.
+    /// Resets the login state before an HTTP request: a proxy may send requests of several clients on one connection.
     func beginRequest() {
         mailboxes = OpenMailboxes()
         member = nil
         failedLogins = 0
     }
 
-    /// Whether a nonce was given out, here or, over HTTP, anywhere; it is used up with that.
+    /// Returns whether a nonce was issued on this connection, or for HTTP on any, and uses it up.
     func isKnown(_ bytes: [UInt8]) -> Bool {
         let now = Monotonic.seconds()
-        if isOfRequests { return services.nonces.take(bytes, at: now) }
+        if isHTTP { return services.nonces.take(bytes, at: now) }
         let nonce = nonce
         self.nonce = nil
         guard let nonce, nonce.until > now else { return false }
         return constantTimeEqual(nonce.bytes, bytes)
     }
 
-    /// After a failed login: reads nothing for a while, and closes when it has happened too often.
+    /// Delays the answer to a failed login, and closes the connection after too many.
     ///
-    /// A signature cannot be guessed, so this only bounds the work that somebody can make of verifying. It
-    /// is kept by connection, because whoever proves a key must get in whatever others did with it before. Where a
-    /// connection may be many people's, it is the answer that is late, and nobody else's request.
+    /// A signature cannot be guessed, so this only limits the cost of verifying. The count is kept per connection, so
+    /// that
+    /// the failures of others never delay an owner. Over HTTP one connection may serve several clients: only the
+    /// answer is
+    /// delayed there, not other requests.
     private func refuseLogin(_ response: Response, _ requestID: String?) {
         failedLogins += 1
         services.counters.add(.failedLogins)
-        if !isOfRequests {
+        if !isHTTP {
             write(response, requestID)
             guard failedLogins < Self.failedLoginLimit else { return close() }
         }
         isPaused = true
         let seconds = services.timeouts.failedLogin * Double(1 << (failedLogins - 1))
         loop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) {
-            if self.isOfRequests, !self.isClosing { self.write(response, requestID) }
-            self.goOn()
+            if self.isHTTP, !self.isClosing { self.write(response, requestID) }
+            self.endPause()
         }
     }
 
-    /// Has a change made, and its outcome told to the client, or given to `then`.
+    /// Submits a change. Its outcome goes to `then`, or to the client without one.
     func submit(
         _ change: Change, _ requestID: String?, then: (@Sendable (Outcome) -> Void)? = nil
     ) {
@@ -442,8 +444,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             Writer.Entry(change: change, connection: self, requestID: requestID, then: then))
     }
 
-    /// Has a change made and goes on with `then` when it is on disk. Nothing else of this connection is looked at
-    /// before.
+    /// Submits a change and calls `then` when it is on disk. The connection pauses until then.
     func commit(_ change: Change, _ requestID: String?, then: @escaping @Sendable () -> Void) {
         isPaused = true
         submit(change, requestID) { outcome in
@@ -456,8 +457,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         flush()
     }
 
-    /// Reads something from the store and goes on with that. Nothing else of this connection is looked at before.
-    func consider<Value: Sendable>(
+    /// Reads from the store and calls `then` with the result. The connection pauses until then.
+    func readWhilePaused<Value: Sendable>(
         _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
         then: @escaping @Sendable (Value) -> Void
     ) {
@@ -470,12 +471,12 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             then(value)
             self.process()
             self.flush()
-            self.readOn()
+            self.readMore()
         }
     }
 
-    /// Does work that takes long, such as verifying a signature, on the threads for that, and goes on with its result.
-    /// Nothing else of this connection is looked at before, so that each connection has one such piece of work at most.
+    /// Runs slow work, such as verifying a signature, on the thread pool and calls `then` with the result. The
+    /// connection pauses until then, so each connection has at most one such task.
     func verify<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value) -> Void
     ) {
@@ -492,12 +493,12 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
                 then(value)
                 self.process()
                 self.flush()
-                self.readOn()
+                self.readMore()
             }
         }
     }
 
-    /// Takes the outcomes of changes that are on disk.
+    /// Handles the outcomes of changes that are on disk.
     func complete(_ replies: [Reply]) {
         pending -= replies.count
         pendingBytes -= replies.reduce(0) { $0 + $1.weight }
@@ -511,14 +512,14 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
         process()
         flush()
-        readOn()
+        readMore()
     }
 
     // MARK: Reading
 
-    /// Says what there is of the owner's prekeys, before anything else is looked at.
-    func welcome(_ owner: SessionID, _ requestID: String?, token: String) {
-        consider { store, minute throws(StateError) in
+    /// Sends the state of the owner's prekeys; the connection pauses until it is read.
+    func sendSession(_ owner: SessionID, _ requestID: String?, token: String) {
+        readWhilePaused { store, minute throws(StateError) in
             (try store.preKeys(of: owner), try store.account(of: owner), minute)
         } then: { status, account, minute in
             self.write(.session(status, token: token), requestID)
@@ -537,7 +538,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Answers a request with what is read from the store, about `weight` bytes.
+    /// Answers a request with a response that is read from the store and has about `weight` bytes.
     private func answer(
         _ requestID: String?, weight: Int,
         _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Response
@@ -551,11 +552,11 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             self.write(response, requestID)
             self.process()
             self.flush()
-            self.readOn()
+            self.readMore()
         }
     }
 
-    /// Looks again for something to push.
+    /// Notes arrivals in subscribed mailboxes and pushes them.
     func wake(_ arrived: [SessionID]) {
         for mailbox in arrived {
             mailboxes[mailbox]?.noteArrival()
@@ -584,7 +585,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Reads from the store on its thread, and goes on with that here.
+    /// Reads from the store on its thread, and calls `then` with the result on the event loop.
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
         then: @escaping @Sendable (Value) -> Void

@@ -3,13 +3,13 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// How a mailbox is opened on a connection, and who may bring something to keep.
+/// Opens mailboxes on a connection, and decides who may publish.
 extension ClientConnection {
-    /// Whose proof holds is in, if they may have a mailbox here. Every failure reads the same.
+    /// Verifies a login and opens the mailbox if the id is admitted. All failures give the same answer.
     func logIn(_ login: Login, _ requestID: String?) throws(Reason) {
         guard isKnown(login.nonce), names.contains(login.relay.lowercased()), !isLockedOut(login.id)
         else { throw .loginFailed }
-        guard case .signature = login.proof else { return present(login, requestID) }
+        guard case .signature = login.proof else { return readLoginContext(login, requestID) }
         verify {
             login.isSigned
         } then: { isSigned in
@@ -18,33 +18,35 @@ extension ClientConnection {
                     self.noteFalseProof(of: login.id)
                     throw .loginFailed
                 }
-                guard self.services.admission.isOpen else { return self.present(login, requestID) }
+                guard self.services.admission.isOpen else {
+                    return self.readLoginContext(login, requestID)
+                }
                 try self.enter(login.id, requestID)
             }
         }
     }
 
-    /// Reads what the store knows for a login, and decides. A proof with an RSA key is verified with the key from there.
-    private func present(_ login: Login, _ requestID: String?) {
+    /// Reads the data that the store has for a login, and decides. An RSA proof is verified with the stored key.
+    private func readLoginContext(_ login: Login, _ requestID: String?) {
         let member = member
-        consider { store, minute throws(StateError) in
+        readWhilePaused { store, minute throws(StateError) in
             let invitation = try login.invitation.flatMap { proof throws(StateError) in
                 try store.invitation(proof.tag)
             }
-            return Papers(
+            return LoginContext(
                 account: try store.account(of: login.id), invitation: invitation,
                 provesInvitation: invitation.map { login.provesInvitation(withKey: $0.key) }
                     ?? false,
                 voucher: try member.flatMap { id throws(StateError) in try store.account(of: id) },
                 minute: minute)
-        } then: { papers in
+        } then: { loginContext in
             guard case .rsa = login.proof else {
                 return self.settle(requestID) { () throws(Reason) in
-                    try self.decide(login, papers, member, requestID)
+                    try self.decide(login, loginContext, member, requestID)
                 }
             }
             self.verify {
-                papers.account?.loginKey.flatMap { RSALoginPublicKey(der: $0) }
+                loginContext.account?.loginKey.flatMap { RSALoginPublicKey(der: $0) }
                     .map { login.isProven(by: $0) } ?? false
             } then: { isProven in
                 self.settle(requestID) { () throws(Reason) in
@@ -52,31 +54,31 @@ extension ClientConnection {
                         self.noteFalseProof(of: login.id)
                         throw .loginFailed
                     }
-                    try self.decide(login, papers, member, requestID)
+                    try self.decide(login, loginContext, member, requestID)
                 }
             }
         }
     }
 
-    /// What the store knows that matters to a login.
-    private struct Papers {
+    /// The stored data that a login needs.
+    private struct LoginContext {
         let account: Account?
         let invitation: StoredInvitation?
-        /// Whether the login proves the code of that invitation.
+        /// Whether the login proves that it has the code of that invitation.
         let provesInvitation: Bool
-        /// The account of the member who is in on this connection.
+        /// The account of the member who logged in on this connection.
         let voucher: Account?
         let minute: Int64
     }
 
     private func decide(
-        _ login: Login, _ papers: Papers, _ member: SessionID?, _ requestID: String?
+        _ login: Login, _ loginContext: LoginContext, _ member: SessionID?, _ requestID: String?
     ) throws(Reason) {
         let admission = services.admission
-        if admission.admits(login.id, papers.account) {
+        if admission.admits(login.id, loginContext.account) {
             return try enter(login.id, requestID)
         }
-        if let tag = redeemable(login, papers) {
+        if let tag = redeemable(login, loginContext) {
             commit(.redeem(tag, by: login.id), requestID) {
                 self.commit(.update(login.id, .membership(true)), requestID) {
                     self.settle(requestID) { () throws(Reason) in
@@ -86,26 +88,26 @@ extension ClientConnection {
             }
             return
         }
-        // An address of a member's, whose name the relay does not keep.
-        guard let member, member != login.id, admission.admits(member, papers.voucher) else {
+        // A further address of a member; the relay does not store to whom it belongs.
+        guard let member, member != login.id, admission.admits(member, loginContext.voucher) else {
             throw .notAdmitted
         }
         try enter(login.id, requestID, voucher: member)
     }
 
-    /// The tag of the invitation that a login redeems. Its owner may do so again, until they are removed: the answer may
-    /// have been lost before they were a member.
-    private func redeemable(_ login: Login, _ papers: Papers) -> [UInt8]? {
-        guard services.admission.isByInvitation, let invitation = papers.invitation,
-            invitation.until > papers.minute,
+    /// Returns the tag of the invitation that a login redeems, or `nil`. The owner may redeem it again until they are
+    /// removed: the connection may have failed before the membership was stored.
+    private func redeemable(_ login: Login, _ loginContext: LoginContext) -> [UInt8]? {
+        guard services.admission.isByInvitation, let invitation = loginContext.invitation,
+            invitation.until > loginContext.minute,
             invitation.owner == nil
-                || invitation.owner == login.id && papers.account?.wasRemoved != true,
-            papers.provesInvitation
+                || invitation.owner == login.id && loginContext.account?.wasRemoved != true,
+            loginContext.provesInvitation
         else { return nil }
         return invitation.tag
     }
 
-    /// Opens a mailbox again with the token of an earlier login.
+    /// Reopens a mailbox with the token of an earlier login.
     func resume(_ token: String, _ requestID: String?) throws(Reason) {
         guard let session = services.tokens.session(token, at: Monotonic.seconds()) else {
             throw .loginFailed
@@ -115,7 +117,7 @@ extension ClientConnection {
             return try enter(id, requestID, voucher: session.voucher, begun: session.begun)
         }
         let responsible = session.voucher ?? id
-        consider { store, _ throws(StateError) in
+        readWhilePaused { store, _ throws(StateError) in
             try store.account(of: responsible)
         } then: { account in
             self.settle(requestID) { () throws(Reason) in
@@ -134,20 +136,20 @@ extension ClientConnection {
         if voucher == nil { member = id }
         if let network { services.lockout.noteSuccess(of: id, from: network) }
         let now = Monotonic.seconds()
-        welcome(
+        sendSession(
             id, requestID,
             token: services.tokens.issue(
                 .init(mailbox: id, begun: begun ?? now, voucher: voucher), at: now))
     }
 
-    // MARK: Bringing something
+    // MARK: Publishing
 
-    /// Submits what an owner publishes, if the owner may.
-    func bring(_ change: Change, of owner: SessionID, _ requestID: String?) {
+    /// Submits a publication if its owner is admitted.
+    func publishIfAdmitted(_ change: Change, of owner: SessionID, _ requestID: String?) {
         let admission = services.admission
-        let bits = services.surge.note(at: Monotonic.seconds())
+        let bits = services.surgeLimit.note(at: Monotonic.seconds())
         guard !admission.isOpen || bits != nil else { return submit(change, requestID) }
-        consider { store, _ throws(StateError) in
+        readWhilePaused { store, _ throws(StateError) in
             let account = try store.account(of: owner)
             let isKnown =
                 if account == nil { try store.preKeys(of: owner) != nil } else { true }
@@ -156,29 +158,29 @@ extension ClientConnection {
             self.settle(requestID) { () throws(Reason) in
                 guard admission.admits(owner, account) else { throw .notAdmitted }
                 if admission.isOpen, !isKnown {
-                    guard self.workDone > 0 else { throw .workRequired }
-                    self.workDone -= 1
+                    guard self.solvedPuzzles > 0 else { throw .workRequired }
+                    self.solvedPuzzles -= 1
                 }
                 self.submit(change, requestID)
             }
         }
     }
 
-    /// A puzzle to solve before a new id is brought in a surge.
+    /// Creates the puzzle that a client must solve before it publishes a new id in a surge.
     func givePuzzle() -> Response {
         let nonce = randomBytes(WireLimits.nonceBytes)
-        let bits = services.surge.bits
+        let bits = services.surgeLimit.bits
         puzzle = (nonce, bits)
         return .puzzle(nonce: nonce, bits: bits)
     }
 
-    /// Whether a counter solves a puzzle that was given; each counts once.
+    /// Verifies the solution of the last puzzle; each puzzle counts once.
     func takeSolution(_ nonce: [UInt8], _ counter: UInt64) throws(Reason) {
         guard let given = puzzle, given.nonce == nonce,
             ProofOfWork.isSolved(nonce, by: counter, bits: given.bits)
         else { throw .workRequired }
         puzzle = nil
-        workDone = min(workDone + 1, 100)
+        solvedPuzzles = min(solvedPuzzles + 1, 100)
     }
 
     // MARK: Lockout
@@ -195,8 +197,8 @@ extension ClientConnection {
         services.lockout.noteFailure(of: id, from: network, at: Monotonic.seconds())
     }
 
-    /// Notes, once a day, that an id's owner was here: what nobody comes for is let go one day. A relay that is open
-    /// to all knows nothing of who has published nothing, and does not begin to.
+    /// Notes, once a day, that an id's owner logged in: accounts without activity are deleted in the end. A relay that
+    /// is open to all creates no account for an id that has published nothing.
     func noteSeen(_ id: SessionID, _ account: Account?, _ minute: Int64) {
         let isDue =
             account.map { $0.minute + Account.signMinutes <= minute } ?? !services.admission.isOpen

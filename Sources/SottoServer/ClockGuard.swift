@@ -1,29 +1,29 @@
-/// The time as a store remembers it, in minutes since 1970.
+/// The clock state in a store, in minutes since 1970.
 struct StoredClock: Sendable, Equatable {
     /// The newest time that was accepted.
     var accepted: Int64
-    /// The clock's time when it was last seen, while it is ahead and not accepted.
+    /// The clock's last time while it is ahead and not accepted.
     var held: Int64?
-    /// For how many minutes a clock that is ahead has agreed with the time that passed.
+    /// The number of minutes for which the clock that is ahead has agreed with the elapsed time.
     var agreed: Int64 = 0
-    /// The time that the operator said is right.
+    /// The time that the operator confirmed.
     var confirmed: Int64?
 }
 
-/// Decides how much of a clock a relay believes: a wrong one must not delete mail.
+/// Decides how much of the clock a relay believes: a wrong clock must not delete mail.
 ///
-/// Expiry goes by the accepted time, which never runs backward. It follows the clock as long as the clock is at most
-/// ``tolerance`` ahead. A clock that is further ahead is believed when it has agreed for ``agreement`` with the time
-/// that passed, restarts included, or when the operator confirms it; until then nothing expires early. A relay that was
-/// off for a month is such a case, and an honest one: it only expires mail some hours later.
+/// Expiry uses the accepted time, which never runs backward. It follows the clock while the clock is at most
+/// ``tolerance`` ahead. A clock that is further ahead is accepted when it has agreed with the elapsed time for
+/// ``agreement``, restarts included, or when the operator confirms it; until then nothing expires early. A relay that
+/// was off for a month is such a case: it expires mail some hours later.
 ///
-/// New rows get the later of both times. So they are not too old when the clock turns out to be right.
+/// New rows get the later of the two times, so that they are not too old if the clock turns out to be right.
 struct ClockGuard: Sendable {
     /// The most minutes that the clock may be ahead of the accepted time.
     static let tolerance = 60.0
-    /// Minutes for which a clock that is further ahead must agree with the time that passes.
+    /// Minutes for which a clock that is further ahead must agree with the elapsed time.
     static let agreement = 6.0 * 60
-    /// The most minutes between two runs of a relay over which a clock that is ahead is still the same one.
+    /// The most minutes between two runs of a relay after which the agreement of a clock that is ahead still counts.
     static let pause = 24.0 * 60
 
     /// The accepted time, in minutes, at `since`.
@@ -33,14 +33,14 @@ struct ClockGuard: Sendable {
 
     /// A clock that is ahead.
     private struct Pending {
-        /// Its minutes less those of the time that passes.
+        /// The clock's minutes less the elapsed minutes.
         var offset: Double
         var agreed: Double
         var seen: Double
     }
 
-    /// Begins with what a store remembers, or with the clock where it remembers nothing. `wall` is the clock and `now`
-    /// the time that passes, both in minutes.
+    /// Starts with the clock state of the store, or with the clock if the store has no state. `wall` is the clock and
+    /// `now` the elapsed time, both in minutes.
     init(_ stored: StoredClock?, wall: Double, now: Double) {
         accepted = stored.map { Double($0.accepted) } ?? wall
         since = now
@@ -54,7 +54,7 @@ struct ClockGuard: Sendable {
         observe(wall: wall, now: now)
     }
 
-    /// Looks at the clock; called every minute.
+    /// Compares the clock with the elapsed time; called every minute.
     mutating func observe(wall: Double, now: Double) {
         let expected = self.expiry(now)
         guard wall > expected + Self.tolerance else {
@@ -72,26 +72,25 @@ struct ClockGuard: Sendable {
         if known.agreed >= Self.agreement { (accepted, since, pending) = (wall, now, nil) }
     }
 
-    /// Takes the clock for right, also one that is behind, if it is about at the time that the operator confirmed.
+    /// Accepts the clock, even if it is behind, if it shows about the time that the operator confirmed.
     mutating func confirm(_ confirmed: Int64, wall: Double, now: Double) {
         guard abs(wall - Double(confirmed)) <= Self.tolerance else { return }
         (accepted, since, pending) = (wall, now, nil)
     }
 
-    /// The time, in minutes, up to which things expire.
+    /// The time, in minutes, for expiry.
     func expiry(_ now: Double) -> Double { accepted + (now - since) }
 
     /// The time, in minutes, for new rows.
     func stamp(wall: Double, now: Double) -> Double { max(wall, expiry(now)) }
 
-    /// The minutes that the clock is ahead, while it is not believed; negative for a clock that is behind, and `nil` for
-    /// one that agrees.
+    /// The minutes that the clock is ahead and not accepted, negative if it is behind, or `nil` if it agrees.
     func error(wall: Double, now: Double) -> Double? {
         let difference = wall - expiry(now)
         return abs(difference) > Self.tolerance ? difference : nil
     }
 
-    /// The record for the store.
+    /// The clock state to store.
     func stored(wall: Double, now: Double) -> StoredClock {
         StoredClock(
             accepted: Int64(expiry(now)), held: pending.map { _ in Int64(wall) },

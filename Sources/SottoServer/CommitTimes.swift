@@ -1,37 +1,37 @@
 import SottoState
 import Synchronization
 
-/// How long commits take, and whether the store takes any.
+/// The durations of commits, and the health of the store.
 final class CommitTimes: Sendable {
-    /// Whether a relay can do its work.
+    /// Whether the relay can store messages.
     enum Health: Equatable {
         case good
-        /// A commit has been under way for longer than a disk should need.
+        /// A commit takes longer than a disk should need.
         case slow
-        /// The last messages were put off for want of room.
+        /// The last messages were deferred because the store has no space.
         case full
-        /// The store failed, and the relay is ending.
+        /// The store failed, and the relay ends.
         case failed
 
-        /// One line on it.
+        /// One line that describes the health.
         var text: String {
             switch self {
             case .good: "ok"
-            case .slow: "a commit has been under way for more than \(Int(slowSeconds)) seconds"
-            case .full: "there is no room for more messages"
+            case .slow: "a commit takes more than \(Int(slowSeconds)) seconds"
+            case .full: "the store has no space for more messages"
             case .failed: "the store failed"
             }
         }
     }
 
-    /// So many commits, by how long they took.
+    /// Counts of commits by their duration.
     struct Histogram {
-        /// Commits of each class of ``limits``, and of the longer ones.
+        /// The number of commits in each class of ``limits``, and of longer ones.
         var counts = [Int](repeating: 0, count: limits.count + 1)
-        /// Seconds of all commits together.
+        /// The sum of all durations, in seconds.
         var sum = 0.0
 
-        /// The longest time of each class, in seconds.
+        /// The longest duration of each class, in seconds.
         static let limits = [
             0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
         ]
@@ -49,14 +49,14 @@ final class CommitTimes: Sendable {
         var hasFailed = false
     }
 
-    /// Seconds after which a commit that is under way is a sign of illness.
+    /// Seconds after which an unfinished commit counts as slow.
     static let slowSeconds = 10.0
-    /// Seconds for which a store that had no room is believed to have none: nobody may try again meanwhile.
+    /// Seconds for which a store stays reported as full without another try: perhaps no sender tries again.
     private static let fullSeconds = 60.0
 
     private let state = Mutex(State())
 
-    /// Makes a commit, and takes its time.
+    /// Runs `body`, a commit, and records its duration.
     func measure<Value>(_ body: () throws(StateError) -> Value) throws(StateError) -> Value {
         let start = Monotonic.seconds()
         state.withLock { $0.begun = start }
@@ -69,20 +69,19 @@ final class CommitTimes: Sendable {
         return try body()
     }
 
-    /// Looks for want of room in what came of a commit.
+    /// Notes whether a commit found the store full.
     func note(_ outcomes: [Outcome]) {
         let isFull = outcomes.contains(.diskFull)
         guard isFull || outcomes.contains(.stored) else { return }
         state.withLock { $0.fullSince = isFull ? Monotonic.seconds() : nil }
     }
 
-    /// Notes that the store takes nothing more.
+    /// Notes that the store has failed.
     func noteFailure() { state.withLock { $0.hasFailed = true } }
 
-    /// The commits so far.
     var histogram: Histogram { state.withLock { $0.histogram } }
 
-    /// How the store is now.
+    /// The health of the store.
     func health(at now: Double = Monotonic.seconds()) -> Health {
         state.withLock { state in
             if state.hasFailed { return .failed }

@@ -1,8 +1,8 @@
 import Sotto
 
-/// Envelope ids between their two forms: 36 characters on the wire, 16 bytes in a store.
+/// Converts envelope ids between 36 characters on the wire and 16 bytes in a store.
 enum EnvelopeID {
-    /// The 16 bytes of an id that `Envelope.isID` accepts.
+    /// Returns the 16 bytes of an id that `Envelope.isID` accepts.
     static func bytes(_ id: String) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(16)
@@ -19,7 +19,7 @@ enum EnvelopeID {
         return out
     }
 
-    /// The id of 16 bytes.
+    /// Returns the id of 16 bytes.
     static func text(_ bytes: [UInt8]) -> String {
         var digits = hex(bytes)
         for place in [20, 16, 12, 8] {

@@ -3,7 +3,7 @@ import NIOHTTP1
 import Sotto
 import SottoWire
 
-/// HTTP/1.1 requests to frames, and the frames that answer them to responses.
+/// Translates HTTP/1.1 requests to frames, and the answers of the connection to HTTP responses.
 ///
 /// | request | frame |
 /// |---|---|
@@ -12,8 +12,8 @@ import SottoWire
 /// | `POST /api/messages/ack` | `ack`; the body is `{"ids","status"}` or `{"messageId","status"}` |
 /// | `POST /api/frames` | the body |
 ///
-/// A request with a foreign `Origin` is refused before its body is read. A header `Authorization: Bearer TOKEN` resumes a
-/// session first. Belongs to its event loop, which is why it may call itself Sendable.
+/// A request with a foreign `Origin` is refused before its body is read. A header `Authorization: Bearer TOKEN` first
+/// resumes a session. Used only on its event loop, which makes `@unchecked Sendable` safe.
 final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = ByteBuffer
@@ -23,9 +23,9 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     private enum State {
         case idle
         case body(HTTPRequestHead, ByteBuffer)
-        /// So many answers of the connection are to come; the last one is the response.
+        /// Waits for `answers` answers of the connection; the last one is the response.
         case waiting(keepsAlive: Bool, answers: Int)
-        /// The refusal of a request, which leaves when the client has taken what it was answered before.
+        /// A refused request whose response waits until the client has read the earlier responses.
         case stalled(HTTPRequestHead, HTTPRefusal)
         case over
     }
@@ -34,10 +34,10 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     private var state = State.idle
     private var isConnected = false
 
-    /// The front of a connection that is not in the pipeline yet.
+    /// Creates the front of a connection that is not in the pipeline yet.
     init(to connection: ClientConnection) {
         self.connection = connection
-        connection.isOfRequests = true
+        connection.isHTTP = true
     }
 
     // MARK: Requests
@@ -60,7 +60,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
             guard body.readableBytes + part.readableBytes <= WireLimits.requestBytes else {
                 return refuse(.tooLarge, context)
             }
-            state = .over  // so that the buffer is not copied
+            state = .over  // releases the buffer, so that it is not copied
             body.writeBuffer(&part)
             state = .body(head, body)
         case (.end, .body(let head, let body)): take(head, Array(body.readableBytesView), context)
@@ -69,18 +69,18 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        readOn(context)
+        readMore(context)
         if isConnected { context.fireChannelReadComplete() }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         answerRefused(context)
-        readOn(context)
+        readMore(context)
         context.fireChannelWritabilityChanged()
     }
 
-    /// Asks for more, unless an answer is to come first, or the client does not take what it was answered.
-    private func readOn(_ context: ChannelHandlerContext) {
+    /// Reads more, unless an answer is pending or the client does not read its responses.
+    private func readMore(_ context: ChannelHandlerContext) {
         switch state {
         case .waiting, .stalled: return
         case .idle, .body, .over: break
@@ -118,7 +118,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         context.fireChannelReadComplete()
     }
 
-    /// Answers a request that became no frame.
+    /// Answers a request that could not become a frame.
     private func answerRefused(_ context: ChannelHandlerContext) {
         guard case .stalled(let head, let refusal) = state, context.channel.isWritable else {
             return
@@ -126,16 +126,16 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         respond(
             refusal.status, refusal.frame, keepsAlive: head.isKeepAlive,
             hasBody: head.method != .HEAD, context)
-        // What had begun is done with, though no line came of it.
+        // Resets the line timeout that HTTPGuard started.
         if isConnected { context.fireChannelRead(wrapInboundOut(ByteBuffer())) }
     }
 
-    /// The length of the body, in bytes, where the request says it.
+    /// Returns the length of the body, in bytes, that the request announces, or 0.
     private static func announcedBytes(_ head: HTTPRequestHead) -> Int {
         head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
     }
 
-    /// Whether the client sends its body when it is told to (RFC 9110 §10.1.1).
+    /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     private static func awaitsContinue(_ head: HTTPRequestHead) -> Bool {
         head.version.minor > 0
             && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
@@ -148,7 +148,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
         return String(words[1])
     }
 
-    /// What is no HTTP has been answered with 400 already.
+    /// Ends the connection after input that is not HTTP; NIO has already answered it with 400.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HTTPParserError else { return context.fireErrorCaught(error) }
         state = .over
@@ -169,7 +169,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     private func answer(_ line: [UInt8], _ context: ChannelHandlerContext) {
         guard case .waiting(let keepsAlive, let answers) = state else { return }
         let status = Self.status(of: line)
-        // A token that does not serve ends the matter.
+        // A refused token ends the request.
         guard answers == 1 || status != .ok else {
             state = .waiting(keepsAlive: keepsAlive, answers: answers - 1)
             return
@@ -178,7 +178,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     private static func status(of line: [UInt8]) -> HTTPResponseStatus {
-        // Only refusals are parsed: a page of mail is long.
+        // Only refusals are parsed; a page of envelopes is long.
         guard ["error", "rejected", "deferred"].contains(where: { Frame.begins(line, type: $0) })
         else { return .ok }
         guard let frame = try? Frame(parsing: line) else { return .internalServerError }
@@ -212,7 +212,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
             context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        if keepsAlive { readOn(context) } else { end(context) }
+        if keepsAlive { readMore(context) } else { end(context) }
     }
 
     private func end(_ context: ChannelHandlerContext) {
@@ -220,7 +220,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 }
 
-/// Why a request is no frame.
+/// The refusal of a request that is not a frame.
 struct HTTPRefusal: Error {
     let status: HTTPResponseStatus
     let frame: [UInt8]
@@ -231,9 +231,9 @@ struct HTTPRefusal: Error {
     }
 }
 
-/// The frame that an HTTP request stands for.
+/// Translates an HTTP request to a frame.
 enum HTTPRoute {
-    /// The frame's line, without a line feed.
+    /// Returns the frame's line, without a line feed.
     static func frame(_ head: HTTPRequestHead, _ body: [UInt8]) throws(HTTPRefusal) -> [UInt8] {
         let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = parts.count > 1 ? String(parts[1]) : ""
@@ -256,24 +256,25 @@ enum HTTPRoute {
         Array(Frame(type: type, requestID: "http", payload: payload).line.dropLast())
     }
 
-    /// A body as it came. A line feed is white space or wrong, and a carriage return in its place is the same.
+    /// Returns a body as a line. In JSON a line feed is white space or an error, and so is the carriage return that
+    /// replaces it.
     private static func line(_ body: [UInt8]) -> [UInt8] {
         body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: "\r") : $0 }
     }
 
-    /// Whether a body is one object, if it is JSON; what has too many values to be parsed is refused.
+    /// Returns whether a JSON body is one object. Throws for a body with too many values to be parsed.
     private static func isObject(_ body: [UInt8]) throws(HTTPRefusal) -> Bool {
         let outline = FrameOutline(of: body, limit: WireLimits.frameValues)
         guard !outline.isOverLimit else { throw HTTPRefusal(.payloadTooLarge, .tooLarge) }
         return outline.isOneObject
     }
 
-    /// The frame that sends an envelope, whose braces are balanced.
+    /// Returns the frame that sends an envelope; its braces are balanced.
     private static func sendLine(_ envelope: [UInt8]) -> [UInt8] {
         Array(Request.sendLine(line(envelope), requestID: "http").dropLast())
     }
 
-    /// The object in a body. Where there is none the body is no frame either: the connection refuses it, and counts.
+    /// Returns the object in a body, or `nil`. A body without one is sent on: the connection refuses it and counts it.
     private static func object(_ body: [UInt8]) -> JSONObject? {
         try? JSON.object(parsing: body)
     }
@@ -296,7 +297,7 @@ enum HTTPRoute {
         return payload
     }
 
-    /// Also Message Flow's form, of one message.
+    /// Returns the payload of an `ack` frame; `messageId` is Message Flow's form for one message.
     private static func ack(_ body: JSONObject) -> JSONObject {
         var payload: JSONObject = [:]
         payload["ids"] = body["ids"] ?? body["messageId"].map { .array([$0]) }

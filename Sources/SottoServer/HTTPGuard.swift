@@ -2,11 +2,11 @@ import NIOCore
 import NIOHTTP1
 import SottoWire
 
-/// What stands before the decoders of HTTP and WebSocket: it notes when bytes come that are no whole line yet, and lets
-/// through only so many of which the decoder makes nothing. White space before a header's value, for instance, it keeps
-/// without counting.
+/// Guards the decoders of HTTP and WebSocket: it starts the line timeout when bytes arrive, and limits the bytes that
+/// the decoder buffers without output. The decoder keeps white space before a header's value, for instance, without
+/// counting it.
 ///
-/// Belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
 final class HTTPGuard: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -17,7 +17,7 @@ final class HTTPGuard: ChannelInboundHandler, @unchecked Sendable {
     private var bytes = 0
     private var isOver = false
 
-    /// The guard of a connection, before the decoder whose output `decoded` counts.
+    /// Creates the guard of a connection, before the decoder whose output `decoded` counts.
     init(of connection: ClientConnection, _ decoded: HTTPPartCount) {
         self.connection = connection
         self.decoded = decoded
@@ -26,12 +26,12 @@ final class HTTPGuard: ChannelInboundHandler, @unchecked Sendable {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
         connection.noteBegun()
-        guard connection.isOfRequests else { return context.fireChannelRead(data) }
+        guard connection.isHTTP else { return context.fireChannelRead(data) }
         if decoded.parts != parts {
             parts = decoded.parts
             bytes = 0
         }
-        // One read may be longer, and full of requests: what counts is what came before it.
+        // One read may be longer and contain many requests, so only the bytes before it count.
         guard bytes <= WireLimits.requestBytes else {
             isOver = true
             return context.fireErrorCaught(HTTPParserError.headerOverflow)
@@ -41,9 +41,9 @@ final class HTTPGuard: ChannelInboundHandler, @unchecked Sendable {
     }
 }
 
-/// Counts what a decoder makes: heads, pieces of bodies, ends.
+/// Counts the output of a decoder: heads, pieces of bodies, ends.
 ///
-/// Belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
 final class HTTPPartCount: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = NIOAny
 

@@ -1,23 +1,24 @@
 import Sotto
 import SottoWire
 
-/// A line of a client, before and after it is parsed.
+/// A line from a client, before and after it is parsed.
 ///
-/// Its cost is bounded before it is parsed, by its type and by whether a mailbox is open on the connection: no login is
-/// needed to send it.
+/// Its cost is bounded before it is parsed, by its type and by whether a mailbox is open on the connection: an
+/// attacker
+/// can send it without a login.
 struct IncomingFrame: Sendable {
     /// The line, without its line feed.
     let line: [UInt8]
-    /// Its type, its request id and its number of values.
+    /// The line's type, request id and number of values.
     let outline: FrameOutline
 
-    /// Looks at a line.
+    /// Scans a line without parsing it.
     init(_ line: [UInt8]) {
         self.line = line
         outline = FrameOutline(of: line, limit: WireLimits.frameValues)
     }
 
-    /// The reason for not parsing it; `nil` if it may be parsed.
+    /// Returns the reason for refusing the line unparsed, or `nil` if it may be parsed.
     func refusal(hasMailbox: Bool) -> Reason? {
         let most =
             switch outline.type {
@@ -40,44 +41,44 @@ struct IncomingFrame: Sendable {
         return nil
     }
 
-    /// The most values of a frame that has no list.
+    /// The most values of a frame without a list.
     private static let fewValues = 64
     /// The most values of a frame with a list of ids, or of a type that this relay does not know.
     private static let listValues = 320
-    /// Bytes for the frame around a record, and for white space.
+    /// The bytes allowed for the frame around a record, and for white space.
     private static let frameBytes = 4 << 10
 
-    /// Whether it is parsed and verified on the threads for that, and not on the event loop.
+    /// Whether the line is parsed and verified on the thread pool instead of the event loop.
     var isHeavy: Bool { isSigned || outline.values > Self.heavyValues }
 
     private static let heavyValues = 128
 
-    /// Whether it has a record with a signature.
+    /// Whether the line contains a signed record.
     private var isSigned: Bool { outline.type == "prekeys" || outline.type == "record" }
 
-    /// The number of requests that it counts as, on a connection of `rate` requests a second: one, more for many bytes and
-    /// values, and many more for a signature.
+    /// The cost of the line in requests, on a connection with a limit of `rate` requests a second: at least one, more
+    /// for many bytes and values, and much more for a signature.
     func cost(rate: Double) -> Double {
         var cost = 1 + line.count / (16 << 10) + outline.values / 64
         if isSigned || outline.type == "login" { cost += 20 }
         return min(Double(cost), max(1, rate / 4))
     }
 
-    /// The result of parsing it.
+    /// The result of parsing the line.
     enum Content: Sendable {
-        /// It is no frame.
+        /// The line is not a frame.
         case unreadable(Reason)
-        /// It is a frame with this id, and a request or none.
+        /// The frame's id, and its request or the reason for refusing it.
         case frame(requestID: String?, Result<Asked, Reason>)
     }
 
-    /// A request. Of a publication `head` is the beginning of its bundles' lines.
+    /// A request. For a publication, `head` is the beginning of its bundles' lines.
     struct Asked: Sendable {
         let request: Request
         var head: [UInt8]?
     }
 
-    /// Parses it, and verifies what is signed in it.
+    /// Parses the line, and verifies its signature if it has one.
     func content() -> Content {
         let frame: Frame
         do throws(Reason) { frame = try Frame(parsing: line) } catch { return .unreadable(error) }

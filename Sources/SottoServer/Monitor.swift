@@ -5,21 +5,21 @@ import NIOPosix
 import SottoWire
 import Synchronization
 
-/// A port of its own for whoever watches a relay: `GET /healthz` and `GET /metrics`.
+/// A separate port for monitoring: `GET /healthz` and `GET /metrics`.
 ///
-/// It shares nothing with the port of the clients but the event loops, so a full relay can still be asked.
+/// It shares only the event loops with the clients' port, so a relay at its connection limit still answers here.
 final class Monitor: Sendable {
-    /// The most connections at once: descriptors are for the clients.
+    /// The most connections at once; the other descriptors are for clients.
     static let connectionLimit = 64
 
     private let channel: any Channel
     private let worker = MonitorWorker()
 
-    /// The address that it listens on, `host:port`.
+    /// The address of the monitor, `host:port`.
     let address: String
 
-    /// Listens on an address, and answers with these figures.
-    init(_ address: RelayURL, group: MultiThreadedEventLoopGroup, figures: Figures)
+    /// Listens on an address, and answers with these metrics.
+    init(_ address: RelayURL, group: MultiThreadedEventLoopGroup, metrics: Metrics)
         throws(RelayError)
     {
         let worker = worker
@@ -33,7 +33,7 @@ final class Monitor: Sendable {
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-                    try pipeline.addHandler(MonitorHandler(figures: figures, worker: worker))
+                    try pipeline.addHandler(MonitorHandler(metrics: metrics, worker: worker))
                     let limit = channel.eventLoop.scheduleTask(in: .seconds(10)) {
                         channel.close(promise: nil)
                     }
@@ -48,14 +48,14 @@ final class Monitor: Sendable {
         self.address = RelayNames.name(of: channel.localAddress) ?? address.name
     }
 
-    /// Stops listening and answering. After this it uses no event loop.
+    /// Stops listening and answering. Afterwards it uses no event loop.
     func stop() {
         try? channel.close().wait()
         worker.stop()
     }
 }
 
-/// Reads the metrics on a separate queue: a file system that hangs must not keep an event loop waiting.
+/// Reads the metrics on a separate queue: a file system that hangs must not block an event loop.
 private final class MonitorWorker: Sendable {
     private let queue = DispatchQueue(label: "relay.monitor")
     private let isStopped = Mutex(false)
@@ -65,7 +65,7 @@ private final class MonitorWorker: Sendable {
         isStopped.withLock { if !$0 { queue.async(execute: body) } }
     }
 
-    /// Waits for the work that has begun, at most two seconds, and begins no more.
+    /// Waits at most two seconds for running work, and starts no more.
     func stop() {
         isStopped.withLock { $0 = true }
         let done = DispatchSemaphore(value: 0)
@@ -74,33 +74,33 @@ private final class MonitorWorker: Sendable {
     }
 }
 
-/// How many connections are open.
+/// Counts the open connections.
 private final class OpenConnections: Sendable {
     private let count = Atomic(0)
 
-    /// Counts a connection as long as it is open, unless there are as many as may be.
+    /// Counts a connection while it is open. Returns false if the count is above the limit.
     func add(_ channel: any Channel, limit: Int) -> Bool {
-        let isWelcome = count.add(1, ordering: .relaxed).newValue <= limit
+        let isAdmitted = count.add(1, ordering: .relaxed).newValue <= limit
         channel.closeFuture.whenComplete { _ in
             self.count.subtract(1, ordering: .relaxed)
         }
-        return isWelcome
+        return isAdmitted
     }
 }
 
-/// One question to a ``Monitor``, its answer, and the end of the connection.
+/// Answers one request to a ``Monitor``, and closes the connection.
 ///
-/// Everything in it belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
 private final class MonitorHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let figures: Figures
+    private let metrics: Metrics
     private let worker: MonitorWorker
     private var head: HTTPRequestHead?
 
-    init(figures: Figures, worker: MonitorWorker) {
-        self.figures = figures
+    init(metrics: Metrics, worker: MonitorWorker) {
+        self.metrics = metrics
         self.worker = worker
     }
 
@@ -121,24 +121,25 @@ private final class MonitorHandler: ChannelInboundHandler, @unchecked Sendable {
 
     private func answer(_ head: HTTPRequestHead, _ channel: any Channel) {
         guard [.GET, .HEAD].contains(head.method) else {
-            return write("only GET\n", .methodNotAllowed, to: channel, isHead: false)
+            return write("only GET and HEAD\n", .methodNotAllowed, to: channel, isHead: false)
         }
         let isHead = head.method == .HEAD
         switch head.uri.prefix(while: { $0 != "?" }) {
         case "/healthz":
-            let health = figures.health
+            let health = metrics.health
             write(
                 health.text + "\n", health == .good ? .ok : .serviceUnavailable, to: channel,
                 isHead: isHead)
         case "/metrics":
-            let figures = figures
+            let metrics = metrics
             worker.run {
-                let text = figures.text
+                let text = metrics.text
                 channel.eventLoop.execute {
                     self.write(text, .ok, to: channel, isHead: isHead)
                 }
             }
-        default: write("/healthz or /metrics\n", .notFound, to: channel, isHead: isHead)
+        default:
+            write("not found; use /healthz or /metrics\n", .notFound, to: channel, isHead: isHead)
         }
     }
 

@@ -1,12 +1,12 @@
 import Sotto
 import SottoWire
 
-/// The mailboxes that are open on a connection, and how far each has been pushed.
+/// The mailboxes that are open on a connection, and their subscriptions.
 struct OpenMailboxes {
     private var first: SessionID?
     private var subscriptions: [SessionID: Subscription?] = [:]
 
-    /// Opens a mailbox; false when there are too many.
+    /// Opens a mailbox. Returns false at the limit.
     mutating func open(_ mailbox: SessionID) -> Bool {
         if subscriptions[mailbox] != nil { return true }
         guard subscriptions.count < WireLimits.openMailboxes else { return false }
@@ -15,22 +15,21 @@ struct OpenMailboxes {
         return true
     }
 
-    /// The mailbox that is named, or the first one; `nil` where it is not open.
+    /// Returns the named mailbox, or the first one without a name, or `nil` if it is not open.
     func find(_ mailbox: SessionID?) -> SessionID? {
         guard let mailbox else { return first }
         return subscriptions[mailbox] == nil ? nil : mailbox
     }
 
-    /// Closes a mailbox.
     mutating func close(_ mailbox: SessionID) {
         subscriptions[mailbox] = nil
         if first == mailbox { first = subscriptions.keys.first }
     }
 
-    /// The mailboxes that are pushed.
+    /// The mailboxes with a subscription.
     var subscribed: [SessionID] { subscriptions.compactMap { $0.value == nil ? nil : $0.key } }
 
-    /// How far a mailbox has been pushed; `nil` while it is not.
+    /// The subscription of a mailbox, or `nil`.
     subscript(mailbox: SessionID) -> Subscription? {
         get { subscriptions[mailbox] ?? nil }
         set { if subscriptions[mailbox] != nil { subscriptions[mailbox] = .some(newValue) } }

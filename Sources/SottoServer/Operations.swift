@@ -6,28 +6,28 @@ import SottoState
 public import SottoWire
 import Synchronization
 
-/// What watches a relay, and whom it wakes.
+/// The monitoring and the wake-ups of a relay.
 public struct OperationsPlan: Sendable {
-    /// Where health and figures can be asked for; port 0 takes any.
+    /// The address for health and metrics; port 0 takes any.
     public var monitor: RelayURL?
-    /// How mailboxes that nobody reads are announced.
+    /// The wake-ups for mailboxes without a subscriber.
     public var wake: WakePlan?
 
-    /// Nothing of either.
+    /// Creates a plan without monitoring and wake-ups.
     public init() {}
 }
 
-/// What runs beside a relay's own work.
+/// The monitoring, wake-ups and heartbeats of a running relay.
 final class Operations: Sendable {
     let group: MultiThreadedEventLoopGroup
     let monitor: Monitor?
     private let wakeUps: WakeUps?
     private let beats = Mutex<[RepeatedTask]>([])
 
-    /// Begins what the plan asks for.
+    /// Starts what the plan asks for.
     init(
         _ configuration: RelayConfiguration, group: MultiThreadedEventLoopGroup,
-        services: Services, registry: Registry
+        services: Services, registry: ConnectionRegistry
     ) throws(RelayError) {
         self.group = group
         let plan = configuration.operations
@@ -35,7 +35,7 @@ final class Operations: Sendable {
             if let address = plan.monitor {
                 try Monitor(
                     address, group: group,
-                    figures: Figures(
+                    metrics: Metrics(
                         services: services, registry: registry, store: configuration.store))
             } else { nil }
         wakeUps = plan.wake.map {
@@ -43,11 +43,11 @@ final class Operations: Sendable {
                 $0, loop: group.next(), counters: services.counters,
                 lookup: Self.lookup(services))
         }
-        if let wakeUps { services.hub.attach(wakeUps) }
+        if let wakeUps { services.subscribers.attach(wakeUps) }
     }
 
-    /// Finds out which ids may be told of. On a relay for members these are the members and their addresses, of which the
-    /// relay has accounts; elsewhere ids with an account or prekeys are known, and all others unknown.
+    /// Decides which ids may get wake-ups. On a relay for members these are the members and their further addresses,
+    /// which have accounts. On an open relay, ids with an account or prekeys are known, and all others unknown.
     private static func lookup(_ services: Services) -> WakeUps.Lookup {
         { ids, then in
             services.reader.async {
@@ -55,13 +55,13 @@ final class Operations: Sendable {
                 do throws(StateError) {
                     let known = try services.store.known(
                         among: ids, byPreKeys: admission.isOpen)
-                    var standings: [SessionID: WakeUps.Standing] = [:]
+                    var eligibilities: [SessionID: WakeUps.Eligibility] = [:]
                     for id in ids {
-                        standings[id] =
+                        eligibilities[id] =
                             known.contains(id) || admission.lists(id)
                             ? .known : admission.isOpen ? .unknown : .foreign
                     }
-                    then(standings)
+                    then(eligibilities)
                 } catch {
                     services.onFailure(error)
                 }
@@ -69,7 +69,7 @@ final class Operations: Sendable {
         }
     }
 
-    /// Wakes and answers nobody any more.
+    /// Stops the monitoring, the wake-ups and the heartbeats.
     func stop() {
         for beat in beats.withLock({ $0 }) { beat.cancel() }
         wakeUps?.stop()
@@ -89,11 +89,11 @@ final class Operations: Sendable {
 }
 
 extension Relay {
-    /// Where it can be asked for its health and figures, `host:port`.
+    /// The address for health and metrics, `host:port`, or `nil`.
     public var monitorAddress: String? { operations.monitor?.address }
 
-    /// Runs `body` every so many seconds, each time when every event loop has had a turn: signs of life, until
-    /// the relay is stopped.
+    /// Runs `body` every `seconds` seconds, each time after every event loop has run a task, until the relay stops. It
+    /// serves as a watchdog: a blocked event loop stops the calls.
     public func whileAlive(every seconds: Double, _ body: @escaping @Sendable () -> Void) {
         operations.beat(every: seconds, body)
     }

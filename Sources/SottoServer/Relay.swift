@@ -7,19 +7,19 @@ public import SottoState
 public import SottoWire
 import Synchronization
 
-/// How a relay is set up.
+/// The configuration of a relay.
 public struct RelayConfiguration: Sendable {
     /// The address to listen on, `host:port`; port 0 takes any.
     public var listen: RelayURL
     /// The SQLite file, or the URL of a PostgreSQL database, as ``StoreLocation`` reads it.
     public var store: String
-    /// The certificate for TLS; without one there is none.
+    /// The certificate for TLS, or `nil` for no TLS.
     public var tls: TLSFiles?
     /// Whether connections without TLS are closed.
     public var requiresTLS = false
     /// Further names, `host:port`, under which clients dial this relay.
     public var names: [String] = []
-    /// Days until an envelope that nobody takes is let go.
+    /// Days until an undelivered envelope is deleted.
     public var ttlDays: Int64 = 30
     /// The most envelopes in one mailbox.
     public var mailboxMessages: Int64 = 5_000
@@ -27,40 +27,40 @@ public struct RelayConfiguration: Sendable {
     public var mailboxBytes: Int64 = 100_000_000
     /// The most connections at once.
     public var maximumConnections = 10_000
-    /// What watches the relay, and whom it wakes.
+    /// The monitoring and the wake-ups.
     public var operations = OperationsPlan()
-    /// Who may have a mailbox.
+    /// Which ids may have a mailbox.
     public var admission = AdmissionPlan()
-    /// The most envelopes that a mailbox gets in a minute; 0 for as many as come.
+    /// The most envelopes that a mailbox gets in a minute; 0 for no limit.
     public var mailboxRate = 0
-    /// The most requests that a connection makes in a second; 0 for as many as it likes.
+    /// The most requests of a connection in a second; 0 for no limit.
     public var connectionRate = 10_000
-    /// The most publications in a minute before new ids must do some work; 0 for as many as come.
+    /// The most publications in a minute before new ids must do a proof of work; 0 for no limit.
     public var surge = 600
-    /// The zero bits of that work at first: a million hashes, less than a second of one core.
+    /// The zero bits of the proof of work when a surge begins: a million hashes, less than a second of one core.
     var surgeBits = 20
     /// The most connections from one network, a /24 of IPv4 or a /64 of IPv6; `nil` for a quarter of
     /// ``maximumConnections``.
     public var networkConnections: Int?
-    /// Whether connections of this machine count as a network's too, as a test wants it.
+    /// Whether loopback connections are limited as a network too; tests set it.
     var limitsLoopback = false
     /// Origins of web pages that may use the relay in addition to its own, such as `https://chat.example.org`.
     public var allowedOrigins: [String] = []
-    /// The system's clock, in seconds since 1970; a test has its own.
+    /// The system's clock, in seconds since 1970; tests replace it.
     var wall: @Sendable () -> Double = RelayClock.system
-    /// Seconds for a line to be complete.
+    /// Seconds within which a line must be complete.
     public var lineTimeout = 10.0
-    /// Seconds that a connection waits after a failed login, doubling with each.
+    /// Seconds that a connection waits after a failed login, doubled after each further one.
     public var failedLoginPause = 1.0
 
-    /// A relay at an address, with a store in a file, and the usual limits.
+    /// Creates a configuration with the default limits.
     public init(listen: RelayURL, store: String) {
         self.listen = listen
         self.store = store
     }
 }
 
-/// Why a relay does not start, or ends.
+/// The reason why a relay does not start, or ends.
 public enum RelayError: ReportableError {
     /// The store cannot be used.
     case store(StateError)
@@ -69,7 +69,7 @@ public enum RelayError: ReportableError {
     /// The certificate or its key cannot be used, for this reason.
     case tls(String)
 
-    /// The number of the exit status, as sysexits(3) has it.
+    /// The exit status, as in sysexits(3).
     public var status: Int32 {
         switch self {
         case .store(let error): error.status
@@ -78,22 +78,23 @@ public enum RelayError: ReportableError {
         }
     }
 
-    /// What went wrong.
+    /// The error message.
     public var message: String {
         switch self {
         case .store(let error): error.message
         case .tls(let message): message
         case .listen(let address, EADDRINUSE): "cannot listen on \(address): it is in use"
         case .listen(let address, EACCES): "cannot listen on \(address): permission denied"
-        case .listen(let address, _): "cannot listen on \(address): no such address here"
+        case .listen(let address, _):
+            "cannot listen on \(address): this machine does not have the address"
         }
     }
 
-    /// What to do about it.
+    /// The hint: a command or instruction that fixes the error, or `nil`.
     public var hint: String? {
         switch self {
         case .store(let error): error.hint
-        case .tls: "both are PEM files; relay --tls-self-signed makes them"
+        case .tls: "use PEM files, or create them with relay --tls-self-signed"
         case .listen(_, EADDRINUSE): "another relay may be running; choose another port"
         case .listen: nil
         }
@@ -104,18 +105,18 @@ public enum RelayError: ReportableError {
 public final class Relay: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
-    private let registry: Registry
+    private let registry: ConnectionRegistry
     private let services: Services
     private let tls: TLSCertificate?
     private let ticks: RepeatedTask
     private let sweeps: RepeatedTask
     let operations: Operations
 
-    /// The address that it listens on, `host:port`.
+    /// The address that the relay listens on, `host:port`.
     public let address: String
 
-    /// Opens the store and listens. `onFailure` is called once, from any thread, when the store fails: the
-    /// process must then end without another reply.
+    /// Opens the store and listens. `onFailure` is called once, from any thread, if the store fails: the process must
+    /// then end without sending further replies.
     public static func start(
         _ configuration: RelayConfiguration,
         onFailure: @escaping @Sendable (StateError) -> Void
@@ -130,7 +131,7 @@ public final class Relay: Sendable {
                 retention.strangerMinutes = Retention.strangerMinutes
             }
             store = try StoreLocation(configuration.store).open(retention)
-            if configuration.admission.isOpen { try store.adoptMailboxes() }
+            if configuration.admission.isOpen { try store.clearStrangerFlags() }
         } catch {
             throw .store(error)
         }
@@ -143,7 +144,7 @@ public final class Relay: Sendable {
     ) throws(RelayError) {
         Self.raiseDescriptorLimit()
         let limit = configuration.maximumConnections
-        let registry = Registry(
+        let registry = ConnectionRegistry(
             limit: limit,
             networks: NetworkConnections(
                 limit: configuration.networkConnections ?? max(1, limit / 4),
@@ -154,7 +155,7 @@ public final class Relay: Sendable {
         } catch {
             throw .store(error)
         }
-        let hub = Hub()
+        let subscribers = SubscriberRegistry()
         let counters = Counters()
         let hasFailed = Atomic(false)
         let fail: @Sendable (StateError) -> Void = { error in
@@ -165,7 +166,8 @@ public final class Relay: Sendable {
         let admission = Admission(configuration.admission)
         let rates = MailboxRates(perMinute: configuration.mailboxRate)
         let writer = Writer(
-            store: store, hub: hub, clock: clock, counters: counters, admission: admission,
+            store: store, subscribers: subscribers, clock: clock, counters: counters,
+            admission: admission,
             rates: rates, onFailure: fail)
         let tls = try configuration.tls.map { files throws(RelayError) in
             try TLSCertificate(files)
@@ -185,19 +187,20 @@ public final class Relay: Sendable {
             )
             .childChannelInitializer { channel in
                 guard let services = shared.withLock({ $0 }) else { return channel.close() }
-                let welcome = registry.welcome(channel.remoteAddress?.ipAddress)
-                guard welcome != .closed else { return channel.close() }
-                let isWelcome = welcome == .served
+                let decision = registry.decide(about: channel.remoteAddress?.ipAddress)
+                guard decision != .closed else { return channel.close() }
+                let isServed = decision == .served
                 let connection = ClientConnection(
-                    channel: channel, services: services, isWelcome: isWelcome)
+                    channel: channel, services: services, isServed: isServed)
                 counters.add(.connections)
                 registry.add(connection)
                 channel.closeFuture.whenComplete { _ in registry.remove(connection) }
                 return channel.eventLoop.makeCompletedFuture {
-                    // A refusal is written at once, as a line, whatever the client speaks.
+                    // The `busy` refusal is written at once, as a line, before the protocol is known.
                     let handler: any ChannelHandler =
-                        isWelcome
-                        ? Doorway(to: connection, tls: tls, requiresTLS: requiresTLS) : connection
+                        isServed
+                        ? ProtocolDetector(to: connection, tls: tls, requiresTLS: requiresTLS)
+                        : connection
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
@@ -212,7 +215,8 @@ public final class Relay: Sendable {
         }
         let local = channel.localAddress
         services = Services(
-            store: store, writer: writer, verification: Self.verificationThreads(), hub: hub,
+            store: store, writer: writer, verification: Self.verificationThreads(),
+            subscribers: subscribers,
             counters: counters, clock: clock,
             names: RelayNames(
                 names: configuration.names
@@ -220,14 +224,14 @@ public final class Relay: Sendable {
                 listening: local),
             origins: WebOrigins(allowed: configuration.allowedOrigins),
             admission: admission,
-            surge: Surge(limit: configuration.surge, bits: configuration.surgeBits),
+            surgeLimit: SurgeLimit(limit: configuration.surge, bits: configuration.surgeBits),
             rates: rates,
             connectionRate: configuration.connectionRate,
             timeouts: Timeouts(
                 line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause),
             onFailure: fail)
         let services = services
-        store.watch({ hub.mailboxes }, onArrival: { hub.wake($0) })
+        store.watch({ subscribers.mailboxes }, onArrival: { subscribers.wake($0) })
         shared.withLock { $0 = services }
         self.group = group
         self.registry = registry
@@ -248,24 +252,24 @@ public final class Relay: Sendable {
             configuration, group: group, services: services, registry: registry)
     }
 
-    /// Reads the certificate and its key again; those that were there serve on if that fails.
+    /// Reads the certificate and its key again. If that fails, it throws and the current ones stay in use.
     public func reloadCertificate() throws(RelayError) { try tls?.reload() }
 
-    /// Puts another list in place of the one of those who may have a mailbox here.
+    /// Replaces the operator's list of ids that may have a mailbox.
     public func replaceMembers(_ list: Set<SessionID>) {
         services.admission.replace(list)
         services.writer.sweep()
     }
 
-    /// What was done so far, as people read it.
+    /// The counters so far, as text for the log.
     public var summary: String { services.counters.description }
 
-    /// The minutes that the system's clock is ahead of the newest time that the store saw, while that is not believed;
-    /// negative for a clock that is behind, and `nil` for one that agrees.
+    /// The minutes that the system's clock is ahead of the newest time in the store and not accepted, negative if it
+    /// is behind, or `nil` if it agrees.
     public var clockError: Int64? { services.clock.error }
 
-    /// Ends in order: accepts no more, finishes the commit under way and sends its replies, closes
-    /// connections and store.
+    /// Shuts down in order: accepts no more connections, finishes the running commit and sends its replies, closes the
+    /// connections and the store.
     public func stop() throws(RelayError) {
         operations.stop()
         ticks.cancel()
@@ -276,15 +280,15 @@ public final class Relay: Sendable {
         waitForConnections(atMost: 2)
         registry.forEach { $0.abort() }
         waitForConnections(atMost: 10)
-        // The writer and the reader hand their results to the event loops, which therefore end after them.
+        // The writer and the reader send their results to the event loops, which must therefore stop after them.
         services.writer.finish()
         services.reader.sync {}
         try? services.verification.syncShutdownGracefully()
         try? group.syncShutdownGracefully()
-        // Work that the loops still had meets a store that is open.
+        // The last tasks of the event loops need an open store.
         services.writer.finish()
         services.reader.sync {}
-        services.writer.rememberTime()
+        services.writer.storeClock()
         do throws(StateError) { try services.store.close() } catch { throw .store(error) }
     }
 
@@ -294,13 +298,13 @@ public final class Relay: Sendable {
         return threads
     }
 
-    /// Waits until all connections have ended, but no longer than so many seconds.
+    /// Waits until all connections have ended, for at most `seconds`.
     private func waitForConnections(atMost seconds: Double) {
         let deadline = Monotonic.seconds() + seconds
         while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
     }
 
-    /// A connection needs a descriptor; the soft limit is often 1024.
+    /// Raises the limit of descriptors, one for each connection; the soft limit is often 1024.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -1,16 +1,16 @@
 import NIOCore
 import SottoWire
 
-/// The names under which a relay may be logged in to.
+/// The names that a login to this relay may be signed for.
 ///
-/// A client signs the name that it dialled. A relay that accepted any name would accept logins that another
-/// relay, dialled under its own name, passes on.
+/// A client signs the name that it connected to. If a relay accepted every name, an attacker's relay could pass on the
+/// logins that it gets under its own name.
 struct RelayNames: Sendable {
     private let names: [String]
     private let acceptsLocal: Bool
 
-    /// The names given with `--name`, and the address listened on. Where that is a loopback or wildcard
-    /// address, which names nothing to others, the address of each connection is accepted too.
+    /// Takes the names of `--name` and the listening address. If that is a loopback or wildcard address, which is no
+    /// name to others, the local address of each connection is accepted too.
     init(names: [String], listening: SocketAddress?) {
         var names = names.map { $0.lowercased() }
         if let name = Self.name(of: listening), !names.contains(name) { names.append(name) }
@@ -20,7 +20,7 @@ struct RelayNames: Sendable {
             || ["0.0.0.0", "::"].contains(listening?.ipAddress ?? "")
     }
 
-    /// The names that are good on a connection to `local`.
+    /// Returns the names that are valid on a connection to `local`.
     func accepted(on local: SocketAddress?) -> [String] {
         var accepted = names
         guard acceptsLocal, let local, let port = local.port else { return accepted }
@@ -29,7 +29,7 @@ struct RelayNames: Sendable {
         return accepted
     }
 
-    /// The address in the form of a name.
+    /// Returns an address in the form of a name.
     static func name(of address: SocketAddress?) -> String? {
         guard let host = address?.ipAddress, let port = address?.port else { return nil }
         return RelayURL(host: host, port: UInt16(port)).name

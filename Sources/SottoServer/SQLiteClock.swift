@@ -1,6 +1,6 @@
 import SottoState
 
-/// The time as a SQLite store remembers it.
+/// The clock state in a SQLite store.
 extension SQLiteStore {
     func clock() throws(StateError) -> StoredClock? {
         try reader.use { connection throws(StateError) in
@@ -13,7 +13,7 @@ extension SQLiteStore {
                     held: select.isNull(1) ? nil : select.integer(1), agreed: select.integer(2),
                     confirmed: select.isNull(3) ? nil : select.integer(3))
             }
-            // A store of an earlier version.
+            // A store of an earlier version has no clock state.
             let newest = try connection.statement(
                 """
                 SELECT max(coalesce((SELECT minute FROM envelope ORDER BY seq DESC LIMIT 1), -1),

@@ -2,7 +2,7 @@ import Sotto
 import SottoState
 import Synchronization
 
-/// All of a SQLite store, to copy it.
+/// Exports and imports a whole SQLite store.
 extension SQLiteStore {
     func export(_ sink: StoreTable.Sink) throws(StateError) {
         try reader.use { connection throws(StateError) in

@@ -4,32 +4,32 @@ import SottoState
 import SottoWire
 import Synchronization
 
-/// The store in one SQLite file, whose tables ``migrations`` explains.
+/// The store in one SQLite file; ``migrations`` describes its tables.
 ///
-/// What it writes is a ``StoreTransaction``; what it lets go of is in `Ageing.swift`, and how it keeps within
-/// its disk in ``StoreRoom``.
+/// ``StoreTransaction`` writes, `StoreExpiry.swift` deletes old rows, and ``StoreRoom`` keeps the store within its
+/// disk.
 final class SQLiteStore: CopyableStore {
     let writer: DurableDatabase
     let reader: DurableDatabase
     let retention: Retention
     let memory = Mutex(StoreMemory())
     let room: StoreRoom
-    /// Held by a relay, which is alone; `nil` for what only changes accounts beside it.
+    /// The lock of a relay, which uses the store alone; `nil` for a program that only changes accounts.
     private let lock: FileLock?
 
-    /// How many mailboxes are remembered before all are forgotten.
+    /// The number of cached mailbox rows at which the cache is cleared.
     private static let remembered = 100_000
 
-    /// Opens or makes the file at `path`, and keeps other relays from using it, unless `isAlone` is false:
-    /// then only accounts and invitations may be changed.
-    init(path: String, retention: Retention, isAlone: Bool = true) throws(StateError) {
+    /// Opens or creates the file at `path`, and locks out other relays unless `isExclusive` is false; then only
+    /// accounts and invitations may be changed.
+    init(path: String, retention: Retention, isExclusive: Bool = true) throws(StateError) {
         self.retention = retention
-        lock = isAlone ? try FileLock(path: path + "-lock") : nil
+        lock = isExclusive ? try FileLock(path: path + "-lock") : nil
         if let lock, !lock.lock(timeout: 2) { throw .locked(what: "the store \(path)") }
         writer = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
         reader = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
         room = StoreRoom(path: path)
-        // The log must find room in the reserve.
+        // The log must fit into the reserve.
         let pages = min(4_000, max(16, room.reserve / 2 / 4_096))
         writer.foldLog(atPages: Int(pages))
         let last = try writer.use { connection throws(StateError) in
@@ -61,7 +61,7 @@ final class SQLiteStore: CopyableStore {
         return outcomes
     }
 
-    /// The changes on a full disk: what takes room is put off, acknowledgements are tried.
+    /// Applies changes on a full disk: those that need space are deferred, acknowledgements are tried.
     private func writeWhatNeedsNoRoom(_ changes: [Change], at minute: Int64) throws(StateError)
         -> [Outcome]
     {
@@ -73,17 +73,17 @@ final class SQLiteStore: CopyableStore {
                 outcomes[place] = outcome
             }
         } catch .full {
-            // Together they are too much for the log.
+            // Together they do not fit into the log.
             for place in places { outcomes[place] = try acknowledge(changes[place], at: minute) }
         }
         return outcomes
     }
 
-    /// An acknowledgement on a full disk: in parts, when all of it is too much for the log.
+    /// Applies an acknowledgement on a full disk, in parts if the whole does not fit into the log.
     ///
-    /// Debian's SQLite overwrites what it deletes, so taking out is writing too.
+    /// Debian's SQLite overwrites deleted data, so deleting is writing too.
     private func acknowledge(_ change: Change, at minute: Int64) throws(StateError) -> Outcome {
-        try room.fold(writer)
+        try room.checkpoint(writer)
         do throws(StateError) {
             return try write([change], at: minute)[0]
         } catch .full {
@@ -103,7 +103,7 @@ final class SQLiteStore: CopyableStore {
     private func write(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
         let isScarce = room.isScarce
         return try memory.withLock { memory throws(StateError) in
-            // Worked on as a copy, which becomes the memory once the transaction is on disk.
+            // Copies are changed; they become the cache once the transaction is on disk.
             var sequence = memory.nextSequence
             var touched: [SessionID: MailboxRow] = [:]
             let outcomes = try writer.transaction { connection throws(StateError) in
@@ -187,21 +187,21 @@ final class SQLiteStore: CopyableStore {
                 try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
             }
         } catch .full {
-            // The log is kept, and with it everything: the next start, or the one after, folds it.
+            // The log is kept with all its data; a later start checkpoints it.
         }
         try writer.close()
         lock?.unlock()
     }
 }
 
-/// What the writer remembers between commits.
+/// The state of the writer between commits.
 struct StoreMemory {
     var mailboxes: [SessionID: MailboxRow] = [:]
     var nextSequence: Int64 = 1
     var sweepRows = SQLiteStore.sweepRows
     var sweptMailbox: Int64 = 0
     var sweptID: [UInt8] = []
-    /// The places that the rounds through all mailboxes and all envelopes have reached.
+    /// The positions of the cyclic scans of all mailboxes and all envelopes.
     var sweptRow: Int64 = 0
     var sweptSequence: Int64 = 0
 }

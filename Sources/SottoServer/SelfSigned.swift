@@ -11,8 +11,8 @@ import X509
 #endif
 
 extension TLSFiles {
-    /// Makes a key (P-256) and a certificate that it signs itself, for these names or addresses, good for ten years;
-    /// the files must not be there. Nobody vouches for it: clients pin it by ``pin()``.
+    /// Creates a P-256 key and a self-signed certificate for these names or addresses, valid for ten years. Throws if
+    /// a file exists. No authority certifies it: clients pin it by ``pin()``.
     public func makeSelfSigned(for names: [String]) throws(RelayError) {
         let key = P256.Signing.PrivateKey()
         let pem: String
@@ -31,7 +31,7 @@ extension TLSFiles {
                 }, issuerPrivateKey: Certificate.PrivateKey(key))
             pem = try certificate.serializeAsPEM().pemString + "\n"
         } catch {
-            throw .tls("no certificate could be made for \(names.joined(separator: ", "))")
+            throw .tls("cannot create a certificate for \(names.joined(separator: ", "))")
         }
         try Self.write(key.pemRepresentation + "\n", to: self.key, mode: 0o600)
         try Self.write(pem, to: certificate, mode: 0o644)
@@ -40,7 +40,7 @@ extension TLSFiles {
     private static func write(_ text: String, to path: String, mode: mode_t) throws(RelayError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
-            throw .tls(errno == EEXIST ? "\(path) is there already" : "cannot create \(path)")
+            throw .tls(errno == EEXIST ? "\(path) already exists" : "cannot create \(path)")
         }
         let bytes = Array(text.utf8)
         let written = Glibc.write(descriptor, bytes, bytes.count)
@@ -54,7 +54,7 @@ extension TLSFiles {
 }
 
 extension GeneralName {
-    /// A name of DNS, or an address (RFC 5280 §4.2.1.6).
+    /// Creates a DNS name or an address (RFC 5280 §4.2.1.6).
     fileprivate static func of(_ text: String) -> GeneralName {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
             var address = [UInt8](repeating: 0, count: count)

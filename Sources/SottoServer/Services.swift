@@ -2,39 +2,39 @@ import Dispatch
 import NIOPosix
 import SottoState
 
-/// What all connections of a relay share.
+/// The services that all connections of a relay share.
 struct Services: Sendable {
     let store: any Store
     let writer: Writer
     let reader = DispatchQueue(label: "relay.reader")
-    /// The threads that verify signatures and parse long frames: half of the processors, the rest being for the event
+    /// The threads that verify signatures and parse long frames: half of the processors; the others are for the event
     /// loops.
     let verification: NIOThreadPool
-    let hub: Hub
+    let subscribers: SubscriberRegistry
     let counters: Counters
     let clock: RelayClock
     let names: RelayNames
     let origins: WebOrigins
-    let nonces = NonceBook()
+    let nonces = IssuedNonces()
     let tokens = SessionTokens()
     let admission: Admission
     let lockout = Lockout()
-    let surge: Surge
+    let surgeLimit: SurgeLimit
     let rates: MailboxRates
-    /// The most requests that a connection makes in a second; 0 for as many as it likes.
+    /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int
     let timeouts: Timeouts
     let onFailure: @Sendable (StateError) -> Void
 }
 
-/// How long a connection may keep a relay waiting, in seconds.
+/// The timeouts of a connection, in seconds.
 struct Timeouts: Sendable {
-    /// For a line to be complete, the first one from the beginning of the connection.
+    /// The time for a line to be complete; for the first line, from the start of the connection.
     var line = 10.0
-    /// Without any line.
+    /// The time without any line.
     var idle = 300.0
-    /// Without taking what is sent to it.
+    /// The time for which a client may not read what is sent to it.
     var stalled = 60.0
-    /// After a failed login on it, doubling with each.
+    /// The wait after a failed login, doubled after each further one.
     var failedLogin = 1.0
 }

@@ -1,28 +1,29 @@
 import Sotto
 
-/// Tokens that open a mailbox again without another signature, for a while: what HTTP needs, whose requests come on
-/// any connection.
+/// Tokens that reopen a mailbox for a while without another signature. HTTP needs them, because its requests may come
+/// on any connection.
 ///
-/// A token is what it opens and the end of its time, with a keyed BLAKE2b over both under a key that lives as long as the relay's
-/// process. The relay keeps none, and none survives it.
+/// A token contains its session and its time of expiry, authenticated with a keyed BLAKE2b. The key is made at the
+/// start
+/// of the process. The relay stores no token, and no token is valid after a restart.
 struct SessionTokens: Sendable {
-    /// Seconds for which a token serves.
+    /// Seconds for which a token is valid.
     static let seconds = 900.0
-    /// Seconds after its login until a session ends, however often its token was exchanged for a new one.
+    /// Seconds from the login to the end of the session, even if its tokens were renewed.
     static let sessionSeconds = 86_400.0
 
-    /// What a token opens.
+    /// The contents of a token.
     struct Session: Sendable, Equatable {
         let mailbox: SessionID
-        /// When its owner logged in.
+        /// The time of the login.
         let begun: Double
-        /// The member for whose sake it was opened, as an address of theirs; `nil` for one in their own right.
+        /// The member to whom the mailbox belongs as a further address, or `nil` for the member's own mailbox.
         let voucher: SessionID?
     }
 
     private let key = TokenKey()
 
-    /// A token for a session, from `now` on.
+    /// Creates a token for a session; it is valid from `now`.
     func issue(_ session: Session, at now: Double) -> String {
         let body =
             session.mailbox.publicKey + UInt64(now + Self.seconds).bigEndianBytes
@@ -31,7 +32,7 @@ struct SessionTokens: Sendable {
         return Base64.url.encode(body + mac(body))
     }
 
-    /// What a token opens; `nil` for one that is not ours or whose time is over.
+    /// Returns the session of a token, or `nil` if the token is forged or expired.
     func session(_ token: String, at now: Double) -> Session? {
         let size = 80
         guard let bytes = Base64.url.decode(token), bytes.count > size,
@@ -55,7 +56,7 @@ struct SessionTokens: Sendable {
     }
 }
 
-/// The key of the tokens.
+/// The key of the tokens, made at the start of the process.
 private final class TokenKey: Sendable {
     let bytes = SecretBytes(randomCount: 32)
 }

@@ -2,87 +2,89 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// Where a relay keeps its mailboxes.
+/// The storage of a relay's mailboxes.
 ///
 /// One writer calls ``commit(_:at:)`` and ``sweep(at:)``, one reader ``messages(in:after:limit:dead:at:)``, at
 /// the same time. Times are minutes since 1970.
 protocol Store: Sendable {
-    /// Makes changes in order, in one transaction unless room is scarce, and returns what came of each. What
-    /// it returns is on disk. When it throws, nothing may be answered, and the relay must end: a failed
-    /// synchronisation is never tried again.
+    /// Applies changes in order, in one transaction unless space is scarce, and returns their outcomes. The outcomes
+    /// are on disk. If it throws, no reply may be sent, and the relay must end: a failed synchronization is never
+    /// retried.
     func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome]
 
-    /// The oldest envelopes of a mailbox after a sequence number, at most `limit` and, unless the first is
-    /// longer, ``WireLimits/fetchBytes``.
+    /// Returns the oldest envelopes of a mailbox after a sequence number: at most `limit` and, unless the first is
+    /// longer, ``WireLimits/fetchBytes`` bytes.
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
         throws(StateError) -> Page
 
-    /// What there is of an owner's prekeys; `nil` where nothing ever was.
+    /// Returns the state of an owner's prekeys, or `nil` if the owner never published any.
     func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus?
 
-    /// What is known of an id beside its mail; `nil` where nothing is.
+    /// Returns the account of an id, or `nil`.
     func account(of id: SessionID) throws(StateError) -> Account?
 
-    /// The invitation with a tag of 16 bytes.
+    /// Returns the invitation with a tag of 16 bytes, or `nil`.
     func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation?
 
-    /// Makes no mailbox a stranger's any more that there is: a relay that is open to all begins with that.
-    func adoptMailboxes() throws(StateError)
+    /// Clears the stranger flag of all mailboxes; a relay that is open to all does so at its start.
+    func clearStrangerFlags() throws(StateError)
 
-    /// Deletes some of the rows that are too old at a minute, perhaps also mail to strangers, and empty mailboxes. Returns
-    /// whether more may be left. Rows that are far in the future of `latest`, from a wrong clock, get that minute.
+    /// Deletes some expired rows, with `strangers` also strangers' old mail, and empty mailboxes. `minute` is the time
+    /// for expiry. Returns whether there may be more. Rows far in the future of `latest`, from a wrong clock, get that
+    /// minute.
     func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool
 
-    /// Those of some ids that have an account and were not removed, or that published prekeys where that counts too.
+    /// Returns those of the ids that have an account and were not removed, and with `byPreKeys` those that published
+    /// prekeys.
     func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID>
 
-    /// Returns the time that is remembered; for a store of an earlier version, the time of its newest envelope. `nil` for
-    /// a new store.
+    /// Returns the clock state; in a store of an earlier version, the time of its newest envelope. `nil` in a new
+    /// store.
     func clock() throws(StateError) -> StoredClock?
 
-    /// Remembers the time, but not ``StoredClock/confirmed``.
+    /// Stores the clock state, except ``StoredClock/confirmed``.
     func remember(_ clock: StoredClock) throws(StateError)
 
-    /// Remembers that the operator says that the clock is right, at a minute.
+    /// Stores that the operator confirmed the clock at a minute.
     func confirm(_ minute: Int64) throws(StateError)
 
-    /// Where others write to the store too: `onArrival` is called, from any thread, with mailboxes that may have
-    /// got something from them. `mailboxes` gives those that matter, to look at now and then.
+    /// Watches a store to which other relays write: `onArrival` is called, from any thread, with mailboxes that may
+    /// have got envelopes from them. `mailboxes` returns the mailboxes to poll.
     func watch(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
         onArrival: @escaping @Sendable (Set<SessionID>) -> Void)
 
-    /// Leaves the store in order, for a clean end.
+    /// Closes the store cleanly.
     func close() throws(StateError)
 }
 
 extension Store {
-    /// Nobody else writes to the store.
+    /// Does nothing, for a store with one writer.
     func watch(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
         onArrival: @escaping @Sendable (Set<SessionID>) -> Void
     ) {}
 }
 
-/// One thing to do in a store.
+/// A change to a store.
 enum Change: Sendable {
-    /// Put an envelope at the end of its mailbox.
+    /// Append an envelope to its mailbox.
     case store(AddressedEnvelope)
-    /// Take envelopes out of a mailbox, or count a failure of theirs.
+    /// Delete envelopes of a mailbox, or count a failure of each.
     case acknowledge(SessionID, ids: [String], Request.Handled)
-    /// Take what is new of a publication of prekeys. `head` is the line of a bundle of them up to the value of
-    /// its last member, `oneTimePreKey`.
+    /// Store the new prekeys of a publication. `head` is the line of their bundle up to the value of its last member,
+    /// `oneTimePreKey`.
     case publish(PreKeyPublication, head: [UInt8])
-    /// Hand out a bundle of an owner's prekeys, the same one whenever the claim's id comes again.
+    /// Hand out a bundle of an owner's prekeys; a repeated claim id gets the same bundle.
     case claim(owner: SessionID, id: String)
-    /// Change what is known of an id, or make its account.
+    /// Change the account of an id, or create it.
     case update(SessionID, AccountUpdate)
-    /// Keep an invitation.
+    /// Store an invitation.
     case invite(StoredInvitation)
-    /// Give the invitation with a tag to an owner, unless another one has it.
+    /// Give the invitation with a tag to an owner, unless another id has it.
     case redeem([UInt8], by: SessionID)
 
-    /// About how much it writes.
+    /// The approximate number of bytes that the change writes.
     var weight: Int {
         switch self {
         case .store(let envelope): envelope.bytes.count + 128
@@ -96,7 +98,7 @@ enum Change: Sendable {
         }
     }
 
-    /// About how many bytes the store grows by; 0 for what only takes something out.
+    /// The approximate number of bytes by which the store grows; 0 for a change that only deletes.
     var growth: Int64 {
         switch self {
         case .store(let envelope): Int64(envelope.bytes.count) * 5 / 4 + 512
@@ -105,7 +107,7 @@ enum Change: Sendable {
         }
     }
 
-    /// The mailbox that it is about, if it is about one.
+    /// The mailbox of the change, or `nil`.
     var mailbox: SessionID? {
         switch self {
         case .store(let envelope): envelope.to
@@ -115,25 +117,25 @@ enum Change: Sendable {
     }
 }
 
-/// What came of a ``Change``.
+/// The outcome of a ``Change``.
 enum Outcome: Sendable, Equatable {
     case stored, duplicate, conflict, mailboxFull, diskFull
-    /// Envelopes were acknowledged, and so many of them were there and are out now.
+    /// The acknowledgement was applied, and deleted `removed` envelopes.
     case acknowledged(removed: Int)
-    /// Prekeys, or something else of an owner's, were taken, or nothing of them was new.
+    /// A publication or a record was stored, or had nothing new.
     case published
-    /// The line of the bundle that was claimed.
+    /// The line of the claimed bundle.
     case bundle([UInt8])
-    /// There are no prekeys of that owner.
+    /// The owner has no prekeys.
     case noBundle
-    /// The id of the claim is that of a claim of another owner's prekeys.
+    /// The claim's id belongs to a claim of another owner's prekeys.
     case claimReused
-    /// There is no such invitation, its time is over, or another one has it.
+    /// The invitation does not exist, has expired, or belongs to another id.
     case noInvitation
 }
 
 extension Outcome {
-    /// How it is told to who asked for the change.
+    /// The response to the client that asked for the change.
     var response: Response {
         switch self {
         case .stored, .published: .stored
@@ -153,30 +155,29 @@ extension Outcome {
 /// Some envelopes of a mailbox, oldest first.
 struct Page: Sendable {
     /// The envelopes, with their ids.
-    var messages: [(id: String, delivered: Delivered)] = []
     /// Whether others follow.
     var hasMore = false
 }
 
-/// What a relay keeps, and for how long.
+/// The limits of what a relay stores, and for how long.
 struct Retention: Sendable {
-    /// Minutes until an envelope that nobody takes is let go.
+    /// Minutes until an undelivered envelope is deleted.
     var minutes: Int64 = 30 * 24 * 60
     /// The most envelopes in one mailbox.
     var mailboxMessages: Int64 = 5_000
     /// The most bytes of envelopes in one mailbox.
     var mailboxBytes: Int64 = 100_000_000
-    /// The most dead letters in one mailbox, beside the envelopes that wait; over it the oldest goes.
+    /// The most dead letters in one mailbox, in addition to waiting envelopes; above it the oldest is deleted.
     var deadMessages: Int64 = 1_000
     /// The most bytes of dead letters in one mailbox.
     var deadBytes: Int64 { mailboxBytes / 4 }
-    /// Minutes until mail is let go in a mailbox that nobody came for, where not everybody may have one. Those
-    /// count that are made while this is set, until there is an account.
+    /// Minutes until strangers' mail is deleted, if not every id may have a mailbox; `nil` otherwise. A mailbox that
+    /// is created while this is set has the stranger flag until its owner has an account.
     var strangerMinutes: Int64?
-    /// An hour, in minutes: time enough for who was invited to log in.
+    /// One hour, in minutes: enough for an invited owner to log in.
     static let strangerMinutes: Int64 = 60
     /// Minutes for which a claim of prekeys can be repeated.
     static let claimMinutes: Int64 = 7 * 24 * 60
-    /// Minutes for which an id is known after its envelope would have ended.
+    /// Minutes for which an envelope id stays known after the envelope would have expired.
     static let tombstoneMinutes: Int64 = 7 * 24 * 60
 }

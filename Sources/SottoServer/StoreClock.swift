@@ -1,37 +1,37 @@
 import Sotto
 public import SottoState
 
-/// The time that a store remembers, for an operator.
+/// The clock state of a store, for the operator.
 public enum StoreClock {
-    /// Remembers that this machine's clock is right. A relay that runs takes note within a minute.
+    /// Stores that this machine's clock is right. A running relay notices it within a minute.
     public static func accept(in location: StoreLocation) throws(StateError) {
         try use(location) { store throws(StateError) in
             try store.confirm(Int64(RelayClock.system() / 60))
         }
     }
 
-    /// Returns the minutes that this machine's clock is ahead of the newest time that the store saw, if that is too much to
-    /// be believed; negative for a clock that is behind, and 0 for one that agrees.
+    /// Returns the minutes that this machine's clock is ahead of the newest time in the store and not accepted,
+    /// negative if it is behind, and 0 if it agrees.
     public static func error(in location: StoreLocation) throws(StateError) -> Int64 {
         try use(location) { store throws(StateError) in
             RelayClock(try store.clock()).error ?? 0
         }
     }
 
-    /// The warning about such a clock.
+    /// Returns the warning about a clock that is off by `minutes` minutes.
     public static func explanation(_ minutes: Int64, store: String) -> String {
         let (amount, unit) =
             abs(minutes) >= 2 * 24 * 60
             ? (abs(minutes) / (24 * 60), "days") : (abs(minutes) / 60, "hours")
         let what =
             minutes > 0
-            ? "ahead of the newest time of the store; nothing expires until it has agreed for 6 hours"
-            : "behind the newest time of the store, by which messages expire"
+            ? "ahead of the newest time in the store; nothing expires until the clock has agreed with the elapsed time for 6 hours"
+            : "behind the newest time in the store, and messages expire by the time in the store"
         return "the clock is \(amount) \(unit) \(what); if the clock is right: "
             + "relay check --store \(word(store)) --accept-clock"
     }
 
-    /// A word of a shell's command line.
+    /// Quotes a word for a shell, if necessary.
     private static func word(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {
@@ -46,7 +46,7 @@ public enum StoreClock {
     private static func use<T>(
         _ location: StoreLocation, _ body: (any Store) throws(StateError) -> T
     ) throws(StateError) -> T {
-        let store = try location.open(Retention(), isAlone: false)
+        let store = try location.open(Retention(), isExclusive: false)
         let value: T
         do throws(StateError) {
             value = try body(store)

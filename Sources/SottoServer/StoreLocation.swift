@@ -1,18 +1,18 @@
 import SottoState
 
-/// Where `--store` says that a relay keeps its mailboxes: a file, or a PostgreSQL database.
+/// The location of a store, the value of `--store`: a file, or a PostgreSQL database.
 public enum StoreLocation: Sendable {
     /// An SQLite file.
     case file(String)
-    /// A database, by its URL. It may have a password; ``name`` has none.
+    /// A database, by its URL, which may contain a password; ``name`` never does.
     case postgres(url: String)
 
-    /// Reads the value of `--store`: `postgresql://…` and `postgres://…` are URLs, all else is a path.
+    /// Parses the value of `--store`: `postgresql://…` and `postgres://…` are URLs, all else is a path.
     public init(_ text: String) {
         self = PostgresLocation.isURL(text) ? .postgres(url: text) : .file(text)
     }
 
-    /// What it is called in messages, without user and password.
+    /// The name in messages, without user and password.
     public var name: String {
         switch self {
         case .file(let path): path
@@ -20,14 +20,14 @@ public enum StoreLocation: Sendable {
         }
     }
 
-    /// Opens it, or makes what is missing. Without `isAlone` a relay may be using it, and only accounts and
+    /// Opens or creates the store. With `isExclusive` false a relay may be using it, and only accounts and
     /// invitations may be changed.
-    func open(_ retention: Retention, isAlone: Bool = true) throws(StateError)
+    func open(_ retention: Retention, isExclusive: Bool = true) throws(StateError)
         -> any CopyableStore
     {
         switch self {
         case .file(let path):
-            try SQLiteStore(path: path, retention: retention, isAlone: isAlone)
+            try SQLiteStore(path: path, retention: retention, isExclusive: isExclusive)
         case .postgres(let url): try PostgresStore(url: url, retention: retention)
         }
     }

@@ -1,13 +1,13 @@
 import Sotto
 public import SottoState
 
-/// Copies all that one store has into another.
+/// Copies a whole store into another one.
 public enum StoreMigration {
-    /// How much was copied.
+    /// The numbers of rows that were copied.
     public struct Summary: Sendable, Equatable {
-        /// Mailboxes, also empty ones.
+        /// Mailboxes, including empty ones.
         public var mailboxes = 0
-        /// Envelopes, dead letters among them.
+        /// Envelopes, including dead letters.
         public var envelopes = 0
         /// Owners of prekeys.
         public var owners = 0
@@ -15,11 +15,11 @@ public enum StoreMigration {
         public var accounts = 0
     }
 
-    /// Copies everything from one store into another that is new: envelopes in their order with their
-    /// failures and minutes, the ids that are known again, prekeys, and what claims got.
+    /// Copies a store into a new one: envelopes in their order with failures and minutes, known envelope ids, prekeys,
+    /// and the results of claims.
     ///
-    /// It is one transaction of the target, so all is there or nothing. No relay may use either. Throws
-    /// ``StateError/notEmpty(path:)`` for a target with anything in it.
+    /// It is one transaction of the target, so either everything is copied or nothing. No relay may use either store.
+    /// Throws ``StateError/notEmpty(path:)`` if the target has any row.
     public static func run(from source: StoreLocation, to target: StoreLocation)
         throws(StateError) -> Summary
     {
@@ -61,10 +61,10 @@ public enum StoreMigration {
 
 /// A store that can be copied into another one.
 protocol CopyableStore: Store {
-    /// Hands over every row of every table, a view of one moment.
+    /// Passes every row of every table to `sink`, as of one moment.
     func export(_ sink: StoreTable.Sink) throws(StateError)
 
-    /// Takes all rows that `copy` gives to its sink, in one transaction of an empty store.
+    /// Inserts all rows that `copy` passes to its sink into an empty store, in one transaction.
     func load(_ copy: (StoreTable.Sink) throws(StateError) -> Void) throws(StateError)
 }
 
@@ -75,8 +75,8 @@ enum StoreValue: Sendable {
     case bytes([UInt8])
 }
 
-/// The tables that every store has, in whatever way. In an export `seq` is one order of all envelopes, and 0
-/// for an id whose envelope is gone.
+/// The tables of every store. In an export `seq` is one sequence of all envelopes; it is 0 in `seen` if the envelope
+/// is gone.
 enum StoreTable: String, CaseIterable {
     case mailbox
     case envelope
@@ -88,7 +88,7 @@ enum StoreTable: String, CaseIterable {
     case account
     case invitation
 
-    /// The columns; those of bytes are `true`.
+    /// The columns; `isBytes` is false for integers.
     var columns: [(name: String, isBytes: Bool)] {
         switch self {
         case .mailbox:
@@ -127,12 +127,12 @@ enum StoreTable: String, CaseIterable {
         }
     }
 
-    /// The names of the columns, between commas.
+    /// The names of the columns, separated by commas.
     var list: String { columns.map(\.name).joined(separator: ", ") }
 
-    /// Rows of a table that are handed over together, at most.
+    /// The most rows that are passed to a sink at once.
     static let rows = 256
 
-    /// Takes some rows of a table.
+    /// Receives rows of a table.
     typealias Sink = (StoreTable, [[StoreValue]]) throws(StateError) -> Void
 }

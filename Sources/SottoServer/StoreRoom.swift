@@ -1,19 +1,19 @@
 import Glibc
 import SottoState
 
-/// How much a store may still write on its file system.
+/// The space that a store may still use on its file system.
 ///
-/// What is written needs room twice: in the log at once, and in the file when the log is folded into it, unless
-/// pages of the file are free there. A reserve stays unused, so that taking something out still works on
-/// a disk that is full for everything else.
+/// Data needs space twice: in the log at once, and in the file when the log is checkpointed, unless the file has free
+/// pages. A reserve stays unused, so that deleting still works on a disk that is full for everything else.
 struct StoreRoom {
     /// Bytes that stay free for acknowledgements and their log.
     let reserve: Int64
-    /// Bytes below which nobody new gets a mailbox: a twentieth of the disk or 256 MiB.
+    /// Free bytes below which no new mailbox is created: a twentieth of the disk, 256 MiB at most, and at least twice
+    /// the reserve.
     private let scarce: Int64
     private let path: String
 
-    /// The room of the store in the file at `path`.
+    /// Measures the file system of the store at `path`.
     init(path: String) {
         self.path = path
         var space = statvfs()
@@ -24,31 +24,31 @@ struct StoreRoom {
         scarce = max(2 * reserve, Int64(min(256 << 20, twentieth)))
     }
 
-    /// Whether there is so little that what is left is for those who are here.
+    /// Whether the free space is reserved for existing mailboxes.
     var isScarce: Bool { free.map { $0 < scarce } ?? false }
 
-    /// How many of the first changes may be written now, in one transaction.
+    /// Returns how many of the changes may be written now, from the first on, in one transaction.
     ///
-    /// When there is little room, the log is folded into the file first, while it still can be.
+    /// With little space it checkpoints the log first, while that is still possible.
     func count(of changes: ArraySlice<Change>, in database: DurableDatabase) throws(StateError)
         -> Int
     {
         let growth = changes.reduce(0) { $0 + $1.growth }
         guard growth > 0, let free, free < reserve + 2 * log + 2 * (growth + Self.logged(changes))
         else { return changes.count }
-        guard try fold(database), let left = self.free else { return 0 }
+        guard try checkpoint(database), let left = self.free else { return 0 }
         let inside = try database.use { connection throws(StateError) in
             try connection.integer("PRAGMA freelist_count")
                 * (try connection.integer("PRAGMA page_size"))
         }
-        // A reader may have kept the log from being emptied.
+        // A reader may have kept the log from being truncated.
         let room = left - log
         var (logged, grown): (Int64, Int64) = (0, 0)
         var count = 0
         for change in changes {
             logged += Self.logged([change])
             grown += change.growth
-            // The log is still there while it is folded.
+            // The log keeps its space until the checkpoint is done.
             let isTight = room - logged - max(0, grown - inside) < reserve / 2
             if change.growth > 0, isTight || room + inside - grown < reserve { return count }
             count += 1
@@ -56,14 +56,14 @@ struct StoreRoom {
         return count
     }
 
-    /// About how many bytes some changes add to the log: their own, and the pages around them.
+    /// The approximate bytes that changes add to the log: their own, and the pages around them.
     private static func logged(_ changes: ArraySlice<Change>) -> Int64 {
         changes.reduce(0) { $0 + ($1.growth > 0 ? $1.growth + $1.growth / 16 + 12_288 : 0) }
     }
 
-    /// Folds the log into the file and makes it empty. Says whether there was room for that.
+    /// Checkpoints the log into the file and truncates it. Returns false if the disk was too full for that.
     @discardableResult
-    func fold(_ database: DurableDatabase) throws(StateError) -> Bool {
+    func checkpoint(_ database: DurableDatabase) throws(StateError) -> Bool {
         guard log > 0 else { return true }
         do throws(StateError) {
             try database.use { connection throws(StateError) in

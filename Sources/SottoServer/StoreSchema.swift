@@ -1,23 +1,22 @@
 /// The tables of the store.
 ///
-/// | table | what it is |
+/// | table | contents |
 /// |---|---|
-/// | `mailbox` | a public key, its small number, and how much waits there, dead letters apart; `stranger` is NULL, or for one that nobody who may have it came for, the minute of the oldest envelope |
-/// | `envelope` | what waits: `seq` is the order, `body` the envelope as it came; with 5 `failures` a dead letter |
-/// | `seen` | for each id that a mailbox ever got: 16 bytes of the body's SHA-256, to know it again |
+/// | `mailbox` | a public key, its number, and the counts of waiting envelopes and of dead letters; `stranger` is NULL, or for a mailbox whose owner is not admitted, the minute of the oldest envelope |
+/// | `envelope` | a waiting envelope: `seq` is the order, `body` the envelope as it came; a dead letter has 5 `failures` |
+/// | `seen` | each envelope id that a mailbox got, and 16 bytes of the body's SHA-256, to recognize a repetition |
+/// | `prekey_owner` | an id that published prekeys: the current signed prekey, and the highest numbers that were stored |
+/// | `prekey_signed` | signed prekeys, as the head of a bundle's line; superseded ones are kept as long as claims |
+/// | `prekey_one_time` | unclaimed one-time prekeys |
+/// | `prekey_claim` | the result of each claim, to repeat it |
+/// | `account` | an id that is a member or published a record: its card, its RSA login key, its owner's last activity; `member` is 1, or 2 after the removal |
+/// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed |
+/// | `clock` | one row: the ``StoredClock`` |
 ///
-/// | `prekey_owner` | who published prekeys: which signed ones are current, the highest numbers that were taken |
-/// | `prekey_signed` | the signed prekeys, as the head of a bundle's line; those superseded last as long as claims |
-/// | `prekey_one_time` | one-time prekeys that nobody has claimed |
-/// | `prekey_claim` | what each claim got, to say it again |
-/// | `account` | an id that is a member or published something: its card, its RSA login key, when its owner was last seen; `member` is 1, or 2 for who was removed |
-/// | `invitation` | the tags and public keys of codes, and who redeemed them; `owner` is empty until then |
-/// | `clock` | one row: a ``StoredClock``, with the newest time that was accepted |
-///
-/// A mailbox's row is deleted when it has no envelope, no row in `seen` and no account.
-/// No row says who sent or claimed, and no time is finer than a minute.
+/// A mailbox's row is deleted when it has no envelope, no row in `seen` and no account. No row names a sender or a
+/// claimant, and no time is finer than a minute.
 extension SQLiteStore {
-    /// The schema, by version. A later version adds a script; one that was released never changes.
+    /// The schema, by version. A later version adds a script; the statements of a released script never change.
     static let migrations = [
         """
         CREATE TABLE mailbox (
@@ -76,7 +75,7 @@ extension SQLiteStore {
         ALTER TABLE mailbox ADD COLUMN stranger INTEGER;
         CREATE INDEX mailbox_stranger ON mailbox (stranger) WHERE stranger IS NOT NULL;
         """,
-        // The codes of earlier invitations could be had from the store.
+        // The store contained the codes of earlier invitations.
         """
         DELETE FROM invitation WHERE owner = x'';
         CREATE TABLE clock (

@@ -2,13 +2,13 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// A row of `mailbox`: how much waits there.
+/// A row of `mailbox`: the counts of its envelopes.
 struct MailboxRow {
     let number: Int64
     var live = Amount()
     var dead = Amount()
 
-    /// Some envelopes.
+    /// A number of envelopes, and their bytes.
     struct Amount {
         var messages: Int64 = 0
         var bytes: Int64 = 0
@@ -25,15 +25,15 @@ struct MailboxRow {
     }
 }
 
-/// One transaction of the writer, and the minute that it writes.
+/// One transaction of the writer; `minute` is the time of its rows.
 struct StoreTransaction {
     let connection: Connection
     let minute: Int64
     let retention: Retention
-    /// Whether there is no room for anybody new.
+    /// Whether the store has no space for new mailboxes and owners.
     var isScarce = false
 
-    /// Makes a change that is not about a mailbox.
+    /// Applies a change that concerns no mailbox.
     func apply(_ change: Change) throws(StateError) -> Outcome {
         switch change {
         case .publish(let publication, let head): return try publish(publication, head)
@@ -45,7 +45,7 @@ struct StoreTransaction {
         }
     }
 
-    /// Makes a change to a mailbox.
+    /// Applies a change to a mailbox.
     func apply(_ change: Change, _ row: inout MailboxRow, _ sequence: inout Int64)
         throws(StateError) -> Outcome
     {
@@ -62,7 +62,7 @@ struct StoreTransaction {
 
     // MARK: Rows of mailboxes
 
-    /// The row of a mailbox. A missing one is made if `makes`, unless there is no room for another; `nil` without a row.
+    /// Returns the row of a mailbox, or `nil`. If `makes` is true, it creates a missing row unless space is scarce.
     func row(of mailbox: SessionID, makes: Bool) throws(StateError) -> MailboxRow? {
         let select = try connection.statement(
             "SELECT number, messages, bytes, dead, dead_bytes FROM mailbox WHERE key = ?")
@@ -87,7 +87,7 @@ struct StoreTransaction {
         return MailboxRow(number: connection.lastRow)
     }
 
-    /// Writes a row.
+    /// Writes a row of `mailbox`.
     func update(_ row: MailboxRow) throws(StateError) {
         let update = try connection.statement(
             """
@@ -153,7 +153,7 @@ struct StoreTransaction {
         return .stored
     }
 
-    /// Takes an envelope out, or counts a failure; says whether it was there and is out.
+    /// Deletes an envelope, or counts a failure. Returns whether it deleted one.
     private func acknowledge(
         _ id: String, _ handled: Request.Handled, _ row: inout MailboxRow
     ) throws(StateError) -> Bool {
@@ -188,7 +188,7 @@ struct StoreTransaction {
             if failures + 1 == WireLimits.failures {
                 row.live.remove(size)
                 row.dead.add(size)
-                try bury(&row)
+                try limitDeadLetters(&row)
             }
             return false
         }
@@ -200,8 +200,8 @@ struct StoreTransaction {
         try delete.run()
     }
 
-    /// Lets the oldest dead letters go until the others are within their bounds; the newest one stays.
-    private func bury(_ row: inout MailboxRow) throws(StateError) {
+    /// Deletes the oldest dead letters until the others are within their limits; the newest one stays.
+    private func limitDeadLetters(_ row: inout MailboxRow) throws(StateError) {
         while row.dead.messages > 1,
             row.dead.messages > retention.deadMessages || row.dead.bytes > retention.deadBytes
         {

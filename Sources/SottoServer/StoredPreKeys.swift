@@ -3,7 +3,7 @@ import SottoState
 import SottoWire
 
 extension PreKeyPublication {
-    /// The line of a bundle of these up to the value of its last member, `oneTimePreKey`.
+    /// The line of these prekeys' bundle up to the value of its last member, `oneTimePreKey`.
     var bundleHead: [UInt8]? {
         guard var record = try? bundle(oneTime: nil).record else { return nil }
         record["oneTimePreKey"] = nil
@@ -12,7 +12,7 @@ extension PreKeyPublication {
 }
 
 extension PreKeyBundle {
-    /// The line of a bundle, from its head in the store.
+    /// Returns the line of a bundle, from its head in the store.
     static func line(head: [UInt8], _ oneTime: PreKey?) -> [UInt8] {
         guard let oneTime else { return head + Array("null}".utf8) }
         let key = Base64.standard.encode(oneTime.key)
@@ -30,12 +30,12 @@ extension StoreTransaction {
         var mark: Int64
     }
 
-    /// Takes what is new of a publication: the signed prekeys, when their number is above the one that is
-    /// there, and, apart from that, the one-time prekeys above the highest that was ever taken, as
-    /// far as there is room for them.
+    /// Stores the new prekeys of a publication: the signed prekey if its number is above the stored one, and the
+    /// one-time prekeys above the highest number that was ever stored, up to the limit.
     ///
-    /// Both numbers of an owner grow together. A newer signed prekey beside one-time prekeys that are not newer is by an
-    /// owner who lost the state soon after it published: what is here is of no use to anybody.
+    /// Both numbers of an owner only increase. If the signed prekey is newer but the one-time prekeys are not, the
+    /// owner lost
+    /// the state after its last publication: the stored one-time prekeys are useless and are deleted.
     func publish(_ publication: PreKeyPublication, _ head: [UInt8]) throws(StateError) -> Outcome {
         let signedID = Int64(publication.signedPreKey.id)
         var owner: Owner
@@ -71,7 +71,7 @@ extension StoreTransaction {
             owner = Owner(
                 number: connection.lastRow, signed: signed, signedID: signedID, mark: -1)
         }
-        // The owner no longer has the secrets of those below.
+        // The owner no longer has the secrets of lower ones.
         try dropOneTimePreKeys(of: owner, below: Int64(publication.oneTimeFrom))
         try add(publication.oneTimePreKeys, to: &owner)
         owner.mark = max(owner.mark, lostMark)
@@ -87,15 +87,16 @@ extension StoreTransaction {
         return .published
     }
 
-    /// Hands out a bundle, and one one-time prekey in it for good.
+    /// Hands out a bundle, with a one-time prekey that no other claim gets.
     ///
-    /// All of it is in this transaction: who lost the reply and asks again gets the same one, and a key
-    /// that was deleted is in the row of exactly one claim.
+    /// All of it is in this transaction: a client that lost the reply and repeats the claim gets the same bundle, and
+    /// a
+    /// deleted one-time prekey is in the row of exactly one claim.
     func claim(_ id: [UInt8], of owner: SessionID) throws(StateError) -> Outcome {
         if let earlier = try repeated(id, of: owner) { return earlier }
         guard let row = try find(owner) else { return .noBundle }
         guard let oneTime = try takeOneTimePreKey(of: row) else {
-            // There is nothing to give to one alone, and so nothing to remember.
+            // Without a one-time prekey the claim need not be repeatable.
             return .bundle(PreKeyBundle.line(head: try head(row.signed), nil))
         }
         let insert = try connection.statement(
@@ -121,7 +122,7 @@ extension StoreTransaction {
         return head.bytes(0)
     }
 
-    /// What a claim got when it was made; `nil` for one that is new.
+    /// Returns the result of an earlier claim with this id, or `nil`.
     private func repeated(_ id: [UInt8], of owner: SessionID) throws(StateError) -> Outcome? {
         let select = try connection.statement(
             """

@@ -1,30 +1,32 @@
 import SottoWire
 
-/// How far a consumer has been pushed its mailbox.
+/// The state of a subscription to a mailbox.
 ///
-/// Envelopes are always read from the store, after the last one pushed: what a commit adds only makes the
-/// subscription look again. So none is missed, none comes twice, and order is the store's.
+/// Envelopes are always read from the store, after the last one pushed; a commit only makes the subscription read
+/// again.
+/// So no envelope is missed or pushed twice, and the order is the store's.
 struct Subscription {
     private var cursor: Int64 = 0
     private var inFlight: Set<String> = []
     private var isReading = false
     private var mayHaveMore = true
-    private var saidEmpty = false
-    /// About how many bytes an envelope has, from what was read last.
+    private var hasSentEmpty = false
+    /// The average size of an envelope in bytes, from the last read.
     private var typicalBytes = 16 << 10
 
-    /// About how many bytes are read at once. A consumer that reads nothing costs the relay some times that.
+    /// The approximate bytes of one read. A subscriber that does not take them costs the relay a few times as much
+    /// memory.
     private static let readBytes = 128 << 10
 
-    /// Notes that the mailbox got something.
+    /// Notes that the mailbox got an envelope.
     mutating func noteArrival() { mayHaveMore = true }
 
-    /// Notes that the consumer is done with some of what was pushed.
+    /// Notes that the subscriber has acknowledged envelopes.
     mutating func noteAcknowledged(_ ids: [String]) {
         for id in ids { inFlight.remove(id) }
     }
 
-    /// Begins to read: after which number, and how many. `nil` while that is useless or not allowed.
+    /// Begins a read. Returns its start and limit, or `nil` while a read is useless or not allowed.
     mutating func beginRead() -> (after: Int64, limit: Int)? {
         let room = WireLimits.window - inFlight.count
         guard !isReading, mayHaveMore, room > 0 else { return nil }
@@ -33,7 +35,7 @@ struct Subscription {
         return (cursor, min(room, 64, max(1, Self.readBytes / typicalBytes)))
     }
 
-    /// Takes what was read; says what to push.
+    /// Ends a read. Returns the frames to push.
     mutating func endRead(_ page: Page) -> [Response] {
         isReading = false
         if page.hasMore { mayHaveMore = true }
@@ -47,8 +49,8 @@ struct Subscription {
             inFlight.insert(message.id)
             pushes.append(.newMessage(message.delivered))
         }
-        if !mayHaveMore, !saidEmpty {
-            saidEmpty = true
+        if !mayHaveMore, !hasSentEmpty {
+            hasSentEmpty = true
             pushes.append(.empty)
         }
         return pushes

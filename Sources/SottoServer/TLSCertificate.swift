@@ -3,7 +3,7 @@ import Sotto
 import SottoTransport
 import Synchronization
 
-/// The certificate that a relay shows, with its key: PEM files, read again on demand.
+/// The certificate of a relay and its key: PEM files that can be read again.
 final class TLSCertificate: Sendable {
     private let files: TLSFiles
     private let current: Mutex<NIOSSLContext>
@@ -14,10 +14,10 @@ final class TLSCertificate: Sendable {
         current = Mutex(try Self.context(files))
     }
 
-    /// What new connections are begun with.
+    /// The TLS context for new connections.
     var context: NIOSSLContext { current.withLock { $0 } }
 
-    /// Reads the files again; what was there serves on if they are of no use.
+    /// Reads the files again. If they are invalid, it throws and the current ones stay in use.
     func reload() throws(RelayError) {
         let context = try Self.context(files)
         current.withLock { $0 = context }
@@ -44,20 +44,21 @@ final class TLSCertificate: Sendable {
     }
 }
 
-/// Where a certificate chain and its key lie, in PEM.
+/// The paths of a certificate chain and its key, in PEM.
 public struct TLSFiles: Sendable {
-    /// The certificate, and after it those that certify it.
+    /// The certificate, followed by its intermediate certificates.
     public let certificate: String
     /// The private key, without a passphrase.
     public let key: String
 
-    /// The files at these paths.
+    /// Takes the paths of the two files.
     public init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key
     }
 
-    /// SHA-256 of the key that the certificate is for, its SubjectPublicKeyInfo (RFC 5280 §4.1.2.7): what clients pin.
+    /// Returns the pin of the certificate: the SHA-256 of its public key's SubjectPublicKeyInfo (RFC 5280 §4.1.2.7).
+    /// Throws ``RelayError/tls(_:)``.
     public func pin() throws(RelayError) -> [UInt8] {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificate)

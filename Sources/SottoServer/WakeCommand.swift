@@ -9,8 +9,8 @@ final class WakeCommand: WakeTarget {
     private let words: [String]
     private let timeout: TimeAmount
     private let loop: any EventLoop
-    /// Its threads wait for the programs. Dispatch's own are needed for the store.
-    private let threads = NIOThreadPool(numberOfThreads: WakeUps.underWayLimit)
+    /// Threads that wait for the programs; Dispatch's threads are needed for the store.
+    private let threads = NIOThreadPool(numberOfThreads: WakeUps.runningLimit)
     private let running = Mutex(Running())
 
     private struct Running {
@@ -18,10 +18,10 @@ final class WakeCommand: WakeTarget {
         var isStopped = false
     }
 
-    /// What is the relay's own matter, and not for its children.
+    /// Variables that only the relay itself may use.
     private static let privateVariables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 
-    /// A program, looked for in `PATH`, and its arguments.
+    /// Takes a program, which is searched in `PATH`, and its arguments.
     init(_ words: [String], timeout: TimeAmount, loop: any EventLoop) {
         self.words = words
         self.timeout = timeout
@@ -41,7 +41,7 @@ final class WakeCommand: WakeTarget {
         try? threads.syncShutdownGracefully()
     }
 
-    /// Runs the program to its end; says whether it exited with 0.
+    /// Runs the program to its end. Returns whether it exited with 0.
     private func run(_ wakeUp: WakeUp) -> Bool {
         let started = running.withLock { running -> pid_t? in
             guard !running.isStopped, let child = spawn(wakeUp) else { return nil }
@@ -50,7 +50,7 @@ final class WakeCommand: WakeTarget {
         }
         guard let child = started else { return false }
         let limit = loop.scheduleTask(in: timeout) {
-            // Its number is its own until it is waited for, which happens under the lock.
+            // The process id stays valid until `waitpid`, which runs under the lock.
             self.running.withLock { running in
                 if running.children.contains(child) { kill(-child, SIGKILL) }
             }
@@ -68,22 +68,22 @@ final class WakeCommand: WakeTarget {
         }
     }
 
-    /// Starts the program, in a group of its own, so that what it starts ends with it.
+    /// Starts the program in its own process group, so that a kill ends its children too.
     private func spawn(_ wakeUp: WakeUp) -> pid_t? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // NIO's sockets would be inherited, and kept open after their clients have gone. Closing what is not
-        // open does nothing.
+        // NIO's sockets would be inherited, and stay open after their clients are gone. Closing a descriptor that is
+        // not open does nothing.
         for descriptor in 3...Self.highestDescriptor() {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The relay ignores some signals, which a child would inherit.
+        // A child would inherit the relay's ignored signals.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -101,7 +101,7 @@ final class WakeCommand: WakeTarget {
         return code == 0 ? child : nil
     }
 
-    /// A number above all descriptors that are open, and above those opened in the next moment.
+    /// Returns a number above all open descriptors, with a margin for those that are opened meanwhile.
     private static func highestDescriptor() -> Int32 {
         var highest: Int32 = 3
         if let directory = opendir("/proc/self/fd") {
@@ -115,11 +115,11 @@ final class WakeCommand: WakeTarget {
         }
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        // Beyond the limit a number would be an error.
+        // A descriptor above the limit would be an error.
         return max(3, min(highest + 256, Int32(clamping: limit.rlim_cur) - 1))
     }
 
-    /// The relay's environment, and what this wake-up is about.
+    /// The relay's environment, and the variables of this wake-up.
     private static func environment(_ wakeUp: WakeUp) -> [String] {
         var variables: [String] = []
         var next = environ
@@ -136,8 +136,8 @@ final class WakeCommand: WakeTarget {
 }
 
 extension WakePlan {
-    /// The words of a command line, with quotes and backslashes as a shell has them and nothing else of a
-    /// shell; `nil` where a quote is not closed, and where there is no word.
+    /// Splits a command line into words, with a shell's quotes and backslashes but no other shell syntax. Returns
+    /// `nil` if a quote is not closed, or without a word.
     public static func words(of line: String) -> [String]? {
         var words: [String] = []
         var word: String?
@@ -145,7 +145,7 @@ extension WakePlan {
         var isEscaped = false
         for character in line {
             if isEscaped {
-                // Between double quotes a backslash is for these two alone.
+                // Between double quotes a backslash escapes only these two characters.
                 if quote != nil, character != "\"", character != "\\" { word? += "\\" }
                 word = (word ?? "") + String(character)
                 isEscaped = false

@@ -7,17 +7,17 @@ import Sotto
 import SottoTransport
 import Synchronization
 
-/// Where wake-ups are posted.
+/// The address of an HTTP server that receives wake-ups.
 public struct WakeAddress: Sendable, Equatable {
-    /// What is posted.
+    /// The format of the posted body.
     public enum Form: Sendable {
-        /// `{"mailbox":…,"count":…}` to the path as it is.
+        /// `{"mailbox":…,"count":…}`, posted to the path.
         case json
-        /// ntfy's: text, to the topic that begins with the path's last part.
+        /// ntfy: a text, posted to the topic that the path begins.
         case ntfy
     }
 
-    /// Why a text is not such an address.
+    /// The reason why a text is not such an address.
     public enum Invalid: Error, Sendable {
         /// Not `http://host[:port]/path` or `ntfy://host[:port]/prefix`.
         case form
@@ -27,14 +27,14 @@ public struct WakeAddress: Sendable, Equatable {
     public let host: String
     /// The port.
     public let port: Int
-    /// The path, from its slash, with a query if there is one.
+    /// The path from its slash on, with the query if it has one.
     public let path: String
-    /// What is posted.
+    /// The format of the posted body.
     public let form: Form
     /// Whether the connection must be TLS.
     public let isSecure: Bool
 
-    /// Reads `http://host:port/path`, `https://…`, `ntfy://host/prefix`, which is ntfy's form over https, or
+    /// Parses `http://host:port/path`, `https://…`, `ntfy://host/prefix`, which is ntfy's format over https, or
     /// `ntfy+http://…`.
     public init(_ text: String) throws(Invalid) {
         let parts = text.pieces(between: "://")
@@ -49,7 +49,7 @@ public struct WakeAddress: Sendable, Equatable {
         let rest = text[parts[1].startIndex...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let tail = rest[authority.endIndex...]
-        // What is not a plain character of a URL could begin a header of its own.
+        // Other characters could start a new header.
         guard tail.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !tail.contains("#") else {
             throw .form
         }
@@ -75,7 +75,7 @@ public struct WakeAddress: Sendable, Equatable {
         port = number
     }
 
-    /// The host as a request names it.
+    /// The value of the `Host` header.
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
@@ -88,12 +88,11 @@ final class WakePost: WakeTarget {
     private let timeout: TimeAmount
     private let loop: any EventLoop
 
-    /// What TLS begins with: the system's certificates are trusted, and `$SOTTO_CA` in their place.
+    /// The TLS context, which trusts the system's certificates, or only those of `$SOTTO_CA` if it is set.
     private static let tls = Result {
         try ClientTLS.context(authorities: getenv("SOTTO_CA").map { String(cString: $0) })
     }
 
-    /// Posts to an address.
     init(_ address: WakeAddress, timeout: TimeAmount, loop: any EventLoop) {
         self.address = address
         self.timeout = timeout
@@ -132,7 +131,7 @@ final class WakePost: WakeTarget {
 
     func stop() {}
 
-    /// Puts TLS before everything else in a channel to `host`, whose certificate must be that host's.
+    /// Adds TLS as the first handler of a channel; the certificate must be that of `host`.
     private static func addTLS(to channel: any Channel, host: String) throws {
         try channel.pipeline.syncOperations.addHandler(
             NIOSSLClientHandler(
@@ -163,9 +162,9 @@ final class WakePost: WakeTarget {
     }
 }
 
-/// Waits for the status of the answer, and closes.
+/// Waits for the status of the response, and closes the connection.
 ///
-/// Everything in it belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
 private final class AnswerHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = HTTPClientResponsePart
 

@@ -3,72 +3,74 @@ import Sotto
 import SottoState
 import Synchronization
 
-/// How people are told that mail waits, when nobody reads their mailbox.
+/// The notifications of owners about mail in mailboxes without a subscriber.
 public struct WakePlan: Sendable {
-    /// What is done.
-    public enum Way: Sendable {
-        /// A program is run, with these arguments.
+    /// A notification method.
+    public enum Method: Sendable {
+        /// Run a program with these arguments.
         case command([String])
-        /// A request is posted.
+        /// Post a request.
         case post(WakeAddress)
     }
 
-    /// The ways, each of which is gone.
-    public var ways: [Way]
+    /// The notification methods; all of them are used.
+    public var methods: [Method]
     /// The fewest seconds between two wake-ups of one mailbox.
     public var every: Double
-    /// Seconds after which a wake-up that is under way is given up.
+    /// Seconds after which a running wake-up is aborted.
     public var timeout = 30.0
 
-    /// Wake-ups by these ways, so many seconds apart.
-    public init(ways: [Way], every: Double) {
-        self.ways = ways
+    /// Creates a plan with these methods; `every` is the interval in seconds.
+    public init(methods: [Method], every: Double) {
+        self.methods = methods
         self.every = every
     }
 }
 
-/// One mailbox to tell of, and of how many messages.
+/// A mailbox to announce, and the number of its new messages.
 struct WakeUp: Sendable {
     let mailbox: SessionID
     let count: Int
 }
 
-/// Tells of new mail in mailboxes that have no consumer.
+/// Announces new mail in mailboxes without a subscriber.
 ///
-/// It learns of mail after the commit, and never makes the store wait. Only mailboxes of known ids are told of: on a relay
-/// for members anonymous senders can write to any id. The first message is told of at once; what comes within the next
-/// seconds is told of when they are over, unless the mailbox has been subscribed to by then. A mailbox waits at most once,
-/// with a number that grows, and a known one is never left out. Nothing is told but the mailbox and the number.
+/// It gets mail after the commit, and never delays the store. Only mailboxes of known ids are announced on a relay for
+/// members, where anonymous senders can write to any id. The first message is announced at once. Messages within the
+/// next
+/// seconds are announced when these are over, unless the mailbox was subscribed to meanwhile. A mailbox waits at most
+/// once, with a count that grows, and a known one is never dropped. An announcement has only the mailbox and the
+/// count.
 final class WakeUps: Sendable {
-    /// The most wake-ups under way at once.
-    static let underWayLimit = 8
-    /// The most unknown ids that wait on a relay that is open to all; others are left out, and counted as failed.
+    /// The most wake-ups that run at once.
+    static let runningLimit = 8
+    /// The most unknown ids that wait on a relay that is open to all; further ones are dropped, and counted as failed.
     static let unknownLimit = 1_000
 
-    /// The standing of an id at a relay.
-    enum Standing {
-        /// It may be told of.
+    /// The rule for the wake-ups of an id.
+    enum Eligibility {
+        /// The mailbox is announced.
         case known
-        /// It may be told of after the known ones, if few wait: on an open relay any id may have a mailbox.
+        /// The mailbox is announced after the known ones, if few wait: on an open relay any id may have a mailbox.
         case unknown
-        /// Its owner cannot have a mailbox.
+        /// The mailbox is not announced, because its owner is not admitted.
         case foreign
     }
 
-    /// Finds out what is known of ids, and calls back with it, from any thread.
+    /// Looks up the eligibilities of ids, and calls back from any thread.
     typealias Lookup =
-        @Sendable ([SessionID], @escaping @Sendable ([SessionID: Standing]) -> Void)
+        @Sendable ([SessionID], @escaping @Sendable ([SessionID: Eligibility]) -> Void)
         -> Void
 
     private struct State {
-        /// The messages since the last wake-up of each mailbox that waits for one or had one a short while ago.
+        /// The messages since the last wake-up of each mailbox that waits for one or had one a short time ago.
         var mailboxes: [SessionID: Int] = [:]
-        var known = Line()
-        var unknown = Line()
-        var underWay = 0
+        var known = Queue()
+        var unknown = Queue()
+        var running = 0
         var isStopped = false
 
-        /// Takes the next mailbox that still has something to tell.
+        /// Removes and returns the next mailbox that still has new messages.
         mutating func next() -> WakeUp? {
             while let mailbox = known.next() ?? unknown.next() {
                 let count = mailboxes[mailbox] ?? 0
@@ -76,15 +78,15 @@ final class WakeUps: Sendable {
                     mailboxes[mailbox] = 0
                     return WakeUp(mailbox: mailbox, count: count)
                 }
-                // Its owner came for it meanwhile.
+                // The owner has fetched them meanwhile.
                 mailboxes[mailbox] = nil
             }
             return nil
         }
     }
 
-    /// Mailboxes in the order in which they came.
-    private struct Line {
+    /// A queue of mailboxes.
+    private struct Queue {
         private var mailboxes: [SessionID] = []
         private var start = 0
 
@@ -112,7 +114,7 @@ final class WakeUps: Sendable {
     private let lookup: Lookup
     private let state = Mutex(State())
 
-    /// Wake-ups as planned, for the ids that `lookup` knows.
+    /// Starts wake-ups as planned, for the ids that `lookup` allows.
     init(
         _ plan: WakePlan, loop: any EventLoop, counters: Counters, lookup: @escaping Lookup
     ) {
@@ -121,15 +123,15 @@ final class WakeUps: Sendable {
         self.counters = counters
         self.lookup = lookup
         let timeout = TimeAmount.nanoseconds(Int64(plan.timeout * 1e9))
-        targets = plan.ways.map { way in
-            switch way {
+        targets = plan.methods.map { method in
+            switch method {
             case .command(let words): WakeCommand(words, timeout: timeout, loop: loop)
             case .post(let address): WakePost(address, timeout: timeout, loop: loop)
             }
         }
     }
 
-    /// Takes note of mail that is on disk, in mailboxes without a consumer.
+    /// Notes stored mail in mailboxes without a subscriber.
     func note(_ arrived: [SessionID: Int]) {
         guard !arrived.isEmpty else { return }
         let new = state.withLock { state -> [SessionID] in
@@ -144,12 +146,12 @@ final class WakeUps: Sendable {
         lookup(new) { self.admit(new, $0) }
     }
 
-    /// Puts those mailboxes in line that may be told of.
-    private func admit(_ mailboxes: [SessionID], _ standings: [SessionID: Standing]) {
+    /// Queues the mailboxes that may be announced.
+    private func admit(_ mailboxes: [SessionID], _ eligibilities: [SessionID: Eligibility]) {
         let left = state.withLock { state -> Int in
             var left = 0
             for mailbox in mailboxes {
-                switch standings[mailbox] ?? .foreign {
+                switch eligibilities[mailbox] ?? .foreign {
                 case .known: state.known.add(mailbox)
                 case .unknown where state.unknown.count < Self.unknownLimit:
                     state.unknown.add(mailbox)
@@ -165,30 +167,30 @@ final class WakeUps: Sendable {
         sendNext()
     }
 
-    /// Takes note that the owner takes what is in a mailbox.
+    /// Notes that the owner has subscribed to a mailbox.
     func forget(_ mailbox: SessionID) {
         state.withLock { state in
             if state.mailboxes[mailbox] != nil { state.mailboxes[mailbox] = 0 }
         }
     }
 
-    /// Sends no more, and ends what is under way.
+    /// Sends no more wake-ups, and aborts the running ones.
     func stop() {
         state.withLock { state in
             state.isStopped = true
-            (state.known, state.unknown) = (Line(), Line())
+            (state.known, state.unknown) = (Queue(), Queue())
         }
         for target in targets { target.stop() }
     }
 
-    /// Sends wake-ups until ``underWayLimit`` are running.
+    /// Sends wake-ups until ``runningLimit`` are running.
     private func sendNext() {
         while true {
             let next = state.withLock { state -> WakeUp? in
-                guard !state.isStopped, state.underWay < Self.underWayLimit,
+                guard !state.isStopped, state.running < Self.runningLimit,
                     let next = state.next()
                 else { return nil }
-                state.underWay += 1
+                state.running += 1
                 return next
             }
             guard let next else { return }
@@ -205,15 +207,15 @@ final class WakeUps: Sendable {
             }
         }
         EventLoopFuture.andAllComplete(results, on: loop).whenComplete { _ in
-            self.state.withLock { $0.underWay -= 1 }
-            // Not from here: a long line of wake-ups that fail at once would be as deep a stack.
+            self.state.withLock { $0.running -= 1 }
+            // Not called directly: many wake-ups that fail at once would make a deep stack.
             self.loop.execute { self.sendNext() }
         }
-        loop.scheduleTask(in: every) { self.lookAgain(wakeUp.mailbox) }
+        loop.scheduleTask(in: every) { self.endInterval(wakeUp.mailbox) }
     }
 
-    /// The pause of a mailbox is over. What came meanwhile is told of next.
-    private func lookAgain(_ mailbox: SessionID) {
+    /// Ends the interval of a mailbox, and announces messages that came meanwhile.
+    private func endInterval(_ mailbox: SessionID) {
         let isDue = state.withLock { state -> Bool in
             guard !state.isStopped, let count = state.mailboxes[mailbox] else { return false }
             if count == 0 { state.mailboxes[mailbox] = nil }
@@ -223,11 +225,11 @@ final class WakeUps: Sendable {
     }
 }
 
-/// One way to wake somebody.
+/// A notification method of a running relay.
 protocol WakeTarget: Sendable {
-    /// Does it; the future says whether it worked, in ``WakePlan/timeout`` seconds at most.
+    /// Announces a mailbox. The future tells whether it succeeded, within ``WakePlan/timeout`` seconds.
     func wake(_ wakeUp: WakeUp) -> EventLoopFuture<Bool>
 
-    /// Ends what is under way.
+    /// Aborts what is running.
     func stop()
 }

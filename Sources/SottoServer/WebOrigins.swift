@@ -1,9 +1,10 @@
 import NIOHTTP1
 import SottoWire
 
-/// The web pages that may use a relay: those of its host, and those that the operator allows.
+/// The web pages that may use a relay: those of the same host, and those that the operator allows.
 ///
-/// A browser names the page's origin in each WebSocket handshake and each `POST` (RFC 6454 §7). Sotto's own clients send
+/// A browser names the page's origin in each WebSocket handshake and each `POST` (RFC 6454 §7). Sotto's own clients
+/// send
 /// no `Origin`. Without this rule every page that a user opens could talk to a relay on that user's machine.
 struct WebOrigins: Sendable {
     private let allowed: Set<String>
@@ -19,7 +20,7 @@ struct WebOrigins: Sendable {
         }
     }
 
-    /// The `host:port` of an origin; `nil` for one that is no HTTP origin, such as `null`.
+    /// Returns the `host:port` of an origin, or `nil` for one that is not HTTP, such as `null`.
     static func name(of origin: String) -> String? {
         let ports = [("http://", "80"), ("https://", "443")]
         guard let (scheme, port) = ports.first(where: { origin.hasPrefix($0.0) }) else {

@@ -5,15 +5,15 @@ import SottoState
 import SottoWire
 import Synchronization
 
-/// The one writer of a store. What arrives while a commit is on its way to the disk forms the next one: no
-/// timer, and no waiting for company. Replies leave after the commit.
+/// The only writer of a store. Changes that arrive during a commit form the next one: there is no timer, and a change
+/// never waits for others. Replies are sent after the commit.
 final class Writer: Sendable {
-    /// A change, and who waits for its outcome.
+    /// A change, and the connection that waits for its outcome.
     struct Entry: Sendable {
         let change: Change
         let connection: ClientConnection?
         let requestID: String?
-        /// What to do with the outcome in place of telling the client.
+        /// Handles the outcome; without it the outcome is written to the client.
         var then: (@Sendable (Outcome) -> Void)?
     }
 
@@ -29,26 +29,26 @@ final class Writer: Sendable {
     private static let batchBytes = 4 << 20
 
     private let store: any Store
-    private let hub: Hub
+    private let subscribers: SubscriberRegistry
     private let clock: RelayClock
     private let counters: Counters
     private let admission: Admission
     private let rates: MailboxRates
     private let onFailure: @Sendable (StateError) -> Void
     private let queue = DispatchQueue(label: "relay.writer")
-    /// When the store was last told the time.
+    /// The time at which the clock state was last stored.
     private let remembered = Mutex<Double?>(nil)
     private let state = Mutex(State())
 
-    /// A writer to `store` that tells `hub`'s consumers what arrived. After `onFailure` it writes no more.
+    /// Creates a writer to `store` that notifies subscribers of arrivals. After `onFailure` it writes no more.
     init(
-        store: any Store, hub: Hub, clock: RelayClock, counters: Counters,
+        store: any Store, subscribers: SubscriberRegistry, clock: RelayClock, counters: Counters,
         admission: Admission = Admission(AdmissionPlan()),
         rates: MailboxRates = MailboxRates(perMinute: 0),
         onFailure: @escaping @Sendable (StateError) -> Void
     ) {
         self.store = store
-        self.hub = hub
+        self.subscribers = subscribers
         self.clock = clock
         self.counters = counters
         self.admission = admission
@@ -66,22 +66,21 @@ final class Writer: Sendable {
         if mustSchedule { queue.async { self.drain() } }
     }
 
-    /// Adds changes to the next commit that nobody waits for.
+    /// Adds changes to the next commit for which no client waits.
     func note(_ changes: [Change]) {
         submit(changes.map { Entry(change: $0, connection: nil, requestID: nil) })
     }
 
-    /// How many changes wait for the next commit.
+    /// The number of changes that wait for the next commit.
     var queueLength: Int { state.withLock { $0.queue.count } }
 
-    /// Waits until everything that was submitted is on disk and its replies are on their way, and sweeps no more.
+    /// Waits until all submitted changes are on disk and their replies are sent, and sweeps no more.
     func finish() {
         state.withLock { $0.isEnding = true }
         repeat { queue.sync {} } while state.withLock { $0.isScheduled && !$0.hasFailed }
     }
 
-    /// Lets go of what is too old, some at a time so that commits get between. One that is under way is not begun
-    /// anew.
+    /// Deletes expired rows, a few at a time so that commits are not delayed. Does nothing while a sweep is running.
     func sweep() {
         let mayBegin = state.withLock { state in
             defer { state.isSweeping = true }
@@ -89,43 +88,45 @@ final class Writer: Sendable {
         }
         if mayBegin {
             queue.async {
-                self.keepTime()
-                self.sweepOn()
+                self.updateClock()
+                self.continueSweep()
             }
         }
     }
 
-    /// Seconds after which the store is told the time again.
-    private static let rememberSeconds = 600.0
+    /// Seconds after which the clock state is stored again.
+    private static let storeClockSeconds = 600.0
 
-    /// Looks at the clock, and has the store remember the time now and then, or in any case if `isLast`.
-    private func keepTime(isLast: Bool = false) {
+    /// Reads the clock, and stores the clock state from time to time, or in any case if `isLast`.
+    private func updateClock(isLast: Bool = false) {
         guard !state.withLock({ $0.hasFailed }) else { return }
         do throws(StateError) {
             let time = clock.observe(confirmed: try store.clock()?.confirmed)
             let now = Monotonic.seconds()
-            let isDue = remembered.withLock { $0.map { $0 + Self.rememberSeconds <= now } ?? true }
+            let isDue = remembered.withLock {
+                $0.map { $0 + Self.storeClockSeconds <= now } ?? true
+            }
             guard isDue || isLast else { return }
             try store.remember(time)
             remembered.withLock { $0 = now }
         } catch .full {
-            // A later one tries again.
+            // The next one tries again.
         } catch {
             fail(error)
         }
     }
 
-    /// Has the store remember the time, at the end.
-    func rememberTime() { queue.sync { self.keepTime(isLast: true) } }
+    /// Stores the clock state at the end.
+    func storeClock() { queue.sync { self.updateClock(isLast: true) } }
 
-    private func sweepOn() {
+    private func continueSweep() {
         guard !state.withLock({ $0.hasFailed || $0.isEnding }) else { return }
         do throws(StateError) {
-            // Nobody on the list is taken for a stranger.
-            let isListKnown = try noteList()
+            // Members on the list must not be treated as strangers.
+            let isListKnown = try storeMemberList()
             let (minute, latest) = (clock.expiry, clock.minute)
             if try store.sweep(at: minute, latest: latest, strangers: isListKnown) {
-                return queue.async { self.sweepOn() }
+                return queue.async { self.continueSweep() }
             }
         } catch .full {
             // The next sweep tries again.
@@ -135,17 +136,17 @@ final class Writer: Sendable {
         state.withLock { $0.isSweeping = false }
     }
 
-    /// Makes accounts for those on the list of members, now and then; false while there is no room for that.
-    private func noteList() throws(StateError) -> Bool {
+    /// Creates accounts for the members on the list, once a day. Returns false if the store has no space for them.
+    private func storeMemberList() throws(StateError) -> Bool {
         let now = Monotonic.seconds()
-        guard let list = admission.unnoted(at: now) else { return true }
+        guard let list = admission.listToStore(at: now) else { return true }
         let outcomes = try store.commit(list.map { .update($0, .seen) }, at: clock.minute)
         guard outcomes.allSatisfy({ $0 == .published }) else { return false }
-        admission.markNoted(list, at: now)
+        admission.noteStored(list, at: now)
         return true
     }
 
-    /// Commits one batch, and comes back for the next one behind whatever else waits its turn.
+    /// Commits one batch, and schedules itself for the next one behind other work in the queue.
     private func drain() {
         guard let batch = next() else { return }
         do throws(StateError) {
@@ -186,7 +187,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Hands each connection its replies, with one hop for each event loop.
+    /// Sends each connection its replies, with one task for each event loop.
     private func deliver(_ batch: [Entry], _ outcomes: [Outcome]) {
         var arrived: [SessionID: Int] = [:]
         var bytes = 0
@@ -197,7 +198,7 @@ final class Writer: Sendable {
                 arrived[envelope.to, default: 0] += 1
                 bytes += envelope.bytes.count
             } else if case .store(let envelope) = entry.change {
-                rates.giveBack(envelope.to)
+                rates.refund(envelope.to)
             }
             guard let connection = entry.connection else { continue }
             let reply = ClientConnection.Reply(
@@ -225,6 +226,6 @@ final class Writer: Sendable {
                 for (connection, replies) in group { connection.complete(replies) }
             }
         }
-        hub.wake(arrived)
+        subscribers.wake(arrived)
     }
 }

@@ -2,11 +2,13 @@ import NIOCore
 public import NIOSSL
 import Sotto
 
-/// What a client's TLS begins with.
+/// The TLS configuration of clients.
 public enum ClientTLS {
-    /// A context that verifies certificates against `authorities`, a PEM file, or those that the system trusts.
+    /// Creates a context that verifies certificates against `authorities`, a PEM file, or against the system's
+    /// authorities.
     ///
-    /// With `isPinned` the caller compares the key in place of the chain and the name.
+    /// With `isPinned` the context checks no host name; the handler then compares the key with the pin instead of the
+    /// chain.
     public static func context(
         authorities: String?, protocols: [String] = [], isPinned: Bool = false
     ) throws -> NIOSSLContext {
@@ -18,8 +20,8 @@ public enum ClientTLS {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// A connection's TLS with a host. The key that it shows must be the pinned one, where there is a pin: the SHA-256 of
-    /// its SubjectPublicKeyInfo.
+    /// Creates the TLS handler of a connection to a host. With a pin, the SHA-256 of a SubjectPublicKeyInfo, the
+    /// server's key must match it.
     public static func handler(
         _ context: NIOSSLContext, host: String, pin: [UInt8]?
     ) throws -> NIOSSLClientHandler {
@@ -36,7 +38,8 @@ public enum ClientTLS {
             })
     }
 
-    /// The name to ask a host for, and to find in its certificate; `nil` for an address, which is no name (RFC 6066 §3).
+    /// Returns the name to request from a host and to verify in its certificate, or `nil` for an address (RFC 6066
+    /// §3).
     public static func serverName(of host: String) -> String? {
         let isAddress = host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
         return isAddress ? nil : host

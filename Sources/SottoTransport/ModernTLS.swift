@@ -1,10 +1,10 @@
 public import NIOSSL
 
 extension TLSConfiguration {
-    /// Allows TLS 1.3, and TLS 1.2 with an ephemeral key exchange and authenticated encryption alone.
+    /// Allows only TLS 1.3, and TLS 1.2 with ephemeral key exchange and authenticated encryption.
     ///
-    /// The suites with CBC, SHA-1 or an RSA key exchange are left out, and so are signatures over SHA-1. Both ends of a
-    /// connection use this.
+    /// It excludes suites with CBC, SHA-1 or RSA key exchange, and signatures over SHA-1. Both ends of a connection
+    /// use it.
     public mutating func allowModernSuitesOnly() {
         minimumTLSVersion = .tlsv12
         cipherSuiteValues = Self.modernSuites

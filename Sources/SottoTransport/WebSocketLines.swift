@@ -2,35 +2,38 @@ public import NIOCore
 public import NIOWebSocket
 import Sotto
 
-/// Between lines and WebSocket (RFC 6455): each line goes out as one text message, and each message comes in as one
-/// line.
+/// Translates between lines and WebSocket messages (RFC 6455): each line is sent as one text message, and each
+/// received message becomes one line.
 ///
-/// JSON has line feeds between its tokens only. One in a message becomes a carriage return, which is white space as well, and
-/// as little allowed in a string. What a server is sent against the protocol is answered by a close frame; the error, a
-/// ``WebSocketViolation``, goes on, and whoever gets it closes. Belongs to its event loop, which is why it may call
-/// itself Sendable.
+/// In JSON, line feeds occur only between tokens. A line feed in a message becomes a carriage return, which is white
+/// space
+/// too and equally forbidden in strings. A server answers a violation of the protocol with a close frame and passes
+/// the
+/// error, a ``WebSocketViolation``, on; the handler that receives it closes the connection. Used only on its event
+/// loop,
+/// which makes `@unchecked Sendable` safe.
 public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
-    /// Frames come in.
+    /// Frames are read.
     public typealias InboundIn = WebSocketFrame
-    /// Lines go on.
+    /// Lines are passed on.
     public typealias InboundOut = ByteBuffer
-    /// Lines come to be sent.
+    /// Lines are written.
     public typealias OutboundIn = ByteBuffer
-    /// Frames go out.
+    /// Frames are sent.
     public typealias OutboundOut = WebSocketFrame
 
     private let isClient: Bool
     private var rest = ByteBuffer()
     private var isClosing = false
-    /// What the last ping of this read said. One pong answers all pings of a read (§5.5.3).
+    /// The data of the last ping in this read. One pong answers all pings of a read (§5.5.3).
     private var ping: ByteBuffer?
 
-    /// The handler of a client, which masks what it sends (§5.3), or of a server.
+    /// Creates the handler of a client, which masks its frames (§5.3), or of a server.
     public init(isClient: Bool) { self.isClient = isClient }
 
     // MARK: In
 
-    /// Hands a message on as a line, and answers what is the protocol's own.
+    /// Passes a message on as a line, and answers control frames.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
         guard !isClosing || frame.opcode == .connectionClose else { return }
@@ -46,7 +49,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
             context.fireChannelRead(wrapInboundOut(line))
         case .ping: ping = frame.unmaskedData
         case .connectionClose:
-            // Answered in kind (§5.5.1), with the code that came.
+            // The answer is a close frame with the received code (§5.5.1).
             if !isClosing {
                 isClosing = true
                 send(.connectionClose, frame.unmaskedData, context)
@@ -55,7 +58,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
             context.close(promise: nil)
         default: break
         }
-        // Nothing more, but whole: whoever waits for the end of what has begun need not.
+        // An empty buffer tells the next handler that the frame is complete, which ends its line timeout.
         if frame.opcode == .ping || frame.opcode == .pong {
             context.fireChannelRead(wrapInboundOut(ByteBuffer()))
         }
@@ -71,7 +74,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
         context.fireChannelReadComplete()
     }
 
-    /// Says to the other side what it did wrong.
+    /// Sends a close frame with the code of a protocol violation, and passes the error on.
     public func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isClient, let violation = WebSocketViolation(error) else {
             return context.fireErrorCaught(error)
@@ -89,7 +92,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
     public func write(
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
     ) {
-        // After its close frame an endpoint says nothing (§5.5.1).
+        // After its close frame an endpoint sends nothing (§5.5.1).
         guard !isClosing else {
             promise?.succeed()
             return
@@ -105,13 +108,13 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
         promise?.succeed()
     }
 
-    /// Says goodbye (§7.1.2), and closes.
+    /// Sends a close frame (§7.1.2), and closes.
     public func close(
         context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
     ) {
         if !isClosing, context.channel.isActive, mode != .input {
             isClosing = true
-            // 1000, a normal end (§7.4.1).
+            // 1000 is a normal closure (§7.4.1).
             send(.connectionClose, ByteBuffer(bytes: [0x03, 0xE8]), context)
             context.flush()
         }

@@ -1,17 +1,17 @@
 public import NIOCore
 public import NIOWebSocket
 
-/// What ends a WebSocket connection, with the code that its close frame says (RFC 6455 §7.4.1).
+/// The reason for ending a WebSocket connection, with the code of its close frame (RFC 6455 §7.4.1).
 public struct WebSocketViolation: Error, Sendable, Equatable {
-    /// The code.
+    /// The code of the close frame.
     public let code: UInt16
 
-    /// Against the protocol: 1002.
+    /// 1002: a protocol error.
     public static let protocolError = WebSocketViolation(code: 1002)
-    /// A message over the limit: 1009.
+    /// 1009: a message over the limit.
     public static let tooLong = WebSocketViolation(code: 1009)
 
-    /// What an error of the decoder, the aggregator or ``WebSocketRules`` means; `nil` for one that is none of theirs.
+    /// Translates an error of the decoder, the aggregator or ``WebSocketRules``; returns `nil` for other errors.
     init?(_ error: any Error) {
         switch error {
         case let violation as WebSocketViolation: self = violation
@@ -27,23 +27,23 @@ public struct WebSocketViolation: Error, Sendable, Equatable {
     private init(code: UInt16) { self.code = code }
 }
 
-/// What a server demands of each frame and its decoder does not: a mask (RFC 6455 §5.1), no reserved bit or opcode (§5.2),
-/// and in a close frame nothing or a code that may be sent (§7.4).
+/// Checks the rules for a client's frames that NIO's decoder does not check: a mask (RFC 6455 §5.1), no reserved bit
+/// or opcode (§5.2), and in a close frame no data or a code that may be sent (§7.4).
 ///
-/// The first frame that is otherwise is the last one: an error goes on in its place. Belongs to its event loop, which is why
-/// it may call itself Sendable.
+/// After the first invalid frame it passes on an error and no further frames. Used only on its event loop, which makes
+/// `@unchecked Sendable` safe.
 public final class WebSocketRules: ChannelInboundHandler, @unchecked Sendable {
-    /// Frames come in.
+    /// Frames are read.
     public typealias InboundIn = WebSocketFrame
-    /// Those that keep to the rules go on.
+    /// Valid frames are passed on.
     public typealias InboundOut = WebSocketFrame
 
     private var isBroken = false
 
-    /// The rules of one connection; they stand before the aggregator, which takes the masks away.
+    /// Creates the rules of one connection. Add them before the aggregator, which removes the masks.
     public init() {}
 
-    /// Hands a frame on, or the error that it is.
+    /// Passes a valid frame on, or an error.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isBroken else { return }
         guard Self.permit(unwrapInboundIn(data)) else {

@@ -1,17 +1,17 @@
 public import Sotto
 
-/// An envelope as its carriers see it: where it goes and which it is. Its suite and payload are none of
-/// their business, so that a later suite travels through an older relay.
+/// An envelope as a relay sees it: its mailbox and its id. The relay ignores suite and payload, so that an older relay
+/// carries envelopes of later suites.
 public struct AddressedEnvelope: Sendable, Equatable {
     /// The id: a lower-case UUID.
     public let id: String
-    /// The mailbox.
+    /// The mailbox of the recipient.
     public let to: SessionID
     /// The record on one line, without a line feed.
     public let bytes: [UInt8]
 
-    /// Reads an envelope record. Throws ``Reason/badFields`` for another record or one that nests deeper
-    /// than ``WireLimits/envelopeDepth``, and ``Reason/tooLarge`` over ``WireLimits/envelopeBytes``.
+    /// Parses an envelope record. Throws ``Reason/badFields`` for another record or one that nests deeper than
+    /// ``WireLimits/envelopeDepth``, and ``Reason/tooLarge`` over ``WireLimits/envelopeBytes``.
     public init(_ record: JSONObject) throws(Reason) {
         guard record["v"] == .integer(1), record["type"]?.string == "envelope",
             let id = record["id"]?.string, Envelope.isID(id),
@@ -26,20 +26,20 @@ public struct AddressedEnvelope: Sendable, Equatable {
     }
 }
 
-/// An envelope and its place in its mailbox.
+/// An envelope and its sequence number in its mailbox.
 public struct Delivered: Sendable, Equatable {
-    /// The number that the relay gave it: later ones are larger.
+    /// The number that the relay gave it; later envelopes have larger ones.
     public let sequence: Int64
     /// The record on one line, without a line feed.
     public let envelope: [UInt8]
 
-    /// An envelope at a place.
+    /// Creates an envelope with its sequence number.
     public init(sequence: Int64, envelope: [UInt8]) {
         self.sequence = sequence
         self.envelope = envelope
     }
 
-    /// The JSON object of this.
+    /// The JSON object, serialized.
     var serialized: [UInt8] {
         var out = Array("{\"seq\":\(sequence),\"envelope\":".utf8)
         out.reserveCapacity(out.count + envelope.count + 1)

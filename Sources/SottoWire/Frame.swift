@@ -2,24 +2,24 @@ public import Sotto
 
 /// One line between a client and a relay: `{"type":…,"request_id":…,"payload":{…}}`.
 public struct Frame: Sendable, Equatable {
-    /// What it asks or says.
+    /// The type of the request or reply.
     public let type: String
-    /// What ties a reply to its request; absent in a push.
+    /// The id that connects a reply to its request; `nil` in a push.
     public let requestID: String?
-    /// The rest, by type.
+    /// The other members, by type.
     public let payload: JSONObject
 
-    /// A frame of these parts.
+    /// Creates a frame.
     public init(type: String, requestID: String?, payload: JSONObject = [:]) {
         self.type = type
         self.requestID = requestID
         self.payload = payload
     }
 
-    /// Reads a line without its line feed.
+    /// Parses a line without its line feed.
     ///
-    /// Throws ``Reason/badJSON`` or ``Reason/badFrame``. `request_id` may be absent, `payload` too; members
-    /// that are not known are ignored.
+    /// Throws ``Reason/badJSON`` or ``Reason/badFrame``. `request_id` and `payload` are optional; unknown members are
+    /// ignored.
     public init(parsing line: [UInt8]) throws(Reason) {
         let value: JSON
         do throws(JSONError) { value = try JSON(parsing: line) } catch { throw .badJSON }
@@ -44,7 +44,7 @@ public struct Frame: Sendable, Equatable {
         Self.line(type: type, requestID: requestID, payload: payload.serialized())
     }
 
-    /// The line of a frame whose payload is JSON already.
+    /// Returns the line of a frame with a serialized payload.
     static func line(type: String, requestID: String?, payload: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(payload.count + 64 + (requestID?.utf8.count ?? 0))
@@ -60,12 +60,12 @@ public struct Frame: Sendable, Equatable {
         return out
     }
 
-    /// Whether a line, as ``line`` writes it, is a frame of this type.
+    /// Whether a line in the form of ``line`` is a frame of this type.
     public static func begins(_ line: some Collection<UInt8>, type: String) -> Bool {
         line.starts(with: "{\"type\":\"\(type)\"".utf8)
     }
 
-    /// The payload with one member, whose value is a record on one line.
+    /// Returns a payload with one member, whose value is a record on one line.
     static func payload(member: String, record: [UInt8]) -> [UInt8] {
         var out = Array("{\"\(member)\":".utf8)
         out.reserveCapacity(out.count + record.count + 1)

@@ -2,28 +2,30 @@ import Glibc
 
 /// The type of a frame and a measure of its cost, found in its bytes before they are parsed.
 ///
-/// A parser's time grows with the number of values more than with the bytes: a line of 55 KB with 5,500 members takes a
-/// hundred times as long as one with a single long string. One linear pass counts them, and stops at a limit. It checks
-/// nothing: what is no JSON is found by the parser.
+/// A parser's time grows more with the number of values than with the bytes: a line of 55 KB with 5,500 members takes
+/// a
+/// hundred times as long as a line with a single long string. One linear pass counts the values, up to a limit. It
+/// does
+/// not validate: the parser refuses invalid JSON.
 public struct FrameOutline: Sendable, Equatable {
     /// The value of the member `type`, if it is written without escapes.
     public private(set) var type: String?
-    /// The value of the member `request_id`, if it is one and is written without escapes.
+    /// The value of the member `request_id`, if it is a valid id and is written without escapes.
     public private(set) var requestID: String?
     /// The number of commas and colons between values, and of `\u` escapes in strings; above the limit, counting stops.
     public private(set) var values = 0
-    /// Whether the bytes are one object and white space, if they are JSON at all.
+    /// Whether the bytes are one object and white space, provided that they are JSON.
     public private(set) var isOneObject = false
 
     private let limit: Int
 
-    /// Looks at a line, up to the value after the first `limit`.
+    /// Scans a line until its values exceed `limit`.
     public init(of line: [UInt8], limit: Int) {
         self.limit = limit
         line.withUnsafeBufferPointer { scan($0) }
     }
 
-    /// Whether there are more values than the limit.
+    /// Whether the values exceed the limit.
     public var isOverLimit: Bool { values > limit }
 
     private enum Member { case type, requestID, other }
@@ -66,7 +68,7 @@ public struct FrameOutline: Sendable, Equatable {
         isOneObject = index == bytes.count && ends == 1 && depth == 0 && !hasRest
     }
 
-    /// Takes a string of the outermost object: a member's name, or the value of the member that was named last.
+    /// Notes a string of the outermost object: a member's name, or the value of the last named member.
     private mutating func note(
         _ text: UnsafeBufferPointer<UInt8>, isName: Bool, _ member: inout Member
     ) {
@@ -83,12 +85,12 @@ public struct FrameOutline: Sendable, Equatable {
         }
     }
 
-    /// Returns the place of a string's closing quote; `nil` for a string without one, or with too many escapes.
+    /// Returns the place of a string's closing quote, or `nil` without one or with too many escapes.
     private mutating func endOfString(
         _ bytes: UnsafeBufferPointer<UInt8>, from start: Int
     ) -> Int? {
         var index = start
-        // Most strings are short, and have no escape.
+        // Most strings are short and have no escapes.
         let near = min(bytes.count, start + 24)
         while index < near, bytes[index] != UInt8(ascii: "\\") {
             if bytes[index] == UInt8(ascii: "\"") { return index }
@@ -112,13 +114,13 @@ public struct FrameOutline: Sendable, Equatable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether these are the bytes of a text.
+    /// Whether the bytes are those of a text.
     fileprivate func equals(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount, let baseAddress else { return false }
         return memcmp(baseAddress, text.utf8Start, count) == 0
     }
 
-    /// The first place of a byte between two places.
+    /// Returns the first place of a byte between two places, or `nil`.
     fileprivate func first(_ byte: UInt8, from start: Int, to end: Int) -> Int? {
         guard start < end, let base = baseAddress else { return nil }
         return memchr(base + start, Int32(byte), end - start).map {

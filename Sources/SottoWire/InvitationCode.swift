@@ -1,31 +1,31 @@
 import Sotto
 
-/// A one-time code that lets whoever has it become a member of a relay: eight English words of BIP 39, 88 bits.
+/// A one-time code that makes its owner a member of a relay: eight English words of BIP 39, 88 bits.
 ///
-/// HKDF-SHA-256 of the words gives a tag and the seed of an Ed25519 key pair. A relay keeps the ``tag`` and the
-/// ``publicKey``, so that what it has, and a copy of it, redeems nothing. A login proves the code without showing it, by a
-/// signature.
+/// HKDF-SHA-256 of the words gives a tag and the seed of an Ed25519 key pair. A relay stores only the ``tag`` and the
+/// ``publicKey``, so neither the relay nor a copy of its store can redeem the code. A login proves the code with a
+/// signature and does not reveal it.
 public struct InvitationCode: Sendable, Equatable {
-    /// How many words a code has.
+    /// The number of words in a code.
     public static let wordCount = 8
 
-    /// Why a text is no code.
+    /// The reason why a text is not a code.
     public enum Invalid: Error, Sendable, Equatable {
-        /// It has so many words.
+        /// The text has this number of words instead.
         case count(Int)
-        /// The word at this place, from 1, is not in the list.
+        /// The word at this place, counted from 1, is not in the list.
         case word(Int)
     }
 
     /// The words, in lower case.
     public let words: [String]
-    /// 16 bytes by which a relay finds the invitation.
+    /// The 16 bytes that identify the invitation at a relay.
     public let tag: [UInt8]
-    /// The 32 bytes that verify the proofs of the code.
+    /// The 32 bytes that verify proofs of the code.
     public var publicKey: [UInt8] { key.publicKey }
     private let key: SigningKey
 
-    /// A new code.
+    /// Creates a random code.
     public init() {
         let list = Wordlist.english.words
         var generator = SystemRandomNumberGenerator()
@@ -35,7 +35,7 @@ public struct InvitationCode: Sendable, Equatable {
             })
     }
 
-    /// Reads words between spaces, hyphens or line ends, in upper or lower case.
+    /// Parses words separated by spaces, hyphens or line ends, in upper or lower case.
     public init(_ text: String) throws(Invalid) {
         let words = text.lowercased()
             .split { $0 == "-" || $0.isWhitespace }.map(String.init)
@@ -55,12 +55,12 @@ public struct InvitationCode: Sendable, Equatable {
     /// Whether two codes have the same words.
     public static func == (a: InvitationCode, b: InvitationCode) -> Bool { a.words == b.words }
 
-    /// The proof of the code for a login that signs these bytes.
+    /// Returns the proof of the code for a login whose signed message is `login`.
     func proof(for login: [UInt8]) -> InvitationProof {
         InvitationProof(tag: tag, signature: key.sign(InvitationProof.message(login)))
     }
 
-    /// The words between hyphens.
+    /// The words, separated by hyphens.
     public var text: String { words.joined(separator: "-") }
 }
 
@@ -71,13 +71,13 @@ public struct InvitationProof: Sendable, Equatable {
     /// The signature of the code's key over ``message(_:)``, 64 bytes.
     public let signature: [UInt8]
 
-    /// A proof of these parts.
+    /// Creates a proof from its parts.
     public init(tag: [UInt8], signature: [UInt8]) {
         self.tag = tag
         self.signature = signature
     }
 
-    /// The bytes that are signed: `"sotto/invitation/v2\0"`, and the message of the login.
+    /// Returns the bytes to sign: `"sotto/invitation/v2\0"`, and the message of the login.
     static func message(_ login: [UInt8]) -> [UInt8] {
         Array("sotto/invitation/v2\0".utf8) + login
     }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Cuts a stream of bytes into lines, holding at most one line that is not complete.
+/// Splits a stream of bytes into lines; it keeps at most one incomplete line.
 public struct LineSplitter: Sendable {
     private let limit: Int
     private var buffer: [UInt8] = []
     private var start = 0
     private var searched = 0
 
-    /// Lines of at most `limit` bytes, the line feed not counted.
+    /// Creates a splitter for lines of at most `limit` bytes without the line feed.
     public init(limit: Int) { self.limit = limit }
 
-    /// What comes next.
+    /// The result of ``next()``.
     public enum Next: Sendable, Equatable {
         /// A line, without its line feed.
         case line([UInt8])
@@ -20,7 +20,7 @@ public struct LineSplitter: Sendable {
         case incomplete
     }
 
-    /// Adds what was read, at most a socket's block: it is ``next()`` that keeps to the limit.
+    /// Adds bytes that were read, at most a socket's block; ``next()`` enforces the limit.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if start > 0 {
             buffer.removeFirst(start)
@@ -30,10 +30,10 @@ public struct LineSplitter: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Whether a line has begun and is not complete, after ``next()`` said so.
+    /// Whether an incomplete line has begun; valid after ``next()`` returned ``Next/incomplete``.
     public var hasPartialLine: Bool { start < buffer.count }
 
-    /// The next line. After ``Next/tooLong`` the rest is let go.
+    /// Returns the next line. After ``Next/tooLong`` the buffered bytes are dropped.
     public mutating func next() -> Next {
         let feed = buffer.withUnsafeBytes { bytes -> Int? in
             guard searched < bytes.count else { return nil }

@@ -1,27 +1,27 @@
 public import Sotto
 
-/// A client's proof that it owns an id, to one relay and for one nonce.
+/// A client's proof that it owns an id, for one relay and one nonce.
 public struct Login: Sendable, Equatable {
-    /// What proves it.
+    /// The kind of proof.
     public enum Proof: Sendable, Equatable {
-        /// An Ed25519 signature of the id over the message, 64 bytes.
+        /// An Ed25519 signature over the message with the id's key, 64 bytes.
         case signature([UInt8])
-        /// The answer of the id's RSA login key to the message's SHA-256, 256 to 512 bytes.
+        /// The answer of the id's RSA login key to the SHA-256 of the message, 256 to 512 bytes.
         case rsa([UInt8])
     }
 
-    /// Whose mailbox.
+    /// The id that logs in.
     public let id: SessionID
-    /// The relay's 32 bytes.
+    /// The nonce of the relay, 32 bytes.
     public let nonce: [UInt8]
-    /// The relay, by the name that the client dialled: `host:port`.
+    /// The name of the relay that the client connected to: `host:port`.
     public let relay: String
-    /// What proves it.
+    /// The proof of the id.
     public let proof: Proof
-    /// The proof of an invitation, where its owner has one to redeem.
+    /// The proof of an invitation to redeem, or `nil`.
     public let invitation: InvitationProof?
 
-    /// Signs in as `key`'s id. `relay` is at most ``WireLimits/nameBytes`` long.
+    /// Creates a login as `key`'s id. `relay` has at most ``WireLimits/nameBytes`` bytes.
     public init(
         key: SigningKey, nonce: [UInt8], relay: String, invitation: InvitationCode? = nil
     ) {
@@ -32,7 +32,7 @@ public struct Login: Sendable, Equatable {
             invitation: invitation.map { $0.proof(for: message) })
     }
 
-    /// Signs in as an id with the RSA key that its owner named to the relay.
+    /// Creates a login as an id with the RSA login key that its owner registered at the relay.
     public init(rsaKey: RSALoginKey, id: SessionID, nonce: [UInt8], relay: String)
         throws(RSAKeyError)
     {
@@ -63,19 +63,19 @@ public struct Login: Sendable, Equatable {
         }
     }
 
-    /// Whether the proof is the id's own signature, for this relay name and nonce.
+    /// Whether the proof is a valid signature of the id for this relay name and nonce.
     public var isSigned: Bool {
         guard case .signature = proof else { return false }
         return verifySignature(signature, of: message, by: id.publicKey)
     }
 
-    /// Whether the proof is an RSA key's, for this id, relay name and nonce.
+    /// Whether the proof is a valid answer of an RSA key for this id, relay name and nonce.
     public func isProven(by key: RSALoginPublicKey) -> Bool {
         guard case .rsa(let answer) = proof else { return false }
         return key.isAnswer(answer, to: sha256(message))
     }
 
-    /// Whether the login proves the code that has this public key.
+    /// Whether the login proves the code with this public key.
     public func provesInvitation(withKey key: [UInt8]) -> Bool {
         guard let invitation else { return false }
         return verifySignature(
@@ -84,7 +84,8 @@ public struct Login: Sendable, Equatable {
 
     private var message: [UInt8] { Self.message(relay: relay, nonce: nonce, id: id) }
 
-    /// What is signed: `"sotto/relay/login/v1\0" ‖ length of name (1) ‖ name ‖ nonce (32) ‖ public key (32)`.
+    /// Returns the bytes to sign:
+    /// `"sotto/relay/login/v1\0" ‖ length of name (1) ‖ name ‖ nonce (32) ‖ public key (32)`.
     static func message(relay: String, nonce: [UInt8], id: SessionID) -> [UInt8] {
         let name = Array(relay.utf8)
         precondition(name.count <= WireLimits.nameBytes)

@@ -1,29 +1,31 @@
 public import Sotto
 
-/// A signed record that an id's owner gives to a relay's directory: a card, or a word on a login key.
+/// A signed record that an owner publishes in a relay's directory: a card or a login key record.
 public struct OwnersRecord: Sendable, Equatable {
-    /// What it is.
+    /// The kind of record.
     public enum Kind: Sendable, Equatable {
-        /// A card, for whoever asks.
+        /// A card, which any client may look up.
         case card
-        /// The RSA key that may log in, a SubjectPublicKeyInfo in DER; `nil` where none may.
+        /// The RSA key that may log in, a SubjectPublicKeyInfo in DER; `nil` revokes it.
         case loginKey([UInt8]?)
     }
 
-    /// Whose it is.
+    /// The id of the owner.
     public let id: SessionID
-    /// What it is.
+    /// The kind of record.
     public let kind: Kind
-    /// When it was signed; of two of a kind the later one counts.
+    /// The time of the signature; of two records of a kind the later one is valid.
     public let issued: Timestamp
     /// The record on one line, without a line feed.
     public let bytes: [UInt8]
 
-    /// Reads a `contact` or `login-key` record that says when it was issued.
+    /// Parses a `contact` or `login-key` record with a time of issue.
     ///
-    /// Throws ``Reason/badFields`` for another record, one that nests deeper than ``WireLimits/envelopeDepth``
-    /// or a card with an address for one person alone, ``Reason/tooLarge`` over ``WireLimits/cardBytes``, and
-    /// ``Reason/badSignature`` unless it is signed by its id.
+    /// Throws ``Reason/badFields`` for another record, one that nests deeper than ``WireLimits/envelopeDepth`` or a
+    /// card with
+    /// an address for a single contact, ``Reason/tooLarge`` over ``WireLimits/cardBytes``, and ``Reason/badSignature``
+    /// unless
+    /// its id has signed it.
     public init(_ record: JSONObject) throws(Reason) {
         guard JSON.object(record).nests(atMost: WireLimits.envelopeDepth) else { throw .badFields }
         bytes = record.serialized()
@@ -48,7 +50,7 @@ public struct OwnersRecord: Sendable, Equatable {
         }
     }
 
-    /// Whether a record is of a kind that goes into a directory.
+    /// Whether a record is of a kind for the directory.
     public static func isOne(_ record: JSONObject) -> Bool {
         ["contact", "login-key"].contains(record["type"]?.string ?? "")
     }

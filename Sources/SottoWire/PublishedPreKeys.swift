@@ -1,21 +1,21 @@
 public import Sotto
 
-/// A publication of prekeys as its carriers see it: verified, and on one line.
+/// A verified publication of prekeys, and its record on one line.
 public struct PublishedPreKeys: Sendable, Equatable {
-    /// What is in it.
+    /// The contents of the record.
     public let publication: PreKeyPublication
     /// The record on one line, without a line feed.
     public let bytes: [UInt8]
 
-    /// A publication that was just made or read.
+    /// Takes a publication that was just created or parsed.
     public init(_ publication: PreKeyPublication) {
         self.publication = publication
         bytes = publication.record.serialized()
     }
 
-    /// Reads a `prekeys` record. Throws ``Reason/badFields`` for another record or one that nests deeper than
+    /// Parses a `prekeys` record. Throws ``Reason/badFields`` for another record or one that nests deeper than
     /// ``WireLimits/envelopeDepth``, ``Reason/tooLarge`` over ``WireLimits/publicationBytes``, and
-    /// ``Reason/badSignature`` unless all of it is signed by its owner.
+    /// ``Reason/badSignature`` unless its owner has signed all of it.
     public init(_ record: JSONObject) throws(Reason) {
         guard JSON.object(record).nests(atMost: WireLimits.envelopeDepth) else { throw .badFields }
         let bytes = record.serialized()
@@ -31,16 +31,16 @@ public struct PublishedPreKeys: Sendable, Equatable {
     }
 }
 
-/// What a relay has of an owner's prekeys, as it says after a login.
+/// The state of an owner's prekeys at a relay, as reported after a login.
 public struct PreKeyStatus: Sendable, Equatable {
-    /// How many one-time prekeys are left.
+    /// The number of one-time prekeys that are left.
     public let oneTime: Int
-    /// The number of the signed prekey.
+    /// The id of the signed prekey.
     public let signedID: UInt32
-    /// The highest number of a one-time prekey that the relay ever took; 0 before the first.
+    /// The highest id of a one-time prekey that the relay ever stored; 0 before the first.
     public let oneTimeMark: UInt32
 
-    /// A status of these parts.
+    /// Creates a status from its parts.
     public init(oneTime: Int, signedID: UInt32, oneTimeMark: UInt32) {
         self.oneTime = oneTime
         self.signedID = signedID

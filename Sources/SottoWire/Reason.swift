@@ -1,45 +1,45 @@
 import Sotto
 
-/// Why a relay does not do what it is asked, as its replies name it.
+/// The reasons for which a relay refuses a request, as named in its replies.
 public enum Reason: String, Sendable, CaseIterable {
-    /// Not JSON as Sotto reads it: malformed, a member twice, not UTF-8, or too deep.
+    /// Invalid JSON: malformed, a repeated member, not UTF-8, or nested too deep.
     case badJSON = "bad_json"
     /// JSON, but not a frame.
     case badFrame = "bad_frame"
-    /// A frame whose payload lacks a member, or has one of the wrong form.
+    /// A frame whose payload lacks a member, or has an invalid one.
     case badFields = "bad_fields"
-    /// A type of frame that this relay does not know.
+    /// A frame of an unknown type.
     case unknownType = "unknown_type"
-    /// A record is not signed by its owner.
+    /// The record is not signed by its owner.
     case badSignature = "bad_signature"
-    /// The login was refused; every cause reads like this.
+    /// The login was refused; all causes give the same reason.
     case loginFailed = "login_failed"
-    /// The owner of the id may not have a mailbox at this relay: it is for members.
+    /// The id may not have a mailbox at this relay, which is for members.
     case notAdmitted = "not_admitted"
-    /// A web page of another host sent the request.
+    /// A web page of a foreign origin sent the request.
     case foreignOrigin = "foreign_origin"
-    /// Only for a mailbox's owner, after a login.
+    /// The request needs a login as the mailbox's owner.
     case loginRequired = "login_required"
-    /// There are no prekeys of that owner, known or not.
+    /// The relay has no prekeys of the owner, whether or not it knows the id.
     case noBundle = "no_bundle"
-    /// There is no card of that id, known or not.
+    /// The relay has no card of the id, whether or not it knows the id.
     case noCard = "no_card"
-    /// Many new ids come at once: a proof of work is asked for first.
+    /// Too many new ids are being published: a proof of work is required.
     case workRequired = "work_required"
-    /// The mailbox gets more in a minute than it may.
+    /// The mailbox gets more messages in a minute than allowed.
     case tooMany = "too_many"
-    /// The id is known with another envelope, or the claim with another owner.
+    /// The envelope id belongs to another envelope, or the claim id to another owner's claim.
     case conflict = "conflict"
-    /// The envelope or the line is over the limit.
+    /// The envelope or the line is over its limit.
     case tooLarge = "too_large"
-    /// The mailbox holds as much as it may.
+    /// The mailbox is full.
     case mailboxFull = "mailbox_full"
-    /// The relay has no more connections to give, or a connection no more claims.
+    /// The relay has too many connections, or the connection made too many claims.
     case busy = "busy"
     /// The relay's disk is full.
     case diskFull = "disk_full"
 
-    /// The number beside the name; HTTP's, where it has one.
+    /// The numeric code of the reason; an HTTP status code if HTTP has one.
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
@@ -58,20 +58,20 @@ public enum Reason: String, Sendable, CaseIterable {
 
 extension Reason: Error {}
 
-/// A refusal as it came over the wire: a later relay may have reasons that we do not know.
+/// A refusal as it was received; a later relay may send unknown reasons.
 public struct Refusal: Sendable, Equatable {
-    /// The number.
+    /// The numeric code.
     public let code: Int64
-    /// The name.
+    /// The name of the reason.
     public let reason: String
 
-    /// A refusal of this code and name.
+    /// Creates a refusal from its parts.
     public init(code: Int64, reason: String) {
         self.code = code
         self.reason = reason
     }
 
-    /// The refusal that a known reason makes.
+    /// Creates the refusal of a known reason.
     public init(_ reason: Reason) { self.init(code: reason.code, reason: reason.rawValue) }
 
     var payload: JSONObject { ["code": .integer(code), "reason": .string(reason)] }

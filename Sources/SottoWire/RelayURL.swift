@@ -1,8 +1,8 @@
 import Sotto
 
-/// Where a relay is, and how it is spoken to: `tcp://host:port`, or another of ``Scheme``.
+/// The address and transport of a relay: `tcp://host:port`, or another ``Scheme``.
 public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
-    /// How a relay is spoken to.
+    /// The transport of a relay.
     public enum Scheme: String, Sendable, CaseIterable {
         /// Lines of JSON.
         case tcp
@@ -12,15 +12,15 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         case ws
         /// WebSocket over TLS.
         case wss
-        /// HTTP requests; mail is asked for again and again.
+        /// HTTP requests; the client polls for mail.
         case http
         /// HTTP requests over TLS.
         case https
 
-        /// Whether it is over TLS.
+        /// Whether the transport uses TLS.
         public var isSecure: Bool { self == .tls || self == .wss || self == .https }
 
-        /// The port where none is named; `nil` where one must be.
+        /// The default port, or `nil` if the port is required.
         var port: UInt16? {
             switch self {
             case .tcp, .tls: nil
@@ -30,33 +30,33 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// How it is spoken to.
+    /// The transport.
     public let scheme: Scheme
     /// The host: a name, an IPv4 address, or an IPv6 address without brackets.
     public let host: String
     /// The port.
     public let port: UInt16
-    /// Where the relay is on a server that has others too; `/` or `/path`.
+    /// The path of the relay on a web server, `/` or `/path`.
     public let path: String
-    /// SHA-256 of the key that the relay must show, its SubjectPublicKeyInfo; in place of a certificate that others
-    /// vouch for.
+    /// The pin: the SHA-256 of the SubjectPublicKeyInfo that the relay must have, instead of a certificate from an
+    /// authority.
     public let pin: [UInt8]?
 
-    /// A PEM file of the authorities that may vouch for the relay's certificate, in place of the system's.
+    /// A PEM file of authorities for the relay's certificate, instead of the system's.
     public var authorities: String?
 
-    /// Why a text is not the address of a relay.
+    /// The reason why a text is not the address of a relay.
     public enum Invalid: Error, Sendable, Equatable {
         /// Not `scheme://host:port`.
         case form
-        /// A scheme that this version does not speak.
+        /// An unknown scheme.
         case scheme(String)
         /// `#sha256=` without TLS, or without 32 bytes in hexadecimal or base64url.
         case pin
     }
 
-    /// Reads `scheme://host:port/path#sha256=PIN`; an IPv6 address stands in brackets. Only ``Scheme/ws``,
-    /// ``Scheme/http`` and those over TLS have a port of their own; a path serves with these alone.
+    /// Parses `scheme://host:port/path#sha256=PIN`, with an IPv6 address in brackets. The port may be left out, and a
+    /// path given, with ``Scheme/ws``, ``Scheme/wss``, ``Scheme/http`` and ``Scheme/https``; a pin requires TLS.
     public init(_ text: String) throws(Invalid) {
         let parts = text.pieces(between: "://")
         guard parts.count > 1 else { throw .form }
@@ -104,7 +104,7 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         self.pin = pin
     }
 
-    /// Reads `host:port`.
+    /// Parses `host:port`.
     public init(name: some StringProtocol) throws(Invalid) {
         guard let colon = name.lastIndex(of: ":"),
             let port = UInt16(name[name.index(after: colon)...]),
@@ -126,15 +126,15 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         self.init(host: host, port: port)
     }
 
-    /// A host, without brackets, and a port, over plain TCP.
+    /// Creates an address for plain TCP from a host, without brackets, and a port.
     public init(host: String, port: UInt16) {
         self.init(scheme: .tcp, host: host.lowercased(), port: port, path: "/", pin: nil)
     }
 
-    /// `host:port`, which names the relay in a login.
+    /// `host:port`, the relay's name in a login.
     public var name: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 
-    /// What HTTP's header `Host` says: without the port if it is the scheme's own (RFC 9110 §7.2).
+    /// The value of HTTP's `Host` header, without the scheme's default port (RFC 9110 §7.2).
     public var hostHeader: String {
         port == scheme.port ? String(name.dropLast(":\(port)".utf8.count)) : name
     }
@@ -144,9 +144,9 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         "\(scheme.rawValue)://\(name)" + (path == "/" ? "" : path)
     }
 
-    /// What the outbox calls the relay: the same for all ways to it.
+    /// The relay's name in the outbox, the same for all transports.
     public var outboxName: String { "tcp://" + name }
 
-    /// The URL with the pin: what goes onto a card.
+    /// The URL with the pin, as on a card.
     public var text: String { description + (pin.map { "#sha256=" + hex($0) } ?? "") }
 }

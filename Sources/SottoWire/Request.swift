@@ -1,10 +1,10 @@
 public import Sotto
 
-/// What a client asks of a relay.
+/// A client's request to a relay.
 public enum Request: Sendable, Equatable {
-    /// Are you there? Answered by `pong`.
+    /// Tests the connection. Answered by `pong`.
     case ping
-    /// A nonce to log in with. Answered by `challenge`.
+    /// Asks for a nonce to log in with. Answered by `challenge`.
     case challenge
     /// Opens a mailbox on this connection. Answered by `session`.
     case login(Login)
@@ -12,44 +12,44 @@ public enum Request: Sendable, Equatable {
     case resume(token: String)
     /// Stores an envelope; needs no login. Answered by `stored`, `duplicate`, `deferred` or `rejected`.
     case send(AddressedEnvelope)
-    /// Looks at the oldest envelopes after a sequence number, or at dead letters, without taking them.
-    /// Answered by `messages`.
+    /// Reads the oldest envelopes after a sequence number, or dead letters, without deleting them. Answered by
+    /// `messages`.
     ///
-    /// Of several mailboxes that are open here `of` names one, in this and the next ones; `nil` is the first.
+    /// `of` names one of several open mailboxes, here and in the next cases; `nil` is the first one.
     case fetch(max: Int, after: Int64, dead: Bool, of: SessionID? = nil)
-    /// Has all envelopes pushed, those that wait and those that come. Answered by `subscribed`.
+    /// Subscribes to a mailbox: waiting and new envelopes are pushed. Answered by `subscribed`.
     case subscribe(of: SessionID? = nil)
-    /// Takes envelopes out of the mailbox, or reports that they could not be handled. Answered by `acked`.
+    /// Deletes envelopes that were delivered, or counts a failure. Answered by `acked`.
     case ack(ids: [String], Handled, of: SessionID? = nil)
 
-    /// Publishes prekeys; needs no login, because the record is signed. Answered by `stored`, also when
-    /// nothing in it is new.
+    /// Publishes prekeys; needs no login, because the record is signed. Answered by `stored`, even if nothing in it is
+    /// new.
     case publish(PublishedPreKeys)
-    /// Claims a bundle of an owner's prekeys under an id that the claimant chose: a lower-case UUID. Who asks
-    /// again with the same id gets the same bundle. Answered by `bundle`.
+    /// Claims a bundle of an owner's prekeys under an id that the client chose: a lower-case UUID. Repeating the id
+    /// returns the same bundle. Answered by `bundle`.
     case claim(owner: SessionID, id: String)
 
-    /// Gives a card or a word on a login key to the directory; needs no login, because the record is signed.
-    /// Answered by `stored`, also when it is older than what is there.
+    /// Publishes a card or a login key record in the directory; needs no login, because the record is signed. Answered
+    /// by `stored`, even if it is older than the stored one.
     case record(OwnersRecord)
-    /// Asks for the card of an id. Answered by `card`.
+    /// Looks up the card of an id. Answered by `card`.
     case lookup(SessionID)
-    /// Asks for work to do, after ``Reason/workRequired``. Answered by `puzzle`.
+    /// Asks for a proof of work, after ``Reason/workRequired``. Answered by `puzzle`.
     case puzzle
-    /// Shows the counter that solves a puzzle (`ProofOfWork`). Answered by `accepted`: this connection may then
-    /// bring a new id.
+    /// Sends the counter that solves a puzzle (`ProofOfWork`). Answered by `accepted`: this connection may then
+    /// publish a new id.
     case solution(nonce: [UInt8], counter: UInt64)
 
-    /// What became of an envelope at its recipient.
+    /// The result of an envelope at its recipient.
     public enum Handled: String, Sendable {
-        /// It is safe with the recipient.
+        /// The recipient has stored it.
         case delivered
-        /// It could not be handled; after ``WireLimits/failures`` it is a dead letter.
+        /// The recipient could not process it; after ``WireLimits/failures`` failures it is a dead letter.
         case failed
     }
 
-    /// Reads a frame. Throws ``Reason/unknownType``, ``Reason/badFields``, ``Reason/tooLarge``, or
-    /// ``Reason/loginFailed`` for a login of the wrong form.
+    /// Parses a request. Throws ``Reason/unknownType``, ``Reason/badFields``, ``Reason/tooLarge``, or
+    /// ``Reason/loginFailed`` for a malformed login.
     public init(_ frame: Frame) throws(Reason) {
         let payload = frame.payload
         switch frame.type {
@@ -108,7 +108,7 @@ public enum Request: Sendable, Equatable {
         }
     }
 
-    /// The member `id`, which may be absent.
+    /// Returns the optional member `id`.
     private static func mailbox(_ payload: JSONObject) throws(Reason) -> SessionID? {
         guard let value = payload["id"] else { return nil }
         guard let id = value.string.flatMap({ SessionID($0) }) else { throw .badFields }
@@ -119,7 +119,7 @@ public enum Request: Sendable, Equatable {
         value == nil ? absent : value?.integer
     }
 
-    /// The line that asks this.
+    /// Returns the request as a line.
     public func line(requestID: String) -> [UInt8] {
         func line(_ type: String, _ payload: JSONObject = [:]) -> [UInt8] {
             Frame(type: type, requestID: requestID, payload: payload).line
@@ -167,17 +167,17 @@ public enum Request: Sendable, Equatable {
         mailbox.map { .string($0.description) }
     }
 
-    /// The line that sends an envelope which is on one line already.
+    /// Returns the line that sends an envelope, which must be on one line.
     public static func sendLine(_ envelope: [UInt8], requestID: String) -> [UInt8] {
         line("send", "envelope", envelope, requestID)
     }
 
-    /// The line that publishes prekeys whose record is on one line already.
+    /// Returns the line that publishes prekeys; the record must be on one line.
     public static func publishLine(_ publication: [UInt8], requestID: String) -> [UInt8] {
         line("prekeys", "publication", publication, requestID)
     }
 
-    /// The line that gives a record to the directory which is on one line already.
+    /// Returns the line that publishes a record in the directory; the record must be on one line.
     public static func recordLine(_ record: [UInt8], requestID: String) -> [UInt8] {
         line("record", "record", record, requestID)
     }

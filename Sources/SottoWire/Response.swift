@@ -1,48 +1,48 @@
 import Sotto
 
-/// What a relay says: a reply to a request, or a push.
+/// A relay's frame to a client: a reply to a request, or a push.
 public enum Response: Sendable, Equatable {
-    /// Yes, I am here.
+    /// The reply to `ping`.
     case pong
-    /// Sign this nonce, for one of these names of mine.
+    /// A nonce to sign, and the names of the relay of which the login must contain one.
     case challenge(nonce: [UInt8], names: [String])
-    /// Find a counter that gives so many zero bits with this nonce.
+    /// A puzzle: find a counter that gives `bits` zero bits with this nonce.
     case puzzle(nonce: [UInt8], bits: Int)
-    /// The mailbox is open on this connection. Says what the relay has of the owner's prekeys; `nil` where
-    /// it never got any.
+    /// The mailbox is open on this connection. Contains the state of the owner's prekeys, or `nil` if the owner has
+    /// published none.
     ///
-    /// The token opens the mailbox again on another connection, for a while.
+    /// The token reopens the mailbox on another connection for a while.
     case session(PreKeyStatus?, token: String? = nil)
     /// The envelope is on disk.
     case stored
-    /// This very envelope was on disk already.
+    /// The same envelope was already on disk.
     case duplicate
-    /// Not now; try again later.
+    /// The request failed for now; the client tries again later.
     case deferred(Refusal)
-    /// Never.
+    /// The request failed for good.
     case rejected(Refusal)
-    /// Envelopes, oldest first; `more` says whether others follow.
+    /// Envelopes, oldest first; `more` tells whether others follow.
     case messages([Delivered], more: Bool)
-    /// Pushes begin.
+    /// The mailbox is subscribed to; pushes follow.
     case subscribed
-    /// Done with these ids, known or not.
+    /// The ids were acknowledged, whether or not they were known.
     case acked
-    /// The request could not be served.
+    /// The request was refused.
     case error(Refusal)
-    /// The bundle that was claimed: a record on one line.
+    /// The claimed bundle: a record on one line.
     case bundle([UInt8])
-    /// The card that was asked for: a record on one line.
+    /// The requested card: a record on one line.
     case card([UInt8])
-    /// The proof of work counts.
+    /// The proof of work was accepted.
     case accepted
     /// Push: an envelope.
     case newMessage(Delivered)
-    /// Push: what waited when the subscription began has been pushed.
+    /// Push: all envelopes that waited at the subscription have been pushed.
     case empty
-    /// Push, before the connection closes: another consumer of the mailbox took over.
+    /// Push before the connection closes: another connection has subscribed to the mailbox.
     case replaced
 
-    /// Reads a frame; `nil` for a type or a form that is not known.
+    /// Parses a frame. Returns `nil` for an unknown type or form.
     public init?(_ frame: Frame) {
         let payload = frame.payload
         switch frame.type {
@@ -98,7 +98,7 @@ public enum Response: Sendable, Equatable {
         }
     }
 
-    /// The line that says this; `requestID` is that of the request, and `nil` in a push.
+    /// Returns the response as a line; `requestID` is that of the request, and `nil` in a push.
     public func line(requestID: String? = nil) -> [UInt8] {
         func line(_ type: String, _ payload: JSONObject = [:]) -> [UInt8] {
             Frame(type: type, requestID: requestID, payload: payload).line

@@ -3,7 +3,7 @@ import Sotto
 import SottoServer
 import SottoWire
 
-/// Whether the addresses of a relay can be had, and its names be found.
+/// Checks the addresses, names and certificate of a relay, and its wake-up methods.
 enum AddressChecks {
     static func findings(
         _ plan: RelayConfiguration, willMakeCertificate: Bool = false
@@ -15,7 +15,7 @@ enum AddressChecks {
             findings.append(
                 Finding(
                     .warning, "name",
-                    "without --name, those who dial \(plan.listen.name) by a host's name cannot log in"
+                    "without --name, clients that connect to \(plan.listen.name) by host name cannot log in"
                 ))
         }
         for name in plan.names {
@@ -27,24 +27,26 @@ enum AddressChecks {
                     : Finding(.ok, "name", "\(url.host) is \(found.joined(separator: " and "))"))
         }
         if let monitor = plan.operations.monitor { findings += listening(monitor, "monitor") }
-        for way in plan.operations.wake?.ways ?? [] { findings.append(wake(way)) }
+        for method in plan.operations.wake?.methods ?? [] { findings.append(wake(method)) }
         if willMakeCertificate {
-            return findings + [Finding(.ok, "certificate", "it and its key will be made")]
+            return findings + [
+                Finding(.ok, "certificate", "the certificate and its key will be created")
+            ]
         }
         return findings + certificates(plan)
     }
 
-    /// Whether the files for TLS can be read, belong together, and are in their time.
+    /// Checks that the files for TLS can be read, belong together, and are valid now.
     private static func certificates(_ plan: RelayConfiguration) -> [Finding] {
         guard let files = plan.tls else { return [] }
         do throws(RelayError) {
             let days = Int(try files.secondsLeft() / 86_400)
             switch days {
-            case ..<0: return [Finding(.error, "certificate", "its time is over")]
-            case ..<14: return [Finding(.warning, "certificate", "its time ends in \(days) days")]
+            case ..<0: return [Finding(.error, "certificate", "it has expired")]
+            case ..<14: return [Finding(.warning, "certificate", "it expires in \(days) days")]
             default:
                 return [
-                    Finding(.ok, "certificate", "it and its key serve for \(days) days"),
+                    Finding(.ok, "certificate", "it matches its key and is valid for \(days) days"),
                     Finding(.ok, "pin", "#sha256=\(hex(try files.pin()))"),
                 ]
             }
@@ -57,7 +59,7 @@ enum AddressChecks {
         guard let addresses = resolve(address), !addresses.isEmpty else {
             return [Finding(.error, topic, "\(address.host) does not resolve")]
         }
-        // The relay listens on the first one.
+        // The relay listens on the first address.
         let code = addresses[0].tryBinding()
         switch code {
         case 0: return [Finding(.ok, topic, "\(address.name) is free")]
@@ -66,9 +68,11 @@ enum AddressChecks {
                 Finding(.error, topic, "\(address.name) is in use, perhaps by another relay")
             ]
         case EACCES, EPERM:
-            return [Finding(.error, topic, "listening on \(address.name) is not permitted")]
+            return [Finding(.error, topic, "permission denied to listen on \(address.name)")]
         case EADDRNOTAVAIL:
-            return [Finding(.error, topic, "\(address.host) is no address of this machine")]
+            return [
+                Finding(.error, topic, "this machine does not have the address \(address.host)")
+            ]
         default:
             return [
                 Finding(
@@ -78,8 +82,8 @@ enum AddressChecks {
         }
     }
 
-    private static func wake(_ way: WakePlan.Way) -> Finding {
-        switch way {
+    private static func wake(_ method: WakePlan.Method) -> Finding {
+        switch method {
         case .command(let words):
             let program = words[0]
             let places =
@@ -88,9 +92,9 @@ enum AddressChecks {
                 : (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin")
                     .split(separator: ":").map { "\($0)/\(program)" }
             guard let place = places.first(where: { access($0, X_OK) == 0 }) else {
-                return Finding(.error, "wake", "there is no program \(program)")
+                return Finding(.error, "wake", "no such program: \(program)")
             }
-            return Finding(.ok, "wake", "\(place) can be run")
+            return Finding(.ok, "wake", "\(place) is executable")
         case .post(let address):
             let url = RelayURL(host: address.host, port: UInt16(address.port))
             guard let found = resolve(url), !found.isEmpty else {
@@ -100,13 +104,13 @@ enum AddressChecks {
         }
     }
 
-    /// An address of the system's.
+    /// An address of the operating system.
     struct SocketName {
         let family: Int32
         let bytes: [UInt8]
         let text: String
 
-        /// The error number of listening there for a moment; 0 when it works.
+        /// Tries to listen on the address for a moment. Returns the error number, or 0.
         func tryBinding() -> Int32 {
             let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
             let descriptor = socket(family, type, 0)
@@ -125,7 +129,7 @@ enum AddressChecks {
         }
     }
 
-    /// The addresses of a host; `nil` where there are none.
+    /// Returns the addresses of a host, or `nil`.
     private static func resolve(_ url: RelayURL) -> [SocketName]? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

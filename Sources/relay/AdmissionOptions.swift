@@ -4,46 +4,47 @@ import Sotto
 import SottoServer
 import SottoTool
 
-/// Who may have a mailbox, and how fast they may be.
+/// The options for admission and rate limits.
 struct AdmissionOptions: ArgumentGroup {
     @Flag(
-        "--invited", help: "Only for members: who redeemed a code of relay invite, or was admitted."
+        "--invited",
+        help: "Serve only members: ids that redeemed a code of relay invite or were admitted."
     )
     var invited = false
 
     @Option(
         "--members", value: "file",
         help:
-            "Only for those whose ids, cards or sotto: URIs are in this file, one a line; read again on SIGHUP."
+            "Serve only the ids in this file: an id, card or sotto: URI on each line; read again on SIGHUP."
     )
     var members: String?
 
     @Option(
         "--mailbox-rate", value: "n",
-        help: "The most messages that one mailbox gets in a minute; 0 for as many as come.",
+        help: "The most messages that a mailbox gets in a minute; 0 for no limit.",
         values: .any)
     var mailboxRate = 0
 
     @Option(
         "--connection-rate", value: "n",
-        help: "The most requests that a connection makes in a second; 0 for as many as it likes.",
+        help: "The most requests of a connection in a second; 0 for no limit.",
         values: .any)
     var connectionRate = 10_000
 
     @Option(
         "--surge", value: "n",
         help:
-            "The most publications in a minute before new ids must do some work; 0 for as many as come.",
+            "The most publications in a minute before new ids need a proof of work; 0 for no limit.",
         values: .any)
     var surge = 600
 
     func validate() throws {
         guard mailboxRate >= 0, connectionRate >= 0, surge >= 0 else {
-            throw UsageError("--mailbox-rate, --connection-rate and --surge begin at 0")
+            throw UsageError("--mailbox-rate, --connection-rate and --surge must not be negative")
         }
     }
 
-    /// Puts what was asked for into a plan.
+    /// Copies the options into a plan.
     func apply(to plan: inout RelayConfiguration) throws {
         plan.admission.isByInvitation = invited
         plan.admission.list = try list()
@@ -52,18 +53,18 @@ struct AdmissionOptions: ArgumentGroup {
         plan.surge = surge
     }
 
-    /// Those on the list, as the file is now; `nil` without one.
+    /// Reads the list of members again; `nil` without one.
     func list() throws -> Set<SessionID>? {
         try members.map { Set(try MemberList.read($0)) }
     }
 }
 
-/// Ids as people write them down.
+/// Parses the ids in lists and arguments.
 enum MemberList {
-    /// The most bytes of a file.
+    /// The most bytes of a list.
     private static let limit = 64 << 20
 
-    /// The ids in a file: an id, a card or a `sotto:` URI on each line; `#` begins a comment.
+    /// Reads the ids in a file: an id, a card or a `sotto:` URI on each line; `#` begins a comment.
     static func read(_ path: String) throws -> [SessionID] {
         var ids: [SessionID] = []
         let lines = try Input(path: path).readAll(limit: limit)
@@ -80,19 +81,19 @@ enum MemberList {
         return ids
     }
 
-    /// The id in an argument: an id, a card's file or a `sotto:` URI.
+    /// Returns the id of an argument: an id, a card's file or a `sotto:` URI.
     static func id(of argument: String) throws -> SessionID {
         if let id = SessionID(argument) { return id }
         var status = stat()
         guard argument.hasPrefix("sotto:") || stat(argument, &status) == 0 else {
             throw Failure(
-                .noInput, "\(argument) is no id, and no file",
-                hint: "give a card's file, a sotto: URI or an id: 05 and 64 digits of hex")
+                .noInput, "\(argument) is neither an id nor a file",
+                hint: "give a card's file, a sotto: URI or an id: 05 and 64 hex digits")
         }
         return try Addressee.card(argument).id
     }
 
-    /// What is before a `#` that follows white space.
+    /// Returns the text before a `#` that follows white space.
     private static func beforeComment(_ line: String) -> String {
         line.split(separator: " ").prefix { !$0.hasPrefix("#") }.joined(separator: " ")
     }
@@ -108,7 +109,7 @@ enum MemberList {
 }
 
 extension String {
-    /// Without white space at either end.
+    /// The text without white space at its ends.
     fileprivate var trimmed: String {
         String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }

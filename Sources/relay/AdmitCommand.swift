@@ -3,14 +3,14 @@ import Glibc
 import SottoServer
 import SottoTool
 
-/// `relay admit`: makes ids members, or no longer.
+/// `relay admit`: makes ids members, or ends their membership.
 struct AdmitCommand: Program {
     static let configuration = CommandConfiguration(
         name: "admit",
-        abstract: "Make ids members of a relay, or no longer.",
+        abstract: "Make ids members of a relay, or end their membership.",
         usage: "relay admit --store FILE [--remove] CARD|ID ...",
         discussion: """
-            CARD is a card's file or a sotto: URI. The relay may be running: who is removed cannot log in again.
+            CARD is a card's file or a sotto: URI. The relay may be running. A removed member cannot log in again.
 
             EXAMPLES
               relay admit --store relay.db bob.card
@@ -20,13 +20,13 @@ struct AdmitCommand: Program {
     @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
     var store: String
 
-    @Flag("--remove", help: "They are no longer members.")
+    @Flag("--remove", help: "End the membership of the ids.")
     var remove = false
 
-    @Argument("card", help: "Whom: a card, a sotto: URI or an id.")
+    @Argument("card", help: "A card's file, a sotto: URI or an id.")
     var people: [String]
 
-    @Flag("-q", "--quiet", help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Print only errors.")
     var quiet = false
 
     mutating func execute() throws {
@@ -38,17 +38,19 @@ struct AdmitCommand: Program {
     }
 }
 
-/// A store that must be there.
+/// Checks of a store that must exist.
 enum MemberStore {
-    /// Refuses a file that is not there: a mistyped name would make a store of its own.
-    static func check(_ store: String, hint: String? = "start the relay first, which makes it")
+    /// Throws if the file of a store does not exist: a mistyped name would otherwise create a new store.
+    static func check(
+        _ store: String, hint: String? = "start the relay first; it creates the store"
+    )
         throws(Failure)
     {
         guard case .file(let path) = StoreLocation(store) else { return }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw Failure(
-                .noInput, "there is no store \(path)", hint: hint)
+                .noInput, "the store \(path) does not exist", hint: hint)
         }
     }
 }

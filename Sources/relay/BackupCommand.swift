@@ -5,14 +5,14 @@ import SottoServer
 import SottoState
 import SottoTool
 
-/// `relay backup`: a copy of a store that a relay may be using.
+/// `relay backup`: copies a store that a relay may be using.
 struct BackupCommand: Program {
     static let configuration = CommandConfiguration(
         name: "backup",
-        abstract: "Copy a store, as it is at one moment, while a relay uses it.",
+        abstract: "Copy a store, as of one moment, while a relay uses it.",
         usage: "relay backup --store FILE -o FILE",
         discussion: """
-            The copy is a store of its own. It appears when it is whole and synchronised, and replaces an older one.
+            The copy is a complete store. The file appears, or replaces an older one, when the copy is on disk.
 
             EXAMPLES
               relay backup --store relay.db -o relay.backup
@@ -21,10 +21,10 @@ struct BackupCommand: Program {
     @Option("--store", value: "file", help: "The store's SQLite file.")
     var store: String
 
-    @Option("-o", "--output", value: "file", help: "The copy to make, mode 0600.")
+    @Option("-o", "--output", value: "file", help: "The file for the copy, mode 0600.")
     var output: String
 
-    @Flag("-q", "--quiet", help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Print only errors.")
     var quiet = false
 
     mutating func execute() throws {
@@ -36,41 +36,42 @@ struct BackupCommand: Program {
             throw failure(error)
         }
         let size = try copy.commit(as: output)
-        if !quiet { Terminal.say("relay: \(output) has the store in \(size) bytes") }
+        if !quiet { Terminal.say("relay: copied the store to \(output), \(size) bytes") }
     }
 
     private func check() throws(Failure) {
         guard !store.contains("://") else {
             throw Failure(
-                .usage, "only a store in a file is copied", hint: "use pg_dump for PostgreSQL")
+                .usage, "only a store in a file can be copied",
+                hint: "use pg_dump for PostgreSQL")
         }
         guard !output.isEmpty, output != "-" else {
-            throw Failure(.usage, "the copy needs a file's name")
+            throw Failure(.usage, "-o needs a file name")
         }
         try Output.check(
             output, isNoneOf: [store, store + "-wal", store + "-shm", store + "-lock"])
         var status = stat()
         guard stat(store, &status) == 0 else { throw Failure(errno: errno, "open", store) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.noInput, "cannot open \(store): is no file")
+            throw Failure(.noInput, "cannot open \(store): it is not a regular file")
         }
         if stat(output, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw Failure(.cannotCreate, "cannot create \(output): is no file")
+            throw Failure(.cannotCreate, "cannot create \(output): it is not a regular file")
         }
-        // Its log would be taken for the copy's.
+        // The old database's log would be applied to the copy.
         guard access(output + "-wal", F_OK) != 0 else {
             throw Failure(
                 .cannotCreate, "cannot create \(output): it is a database in use",
-                hint: "choose another name, or end what uses it")
+                hint: "choose another name, or stop the process that uses it")
         }
     }
 
     private func failure(_ error: StateError) -> any Error {
         switch error {
         case .damaged(store):
-            Failure(.malformed, "\(store) is damaged, or not a relay's store")
+            Failure(.malformed, "\(store) is damaged, or is not a relay's store")
         case .full:
-            Failure(.ioError, "no space is left for \(output)", hint: "free some space")
+            Failure(.ioError, "no space left for \(output)", hint: "free some space")
         case .locked:
             Failure(.tryAgain, "\(store) is locked", hint: "run the same command again")
         default: error
@@ -78,7 +79,7 @@ struct BackupCommand: Program {
     }
 }
 
-/// An empty file under a name that does not stay: it becomes the one it stands beside, or goes away.
+/// An empty file with a temporary name, which is renamed in the end or deleted.
 private final class TemporaryName {
     let path: String
     private let signals: [any DispatchSourceSignal]
@@ -100,10 +101,10 @@ private final class TemporaryName {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 unlink(path)
-                // SQLite makes this one while it writes.
+                // SQLite creates the journal while it writes.
                 unlink(path + "-journal")
                 signal(number, SIG_DFL)
-                // Whoever started this may have blocked it, and this thread has.
+                // The parent process may have blocked the signal, and Dispatch has blocked it on this thread.
                 var signals = sigset_t()
                 sigemptyset(&signals)
                 sigaddset(&signals, number)
@@ -120,7 +121,7 @@ private final class TemporaryName {
         unlink(path + "-journal")
     }
 
-    /// Synchronises the file and gives it its name; returns its size.
+    /// Synchronizes the file and renames it. Returns its size in bytes.
     func commit(as output: String) throws(Failure) -> Int {
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(errno: errno, "open", path) }

@@ -4,16 +4,16 @@ import SottoServer
 import SottoTool
 import SottoWire
 
-/// `relay check`: what is wrong with a configuration, before it is run.
+/// `relay check`: reports the problems of a configuration before it is used.
 struct CheckCommand: Program {
     static let configuration = CommandConfiguration(
         name: "check",
-        abstract: "Say what is wrong with a relay's options and its machine.",
+        abstract: "Report problems with a relay's options and its machine.",
         usage:
             "relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--accept-clock] [--json]",
         discussion: """
-            It takes the options of a relay, and changes nothing, unless --accept-clock is given. Each line begins with ok, warning or error; \
-            with an error the exit status is 78.
+            It takes the options of a relay, and changes nothing unless --accept-clock is given. Each line begins with \
+            ok, warning or error; with an error the exit status is 78.
 
             EXAMPLES
               relay check --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
@@ -21,12 +21,12 @@ struct CheckCommand: Program {
 
     @OptionGroup var relay: RelayTool
 
-    @Flag("--json", help: "Print a JSON record for each line.")
+    @Flag("--json", help: "Print each line as a JSON record.")
     var json = false
 
     @Flag(
         "--accept-clock",
-        help: "Tell the store that this machine's clock is right, so that it deletes expired mail.")
+        help: "Accept this machine's clock as right, so that the relay deletes expired mail.")
     var acceptClock = false
 
     mutating func execute() throws {
@@ -51,25 +51,25 @@ struct CheckCommand: Program {
         let errors = findings.count { $0.level == .error }
         if errors > 0 {
             throw Failure(
-                .configuration, "\(errors) \(errors == 1 ? "thing is" : "things are") wrong")
+                .configuration, "the check found \(errors) \(errors == 1 ? "error" : "errors")")
         }
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 struct Finding {
-    /// How it is.
+    /// The severity of a finding.
     enum Level: String {
-        /// As it should be.
+        /// Everything is right.
         case ok
-        /// It works, but perhaps not as meant.
+        /// The relay works, but perhaps not as intended.
         case warning
-        /// The relay would not start, or not keep its promise.
+        /// The relay would not start, or could lose messages.
         case error
     }
 
     let level: Level
-    /// What was looked at, in a word.
+    /// The subject of the check, in one word.
     let topic: String
     let text: String
 
@@ -79,12 +79,12 @@ struct Finding {
         self.text = text
     }
 
-    /// The line for people.
+    /// The finding as a line of text.
     var line: String {
         "\(level.rawValue) \(topic): \(text.replacingAll("\n", with: "\\n"))"
     }
 
-    /// The record for programs.
+    /// The finding as a JSON record.
     var record: JSONObject {
         [
             "type": .string("check"), "level": .string(level.rawValue), "topic": .string(topic),

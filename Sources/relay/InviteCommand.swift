@@ -3,15 +3,15 @@ import SottoServer
 import SottoTool
 import SottoWire
 
-/// `relay invite`: codes that make members.
+/// `relay invite`: creates invitation codes.
 struct InviteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "invite",
-        abstract: "Make codes, each of which makes one id a member.",
+        abstract: "Create invitation codes, each for one member.",
         usage: "relay invite --store FILE [--count N] [--days N]",
         discussion: """
-            Prints the codes, one a line: eight words each, which the store itself does not have. Who is given one \
-            redeems it with recv --invitation. The relay may be running.
+            Prints the codes, one a line, of eight words each. The store does not contain them. The new member \
+            redeems a code with recv --invitation. The relay may be running.
 
             EXAMPLES
               relay invite --store relay.db > code
@@ -21,19 +21,19 @@ struct InviteCommand: Program {
     @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
     var store: String
 
-    @Option("--count", value: "n", help: "How many codes.", values: .any)
+    @Option("--count", value: "n", help: "The number of codes.", values: .any)
     var count = 1
 
     @Option(
-        "--days", value: "n", help: "Days until a code ends that nobody redeemed.", values: .any)
+        "--days", value: "n", help: "Days until an unused code expires.", values: .any)
     var days = 7
 
     func validate() throws {
         guard (1...10_000).contains(count) else {
-            throw UsageError("--count is between 1 and 10000")
+            throw UsageError("--count must be between 1 and 10000")
         }
         guard (1...3_650).contains(days) else {
-            throw UsageError("--days is between 1 and 3650")
+            throw UsageError("--days must be between 1 and 3650")
         }
     }
 

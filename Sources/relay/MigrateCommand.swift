@@ -10,8 +10,8 @@ struct MigrateCommand: Program {
         abstract: "Copy all mailboxes and prekeys into another store.",
         usage: "relay migrate FROM TO",
         discussion: """
-            FROM and TO are files or postgresql:// URLs, as with --store. TO must be new or empty: either all is \
-            copied, or nothing. No relay may use either of them meanwhile.
+            FROM and TO are files or postgresql:// URLs, as with --store. TO must be new or empty. Either everything \
+            is copied, or nothing. No relay may use either store meanwhile.
 
             EXAMPLES
               relay migrate relay.db postgresql://relay@db.example.org/sotto
@@ -23,7 +23,7 @@ struct MigrateCommand: Program {
     @Argument("to", help: "The store to copy into.")
     var target: String
 
-    @Flag("-q", "--quiet", help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Print only errors.")
     var quiet = false
 
     mutating func execute() throws {
@@ -34,7 +34,7 @@ struct MigrateCommand: Program {
                 from: StoreLocation(source), to: StoreLocation(target))
         } catch {
             guard case .locked = error else { throw error }
-            throw Failure(.tryAgain, error.message, hint: "end the relay that uses it")
+            throw Failure(.tryAgain, error.message, hint: "stop the relay that uses it")
         }
         guard !quiet else { return }
         Terminal.say(

@@ -1,9 +1,9 @@
 import Glibc
 import Sotto
 
-/// Which file system a place is on, from proc(5).
+/// Finds the file system of a directory, from proc(5).
 enum MountTable {
-    /// The type of the file system of a directory, such as `ext4`; `nil` where that is not known.
+    /// Returns the type of a directory's file system, such as `ext4`, or `nil` if it is unknown.
     static func type(of directory: String) -> String? {
         guard let real = realpath(directory, nil), let file = fopen("/proc/self/mountinfo", "re")
         else { return nil }
@@ -23,14 +23,14 @@ enum MountTable {
             else { continue }
             let point = unescaped(fields[4])
             let isAbove = path.hasPrefix(point == "/" ? "/" : point + "/")
-            // Of two on one point the later one hides the other.
+            // A later file system on the same mount point hides an earlier one.
             guard isAbove, point.utf8.count >= found?.length ?? 0 else { continue }
             found = (point.utf8.count, String(fields[dash + 1]))
         }
         return found?.type
     }
 
-    /// Whether the disk of a type of file system is another machine's.
+    /// Whether a type of file system is on another machine.
     static func isNetwork(_ type: String) -> Bool {
         [
             "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre",
@@ -38,7 +38,7 @@ enum MountTable {
         ].contains(type) || type.hasPrefix("fuse.")
     }
 
-    /// A path of the table, in which white space is written in octal.
+    /// Decodes a path of the table, in which white space is written in octal.
     private static func unescaped(_ text: Substring) -> String {
         String(text).replacingAll("\\040", with: " ").replacingAll("\\011", with: "\t")
             .replacingAll("\\012", with: "\n").replacingAll("\\134", with: "\\")

@@ -20,7 +20,7 @@ struct NetworkOptions: ArgumentGroup {
 
     func validate() throws {
         guard networkConnections ?? 1 > 0 else {
-            throw UsageError("--network-connections begins at 1")
+            throw UsageError("--network-connections must be at least 1")
         }
         for origin in allowedOrigins {
             let isOrigin = ["http://", "https://"].contains { scheme in
@@ -34,7 +34,7 @@ struct NetworkOptions: ArgumentGroup {
         }
     }
 
-    /// Puts the options into a plan.
+    /// Copies the options into a plan.
     func apply(to plan: inout RelayConfiguration) {
         plan.networkConnections = networkConnections
         plan.allowedOrigins = allowedOrigins

@@ -3,52 +3,53 @@ import SottoServer
 import SottoTool
 import SottoWire
 
-/// What watches the relay, and whom it wakes.
+/// The options for monitoring and wake-ups.
 struct OperationsOptions: ArgumentGroup {
     @Option(
         "--monitor", value: "host:port",
         help: "Answer GET /healthz and /metrics on this loopback address.")
     var monitor: String?
 
-    @Flag("--monitor-anywhere", help: "Let --monitor be an address that others reach.")
+    @Flag("--monitor-anywhere", help: "Allow --monitor an address that other machines reach.")
     var monitorAnywhere = false
 
     @Option(
         "--wake", value: "command",
         help:
-            "Run this for mail that nobody is there to take; its words are split, without a shell.")
+            "Run this command, without a shell, for mail in mailboxes without a connected recipient."
+    )
     var wake: String?
 
     @Option(
         "--wake-url", value: "url",
         help:
-            "Post to this address for mail that nobody is there to take: https://host/path, ntfy://host/prefix, or either with http."
+            "Post to this address for mail in mailboxes without a connected recipient: https://host/path, ntfy://host/prefix, or either with http."
     )
     var wakeURL: String?
 
     @Option(
         "--wake-every", value: "seconds",
-        help: "The fewest seconds between two wake-ups of one mailbox.", values: .any)
+        help: "The fewest seconds between two wake-ups of a mailbox.", values: .any)
     var wakeEvery = 30
 
-    /// What was asked for.
+    /// Returns the plan that the options ask for.
     func plan() throws(Failure) -> OperationsPlan {
         var plan = OperationsPlan()
         plan.monitor = try monitorAddress()
-        var ways: [WakePlan.Way] = []
+        var methods: [WakePlan.Method] = []
         if let wake {
             guard let words = WakePlan.words(of: wake) else {
                 throw Failure(
                     .usage, "--wake is not a command",
-                    hint: "a program and its words; for more: --wake \"sh -c '...'\"")
+                    hint: "give a program and its arguments, or a shell: --wake \"sh -c '...'\"")
             }
-            ways.append(.command(words))
+            methods.append(.command(words))
         }
-        if let wakeURL { ways.append(.post(try Self.address(wakeURL))) }
+        if let wakeURL { methods.append(.post(try Self.address(wakeURL))) }
         guard (1...86_400).contains(wakeEvery) else {
-            throw Failure(.usage, "--wake-every is between 1 and 86400 seconds")
+            throw Failure(.usage, "--wake-every must be between 1 and 86400 seconds")
         }
-        if !ways.isEmpty { plan.wake = WakePlan(ways: ways, every: Double(wakeEvery)) }
+        if !methods.isEmpty { plan.wake = WakePlan(methods: methods, every: Double(wakeEvery)) }
         return plan
     }
 
@@ -63,7 +64,7 @@ struct OperationsOptions: ArgumentGroup {
     private func monitorAddress() throws(Failure) -> RelayURL? {
         guard let monitor else {
             guard !monitorAnywhere else {
-                throw Failure(.usage, "--monitor-anywhere goes with --monitor")
+                throw Failure(.usage, "--monitor-anywhere needs --monitor")
             }
             return nil
         }
@@ -78,13 +79,13 @@ struct OperationsOptions: ArgumentGroup {
             || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
         guard isLoopback || monitorAnywhere else {
             throw Failure(
-                .configuration, "--monitor is an address that others reach: \(monitor)",
-                hint: "use 127.0.0.1, or say --monitor-anywhere if a firewall is before it")
+                .configuration, "other machines can reach the address of --monitor: \(monitor)",
+                hint: "use 127.0.0.1, or add --monitor-anywhere if a firewall protects it")
         }
         return address
     }
 
-    /// What follows the start of a relay.
+    /// Reports the start of a relay.
     func began(_ relay: Relay, _ say: (String) -> Void) {
         if let address = relay.monitorAddress { say("monitor on \(address)") }
         ServiceManager.watch(relay)

@@ -1,12 +1,12 @@
 import Arguments
 import SottoTool
 
-/// `relay`: without the name of another form, ``RelayTool``.
+/// `relay`: the main program, which runs ``RelayTool`` without a subcommand.
 @main
 struct RelayProgram: Program {
     static let configuration = CommandConfiguration(
         name: "relay",
-        abstract: "Keep encrypted messages until their recipients take them.",
+        abstract: "Store encrypted messages until their recipients fetch them.",
         usage: """
             relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
             relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
@@ -16,8 +16,8 @@ struct RelayProgram: Program {
             relay migrate FROM TO
             """,
         discussion: """
-            A message that the relay calls stored is on disk, and is delivered at least once. The relay knows \
-            addresses and sizes, never contents. It ends cleanly on SIGTERM.
+            A message that the relay calls stored is on disk, and is delivered at least once. The relay sees \
+            addresses and sizes, never contents. It shuts down cleanly on SIGTERM.
 
             EXAMPLES
               relay --listen 127.0.0.1:7667 --store relay.db
@@ -25,7 +25,7 @@ struct RelayProgram: Program {
               relay check --listen 0.0.0.0:7667 --store r.db
               relay backup --store r.db -o r.backup
 
-            Options of the first form: relay run --help
+            For the options of the first form, run: relay run --help
             """,
         version: sottoVersion,
         subcommands: [

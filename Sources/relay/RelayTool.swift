@@ -7,15 +7,15 @@ import SottoTool
 import SottoWire
 import Synchronization
 
-/// `relay run`, the form without a name: keeps envelopes until their recipients take them.
+/// `relay run`, the default subcommand: stores envelopes until their recipients fetch them.
 struct RelayTool: Program {
     static let configuration = CommandConfiguration(
         name: "run",
-        abstract: "Keep encrypted messages until their recipients take them.",
+        abstract: "Store encrypted messages until their recipients fetch them.",
         usage: "relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
         discussion: """
-            A message that the relay calls stored is on disk, and is delivered at least once. The relay knows \
-            addresses and sizes, never contents. It ends cleanly on SIGTERM.
+            A message that the relay calls stored is on disk, and is delivered at least once. The relay sees \
+            addresses and sizes, never contents. It shuts down cleanly on SIGTERM.
 
             EXAMPLES
               relay --listen 127.0.0.1:7667 --store relay.db
@@ -28,16 +28,16 @@ struct RelayTool: Program {
 
     @Option(
         "--store", value: "file",
-        help: "Keep everything in this SQLite file, or in the database of a postgresql: URL.")
+        help: "Store everything in this SQLite file, or in the database of a postgresql: URL.")
     var store: String
 
     @Option(
         "--name", value: "host:port",
-        help: "A host:port under which clients dial this relay; may be repeated.")
+        help: "A host:port by which clients connect to this relay; may be repeated.")
     var name: [String] = []
 
     @Option(
-        "--ttl", value: "days", help: "Days until a message that nobody takes is let go.",
+        "--ttl", value: "days", help: "Days until an undelivered message is deleted.",
         values: .any)
     var ttl = 30
 
@@ -71,12 +71,13 @@ struct RelayTool: Program {
 
     @OptionGroup var operations: OperationsOptions
 
-    @Flag("-q", "--quiet", help: "Say nothing but errors.")
+    @Flag("-q", "--quiet", help: "Print only errors.")
     var quiet = false
 
     mutating func execute() throws {
         let plan = try plan()
-        // Threads inherit this: nobody but sigwait(3) below takes these. Sources of Dispatch lose one in a thousand.
+        // Threads inherit this mask: only sigwait(3) below takes these signals. Dispatch's sources lose one in a
+        // thousand.
         var ends = sigset_t()
         sigemptyset(&ends)
         for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&ends, number) }
@@ -101,14 +102,14 @@ struct RelayTool: Program {
         } while number == SIGHUP && rereads
         ServiceManager.tell("STOPPING=1")
         if let error = lost.withLock({ $0 }) {
-            // Nothing of the store is touched again: what a failed synchronisation left is not known.
+            // The store is not used again: after a failed synchronization its state is unknown.
             throw error
         }
         try relay.stop()
         say("ended: \(relay.summary)")
     }
 
-    /// Starts the relay. What is wrong with the store is said here, where its option is known.
+    /// Starts the relay. Problems of the store are reported here, where the option is known.
     private func start(
         _ plan: RelayConfiguration, onFailure: @escaping @Sendable (StateError) -> Void
     ) throws -> Relay {
@@ -116,12 +117,13 @@ struct RelayTool: Program {
         var status = stat()
         if stat(store, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFREG else {
-                let what = status.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is no file"
+                let what =
+                    status.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file"
                 throw Failure(
                     .cannotCreate, "cannot open the store \(store): \(what)",
-                    hint: "name a file with --store, which is made if it is not there")
+                    hint: "give --store a file; it is created if it does not exist")
             }
-            // SQLite would say less. Its locks are not lost: it has not opened the file yet.
+            // SQLite's error would be less precise. Its locks are not lost, because it has not opened the file yet.
             let descriptor = open(store, O_RDWR | O_CLOEXEC)
             guard descriptor >= 0 else {
                 let failure = Failure(errno: errno, "open", "the store \(store)")
@@ -134,12 +136,12 @@ struct RelayTool: Program {
             return try Relay.start(plan, onFailure: onFailure)
         } catch {
             if case .store(.damaged) = error {
-                throw Failure(.malformed, "\(store) is damaged, or not a relay's store")
+                throw Failure(.malformed, "\(store) is damaged, or is not a relay's store")
             }
             guard case .store(.locked) = error else { throw error }
             throw Failure(
-                .tryAgain, "another process, perhaps another relay, uses the store \(store)",
-                hint: "end it, or name another file with --store")
+                .tryAgain, "the store \(store) is in use, perhaps by another relay",
+                hint: "stop the other relay, or give --store another file")
         }
     }
 
@@ -154,10 +156,11 @@ struct RelayTool: Program {
         var plan = RelayConfiguration(listen: try address(listen, "--listen"), store: store)
         for name in name { plan.names.append(try address(name, "--name").name) }
         guard ttl > 0, mailboxMessages > 0, maxConnections > 0 else {
-            throw Failure(.usage, "--ttl, --mailbox-messages and --max-connections begin at 1")
+            throw Failure(
+                .usage, "--ttl, --mailbox-messages and --max-connections must be at least 1")
         }
         guard ttl <= 1_000_000 else {
-            throw Failure(.usage, "--ttl is at most 1000000 days")
+            throw Failure(.usage, "--ttl must be at most 1000000 days")
         }
         guard let bytes = Self.size(mailboxBytes) else {
             throw Failure(.usage, "--mailbox-bytes is not a size", hint: "for example 100MB")
@@ -173,7 +176,7 @@ struct RelayTool: Program {
         return plan
     }
 
-    /// A number of bytes, with `kB`, `MB` or `GB` for thousands.
+    /// Parses a number of bytes, with the decimal units `kB`, `MB` or `GB`. Returns `nil` for an invalid one.
     static func size(_ text: String) -> Int64? {
         let units: [(String, Int64)] = [
             ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("", 1),
@@ -186,13 +189,13 @@ struct RelayTool: Program {
         return nil
     }
 
-    /// Whether SIGHUP has files read again. A service manager may send it also where there are none; without one
-    /// it is the end of the terminal.
+    /// Whether SIGHUP reads files again. A service manager may send it even if there are no files; without a service
+    /// manager SIGHUP means the end of the terminal.
     private var rereads: Bool {
         tls.files != nil || admission.members != nil || ServiceManager.isThere
     }
 
-    /// Reads files again; one that cannot be read leaves things as they are.
+    /// Reads the files again. If one cannot be read, the old contents stay in use.
     private func reread(_ relay: Relay) {
         if tls.files != nil {
             do {
@@ -200,8 +203,9 @@ struct RelayTool: Program {
                 try relay.reloadCertificate()
                 say("read the certificate again")
             } catch {
-                let message = (error as? any ReportableError)?.message ?? "it cannot be read"
-                Terminal.say("relay: error: \(message); the old one serves on")
+                let message =
+                    (error as? any ReportableError)?.message ?? "the certificate cannot be read"
+                Terminal.say("relay: error: \(message); the old certificate stays in use")
             }
         }
         do {
@@ -210,7 +214,7 @@ struct RelayTool: Program {
             say("read the members again: \(list.count)")
         } catch {
             let message = (error as? Failure)?.message ?? "the members cannot be read"
-            Terminal.say("relay: error: \(message); the old ones stay")
+            Terminal.say("relay: error: \(message); the old list stays in use")
         }
     }
 

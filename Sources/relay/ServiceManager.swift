@@ -1,12 +1,12 @@
 import Glibc
 import SottoServer
 
-/// The service manager that started this process, if it wants to be told: sd_notify(3), without its library.
+/// The service manager that started this process, if it expects notifications: sd_notify(3) without its library.
 enum ServiceManager {
-    /// Whether one wants to be told.
+    /// Whether a service manager expects notifications.
     static var isThere: Bool { getenv("NOTIFY_SOCKET") != nil }
 
-    /// Sends lines such as `READY=1`; without a manager this does nothing.
+    /// Sends lines such as `READY=1`; does nothing without a service manager.
     static func tell(_ state: String) {
         guard let path = getenv("NOTIFY_SOCKET").map({ String(cString: $0) }),
             path.hasPrefix("/") || path.hasPrefix("@")
@@ -14,7 +14,7 @@ enum ServiceManager {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var name = Array(path.utf8)
-        // A name that begins with @ is not in the file system.
+        // A name that begins with @ is abstract, not in the file system.
         if path.hasPrefix("@") { name[0] = 0 }
         guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
@@ -31,7 +31,7 @@ enum ServiceManager {
         }
     }
 
-    /// Gives signs of life as often as the manager asks for them, as long as the event loops turn.
+    /// Sends heartbeats at the interval that the service manager asks for, while the event loops run.
     static func watch(_ relay: Relay) {
         guard let interval = number("WATCHDOG_USEC"), interval > 0,
             number("WATCHDOG_PID").map({ $0 == Int(getpid()) }) ?? true

@@ -2,30 +2,30 @@ import Glibc
 import SottoServer
 import SottoState
 
-/// Whether a store can be kept where it is wanted. Nothing is made or changed there but a file without a name,
-/// for a moment.
+/// Checks whether a store can be kept at its place. It changes nothing there; it only creates an unnamed file for a
+/// moment.
 struct StoreChecks {
     let path: String
     private let directory: String
 
-    /// Checks of the store in the file at `path`.
+    /// Creates the checks of the store in the file at `path`.
     init(path: String) {
         self.path = path
         let slash = path.lastIndex(of: "/")
         directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
-    /// What was found, from the file outward.
+    /// Returns the findings about the file, its file system and its disk.
     func findings() -> [Finding] {
         guard !path.contains("://") else {
-            return [Finding(.warning, "store", "a store that is no file is not checked")]
+            return [Finding(.warning, "store", "only a store in a file is checked")]
         }
         var status = stat()
         guard stat(directory, &status) == 0 else {
-            return [Finding(.error, "store", "the directory \(directory) is not there")]
+            return [Finding(.error, "store", "the directory \(directory) does not exist")]
         }
         guard access(directory, W_OK | X_OK) == 0 else {
-            return [Finding(.error, "store", "the directory \(directory) cannot be written to")]
+            return [Finding(.error, "store", "the directory \(directory) is not writable")]
         }
         return file() + fileSystem() + synchronisation()
     }
@@ -35,23 +35,23 @@ struct StoreChecks {
     private func file() -> [Finding] {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            return [Finding(.ok, "store", "\(path) will be made")]
+            return [Finding(.ok, "store", "\(path) will be created")]
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            return [Finding(.error, "store", "\(path) is no file")]
+            return [Finding(.error, "store", "\(path) is not a regular file")]
         }
         guard access(path, R_OK | W_OK) == 0 else {
-            return [Finding(.error, "store", "\(path) cannot be read and written")]
+            return [Finding(.error, "store", "\(path) is not readable and writable")]
         }
         var findings = [content(Int(status.st_size))]
         if status.st_mode & 0o077 != 0 {
             findings.append(
                 Finding(
                     .warning, "permissions",
-                    "others may use \(path): mode \(String(status.st_mode & 0o777, radix: 8)), "
+                    "other users have access to \(path): mode \(String(status.st_mode & 0o777, radix: 8)), "
                         + "not 600"))
         } else {
-            findings.append(Finding(.ok, "permissions", "\(path) is its owner's alone"))
+            findings.append(Finding(.ok, "permissions", "only the owner has access to \(path)"))
         }
         if status.st_uid != geteuid() {
             findings.append(Finding(.warning, "permissions", "\(path) has another owner"))
@@ -60,18 +60,18 @@ struct StoreChecks {
             if let lock = try? FileLock(path: path + "-lock"), lock.tryLock() {
                 lock.unlock()
             } else {
-                findings.append(Finding(.error, "lock", "another relay uses \(path)"))
+                findings.append(Finding(.error, "lock", "\(path) is in use by another relay"))
             }
         }
         if Int(status.st_mtim.tv_sec) > time(nil) + 120 {
             findings.append(
-                Finding(.warning, "clock", "\(path) was written in the future: is the clock right?")
+                Finding(.warning, "clock", "\(path) has a time in the future; check the clock")
             )
         }
         return findings
     }
 
-    /// Looks at the header of the file, which has the version of the tables.
+    /// Reads the header of the file, which contains the version of the tables.
     private func content(_ size: Int) -> Finding {
         var header = [UInt8](repeating: 0, count: 100)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -80,7 +80,7 @@ struct StoreChecks {
         let count = read(descriptor, &header, header.count)
         if count == 0 { return Finding(.ok, "store", "\(path) is empty") }
         guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
-            return Finding(.error, "store", "\(path) is no SQLite database")
+            return Finding(.error, "store", "\(path) is not an SQLite database")
         }
         let version = header[60..<64].reduce(0) { $0 << 8 | Int($1) }
         guard version <= StoreFile.versions else {
@@ -89,8 +89,8 @@ struct StoreChecks {
         return Finding(.ok, "store", "\(path) has \(size) bytes")
     }
 
-    /// Whether the clock agrees with the newest time that the store saw; `nil` for a store that is not there, or of
-    /// another version, which is not opened.
+    /// Compares the clock with the newest time in the store. Returns `nil` if they agree, and for a store that does
+    /// not exist or has another version, which is not opened.
     func clock() -> Finding? {
         guard !path.contains("://") else { return nil }
         var status = stat()
@@ -102,7 +102,7 @@ struct StoreChecks {
         return minutes == 0 ? nil : Finding(.warning, "clock", text)
     }
 
-    /// The version of a store's tables, from its header; -1 for a file that cannot be read.
+    /// Returns the version of a store's tables, from its header, or -1 if the file cannot be read.
     private static func version(of path: String) -> Int {
         var header = [UInt8](repeating: 0, count: 100)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -114,21 +114,21 @@ struct StoreChecks {
 
     // MARK: The file system
 
-    /// The most free bytes that are few.
+    /// The free bytes below which the disk gets a warning.
     private static let few: UInt64 = 256 << 20
-    /// What a store keeps free for taking messages out.
+    /// The bytes that a store keeps free for deletions.
     private static let reserve: UInt64 = 16 << 20
 
     private func fileSystem() -> [Finding] {
         var space = statvfs()
         guard statvfs(directory, &space) == 0 else {
-            return [Finding(.error, "disk", "cannot ask about the file system of \(directory)")]
+            return [Finding(.error, "disk", "cannot read the file system of \(directory)")]
         }
         let free = UInt64(space.f_bavail) * UInt64(space.f_frsize)
-        let megabytes = "\(free / 1_000_000) MB are free"
+        let megabytes = "\(free / 1_000_000) MB free"
         var findings = [
             free < Self.reserve
-                ? Finding(.error, "disk", "only \(megabytes): no message would be stored")
+                ? Finding(.error, "disk", "only \(megabytes); the relay could store no message")
                 : Finding(free < Self.few ? .warning : .ok, "disk", megabytes)
         ]
         let type = MountTable.type(of: directory)
@@ -138,25 +138,25 @@ struct StoreChecks {
             findings.append(
                 Finding(
                     .warning, "file-system",
-                    "\(type ?? "") is in memory: what was stored is gone when the machine stops"))
+                    "\(type ?? "") is in memory: the store is lost when the machine stops"))
         case let type? where MountTable.isNetwork(type):
             findings.append(
                 Finding(
                     .warning, "file-system",
-                    "\(type) is a network's: its locks and its synchronisation may not hold"))
+                    "\(type) is a network file system: locks and synchronization may not work"))
         case "overlay"?:
             findings.append(
                 Finding(
                     .warning, "file-system",
-                    "overlay is perhaps a container's own: the store may go with it"))
-        case let type?: findings.append(Finding(.ok, "file-system", "\(type) is a disk's"))
+                    "overlay may belong to a container: the store may be deleted with it"))
+        case let type?: findings.append(Finding(.ok, "file-system", "\(type) is on a disk"))
         }
         return findings
     }
 
-    /// Writes and synchronises 20 blocks in a file without a name, as SQLite would commit them.
+    /// Writes and synchronizes 20 blocks in an unnamed file, as SQLite commits do.
     private func synchronisation() -> [Finding] {
-        // O_TMPFILE, which Swift does not import: a macro of two flags.
+        // O_TMPFILE, a macro of two flags that Swift does not import.
         let unnamed: Int32 = 0o20_000_000 | O_DIRECTORY
         var descriptor = open(directory, unnamed | O_RDWR | O_CLOEXEC, 0o600)
         if descriptor < 0 {
@@ -165,7 +165,7 @@ struct StoreChecks {
             if descriptor >= 0 { unlink(template) }
         }
         guard descriptor >= 0 else {
-            return [Finding(.error, "sync", "cannot make a file in \(directory)")]
+            return [Finding(.error, "sync", "cannot create a file in \(directory)")]
         }
         defer { close(descriptor) }
         let block = [UInt8](repeating: 0x5A, count: 4_096)
@@ -176,16 +176,21 @@ struct StoreChecks {
                 fdatasync(descriptor) == 0
             else {
                 let reason = String(cString: strerror(errno))
-                return [Finding(.error, "sync", "cannot synchronise in \(directory): \(reason)")]
+                return [
+                    Finding(.error, "sync", "cannot synchronize a file in \(directory): \(reason)")
+                ]
             }
             times.append(Monotonic.seconds() - start)
         }
         let median = times.sorted()[times.count / 2] * 1_000
-        let text = "a synchronisation takes \(Self.rounded(median)) ms"
+        let text = "a synchronization takes \(Self.rounded(median)) ms"
         switch median {
         case ..<0.03:
-            return [Finding(.warning, "sync", text + ": too quick for a disk, is it one?")]
-        case 50...: return [Finding(.warning, "sync", text + ", and a commit no less")]
+            return [
+                Finding(
+                    .warning, "sync", text + ", which is too fast for a disk; check that it is one")
+            ]
+        case 50...: return [Finding(.warning, "sync", text + ", and a commit at least as long")]
         default: return [Finding(.ok, "sync", text)]
         }
     }

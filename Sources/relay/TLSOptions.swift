@@ -9,7 +9,7 @@ import SottoWire
 struct TLSOptions: ArgumentGroup {
     @Option(
         "--tls-cert", value: "file",
-        help: "Speak TLS with the certificate chain in this PEM file; read again on SIGHUP.")
+        help: "Use TLS with the certificate chain in this PEM file; read again on SIGHUP.")
     var tlsCert: String?
 
     @Option("--tls-key", value: "file", help: "The private key of the certificate, a PEM file.")
@@ -17,7 +17,7 @@ struct TLSOptions: ArgumentGroup {
 
     @Flag(
         "--tls-self-signed",
-        help: "Make both files if neither is there: a certificate that clients pin.")
+        help: "Create both files if neither exists, with a certificate for clients to pin.")
     var tlsSelfSigned = false
 
     @Flag("--tls-only", help: "Close connections without TLS.")
@@ -25,41 +25,42 @@ struct TLSOptions: ArgumentGroup {
 
     func validate() throws {
         guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw UsageError("--tls-cert and --tls-key go together")
+            throw UsageError("--tls-cert and --tls-key need each other")
         }
         guard tlsCert != nil || !tlsSelfSigned && !tlsOnly else {
             throw UsageError(
-                "--tls-self-signed and --tls-only go with --tls-cert and --tls-key")
+                "--tls-self-signed and --tls-only need --tls-cert and --tls-key")
         }
     }
 
-    /// The files; `nil` without TLS.
+    /// The certificate and key files, or `nil` without TLS.
     var files: TLSFiles? {
         tlsCert.flatMap { certificate in
             tlsKey.map { TLSFiles(certificate: certificate, key: $0) }
         }
     }
 
-    /// Makes the files that were asked for and says what clients pin.
+    /// Creates the files if asked for, and prints the pin for clients.
     func prepare(_ plan: RelayConfiguration, say: (String) -> Void) throws {
         guard let files else { return }
         if willMake {
             try files.makeSelfSigned(for: Self.hosts(plan))
-            say("made the certificate \(files.certificate) and its key")
+            say("created the certificate \(files.certificate) and its key")
         }
         if tlsSelfSigned {
             for (file, other) in [(files.key, files.certificate), (files.certificate, files.key)]
             where access(file, F_OK) != 0 && access(other, F_OK) == 0 {
                 throw Failure(
-                    .configuration, "\(other) is there, and \(file) is not",
-                    hint: "put it back, or move the other away too, and both are made anew")
+                    .configuration, "\(other) exists, but \(file) does not",
+                    hint: "restore the missing file, or move the other one away to create both anew"
+                )
             }
         }
         try checkKey()
         say("certificate #sha256=\(hex(try files.pin()))")
     }
 
-    /// Refuses a key that others can read.
+    /// Throws if other users can read the key.
     func checkKey() throws(Failure) {
         guard let tlsKey else { return }
         var status = stat()
@@ -70,14 +71,14 @@ struct TLSOptions: ArgumentGroup {
         }
     }
 
-    /// Whether both files are to be made.
+    /// Whether both files will be created.
     var willMake: Bool {
         guard let files else { return false }
         return tlsSelfSigned && access(files.certificate, F_OK) != 0
             && access(files.key, F_OK) != 0
     }
 
-    /// The hosts under which clients dial.
+    /// Returns the host names by which clients connect.
     private static func hosts(_ plan: RelayConfiguration) -> [String] {
         var hosts: [String] = []
         for name in plan.names + [plan.listen.name, "localhost:0"] {

@@ -1,10 +1,10 @@
 package import Glibc
 
-/// A program that was built, or one of the system.
+/// A process of a built program or of a system program.
 package struct Command {
     package let process: pid_t
 
-    /// Where the programs are: in `SOTTO_PROGRAMS`, or beside the tests.
+    /// The directory of the programs: `SOTTO_PROGRAMS`, or the directory of the tests.
     package static let directory: String = {
         if let directory = getenv("SOTTO_PROGRAMS") { return String(cString: directory) }
         var buffer = [CChar](repeating: 0, count: 4096)
@@ -13,7 +13,7 @@ package struct Command {
         return String(path[..<path.lastIndex(of: "/")!])
     }()
 
-    /// Starts a program with files for its three streams, and perhaps one more descriptor as its 3.
+    /// Starts a program with files for its standard streams, and optionally a further descriptor as 3.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:],
         input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null",
@@ -32,14 +32,14 @@ package struct Command {
         var all = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no", "HOME": "/nonexistent"]
         all.merge(environment) { $1 }
         let envp = all.map { strdup("\($0)=\($1)") } + [nil]
-        // A thread of the test runner blocks signals; its children shall not.
+        // The test runner's threads block signals; the child must not.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // The test runner ignores SIGPIPE, as NIO has it.
+        // NIO ignores SIGPIPE in the test runner; the child must not.
         var standard = sigset_t()
         sigemptyset(&standard)
         sigaddset(&standard, SIGPIPE)
@@ -55,7 +55,7 @@ package struct Command {
 
     package func kill(_ signal: Int32) { Glibc.kill(process, signal) }
 
-    /// The exit status; minus the signal that ended it.
+    /// Waits for the end of the process. Returns its exit status, or minus the signal that ended it.
     @discardableResult
     package func wait() -> Int32 {
         var status: Int32 = 0
@@ -63,7 +63,7 @@ package struct Command {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
     }
 
-    /// The same, if it ends within so many seconds.
+    /// The same as ``wait()``; returns `nil` if the process does not end within `seconds`.
     package func wait(atMost seconds: Int) -> Int32? {
         for _ in 0..<seconds * 100 {
             var information = siginfo_t()
@@ -75,7 +75,7 @@ package struct Command {
         return nil
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to its end. Returns its exit status.
     package static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = [:],
         input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null"

@@ -1,14 +1,14 @@
 package import Glibc
 import Synchronization
 
-/// A PostgreSQL server of the tests' own, on a socket in a temporary directory. It ends with the process of
-/// the tests, however that ends.
+/// A PostgreSQL server for the tests, on a socket in a temporary directory. A watcher stops it when the test process
+/// ends in any way.
 package final class PostgresCluster: Sendable {
     /// The directory of the data and of the socket.
     package let path: String
     private let lifeline: Int32
 
-    /// Where the server's programs are; `nil` where they are not installed.
+    /// The directory of the server's programs, or `nil` if they are not installed.
     package static let programs: String? = {
         var found = glob_t()
         defer { globfree(&found) }
@@ -17,14 +17,14 @@ package final class PostgresCluster: Sendable {
         return String(last.dropLast("/initdb".count))
     }()
 
-    /// Whether tests of PostgreSQL run: where it is installed, or required.
+    /// Whether the PostgreSQL tests run: PostgreSQL is installed, or `SOTTO_PEERS` requires it.
     package static let isExpected: Bool = {
         if programs != nil || getenv("SOTTO_PEERS") != nil { return true }
         print("PostgreSQL is not installed: its tests are skipped")
         return false
     }()
 
-    /// Whether the tests of PL/Proxy run.
+    /// Whether the PL/Proxy tests run.
     package static let expectsProxy: Bool = {
         guard isExpected else { return false }
         if getenv("SOTTO_PEERS") != nil { return true }
@@ -37,10 +37,10 @@ package final class PostgresCluster: Sendable {
         return false
     }()
 
-    /// The one that most tests share.
+    /// The server that most tests share.
     package static let shared: PostgresCluster? = PostgresCluster()
 
-    /// Makes and starts a server; `from` makes it a standby of another.
+    /// Creates and starts a server; with `from` it is a standby of that server.
     package init?(settings: [String] = [], from primary: PostgresCluster? = nil) {
         guard Self.programs != nil else { return nil }
         var template = Array("/tmp/sotto-relay-tests.XXXXXX".utf8CString)
@@ -81,7 +81,7 @@ package final class PostgresCluster: Sendable {
 
     deinit { close(lifeline) }
 
-    /// Starts the server, and waits until it takes connections.
+    /// Starts the server, and waits until it accepts connections.
     package func start(_ settings: [String] = []) -> Bool {
         let own = ["listen_addresses=", "unix_socket_directories=\(path)", "max_connections=200"]
         let options = (own + settings).map { "-c \($0)" }.joined(separator: " ")
@@ -91,13 +91,13 @@ package final class PostgresCluster: Sendable {
             == 0
     }
 
-    /// The server's process.
+    /// The process id of the server.
     package var process: pid_t {
         let text = String(decoding: Scratch.contents(path + "/data/postmaster.pid"), as: UTF8.self)
         return pid_t(text.split(separator: "\n").first ?? "") ?? 0
     }
 
-    /// Runs one of PostgreSQL's programs as the user that it needs.
+    /// Runs one of PostgreSQL's programs as the user that it requires.
     @discardableResult
     package func run(_ program: String, _ arguments: [String]) -> Int32 {
         Command.run(
@@ -117,7 +117,7 @@ package final class PostgresCluster: Sendable {
             .joined(separator: " ")
     }
 
-    /// What statements answer, as `psql` writes it without decoration.
+    /// Runs statements. Returns their output lines, unaligned and without headers.
     @discardableResult
     package func sql(_ text: String, in database: String = "postgres") -> [String] {
         let scratch = Scratch()
@@ -137,21 +137,21 @@ package final class PostgresCluster: Sendable {
 
     private static let databases = Atomic(0)
 
-    /// A new database.
+    /// Creates a database and returns its name.
     package func database() -> String {
         let number = Self.databases.wrappingAdd(1, ordering: .relaxed).newValue
         sql("CREATE DATABASE test\(number)")
         return "test\(number)"
     }
 
-    /// A file of `share/postgresql`.
+    /// Returns a file of `share/postgresql`.
     package static func shared(_ name: String) -> String {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
         let path = root.joined(separator: "/") + "/share/postgresql/" + name
         return String(decoding: Scratch.contents(path), as: UTF8.self)
     }
 
-    /// A database of PL/Proxy in front of two others, set up as relay(8) says.
+    /// Creates a PL/Proxy database with two partitions, set up as relay(8) describes.
     package func partitions() -> (proxy: String, parts: [String]) {
         let parts = [database(), database()]
         for part in parts { sql(Self.shared("sotto.sql"), in: part) }
@@ -168,7 +168,7 @@ package final class PostgresCluster: Sendable {
         return (proxy, parts)
     }
 
-    /// The URL of a database.
+    /// Returns the URL of a database.
     package func url(_ database: String) -> String {
         "postgresql:///\(database)?host=\(path)&user=postgres"
     }

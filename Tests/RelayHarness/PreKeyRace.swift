@@ -4,54 +4,54 @@ import Sotto
 import SottoWire
 import Synchronization
 
-/// Claimants of one owner's prekeys, in a relay that is killed again and again.
+/// Concurrent claims of one owner's prekeys, at a relay that is killed repeatedly.
 package struct PreKeyRace {
-    /// How many claim at once.
+    /// The number of concurrent claimants.
     package let claimants: Int
-    /// How many one-time prekeys there are, in hundreds.
+    /// The number of one-time prekeys, a multiple of 100.
     package let keys: Int
-    /// How many times the relay is killed.
+    /// The number of times that the relay is killed.
     package let kills: Int
 
-    /// A race of these numbers; one kill at most for each 110 claims.
+    /// Creates a race; it allows one kill for each 110 claims.
     package init(claimants: Int, keys: Int, kills: Int) {
         (self.claimants, self.keys, self.kills) = (claimants, keys, kills)
     }
 
-    /// What came of it.
-    package struct Figures: Sendable, Equatable {
-        /// Keys that were handed out.
+    /// The result of a race.
+    package struct Counts: Sendable, Equatable {
+        /// The number of keys that were handed out.
         package var handedOut = 0
-        /// Keys that two claims got, or none.
+        /// The number of keys that two claims got, or none.
         package var wrongOwners = 0
-        /// Claims that were asked again, soon or long after.
+        /// The number of repeated claims, soon or long after the first.
         package var retries = 0
-        /// Of these, those that got something else.
+        /// The number of repeated claims with another answer than the first.
         package var otherAnswers = 0
-        /// Whether a claim after all of these got the signed prekey alone.
+        /// Whether a claim after all of these got only the signed prekey.
         package var endsWithoutKey = false
     }
 
-    /// Runs it on a new relay; `nil` if that does not start.
-    package func run() -> Figures? {
+    /// Runs the race on a new relay; returns `nil` if the relay does not start.
+    package func run() -> Counts? {
         let store = Scratch()
         guard var relay = RelayProcess(store) else { return nil }
         let address = relay.address
         let bob = Sample.identity()
-        let lives = Lives()
+        let restarts = RestartCounter()
         let tickets = Mutex(0)
         let permits = DispatchSemaphore(value: 0)
         let claimed = DispatchSemaphore(value: 0)
         let claims = Mutex<[String: PreKeyBundle.PreKey]>([:])
-        let figures = Mutex(Figures())
+        let counts = Mutex(Counts())
         @Sendable func noteRetry(_ isSame: Bool) {
-            figures.withLock {
+            counts.withLock {
                 $0.retries += 1
                 if !isSame { $0.otherAnswers += 1 }
             }
         }
 
-        // A permit for each key that is published: nobody finds the shelf empty.
+        // Each published key gives a permit, so that no claimant finds the relay without keys.
         var published: UInt32 = 0
         func publish() {
             let numbers = published + 1..<published + 101
@@ -64,7 +64,7 @@ package struct PreKeyRace {
         let group = DispatchGroup()
         for number in 0..<claimants {
             DispatchQueue(label: "claimant \(number)").async(group: group) { [keys] in
-                var claimant = Claimant(owner: bob.id, address: address, lives: lives)
+                var claimant = Claimant(owner: bob.id, address: address, restarts: restarts)
                 while true {
                     let ticket = tickets.withLock { ticket in
                         ticket += 1
@@ -90,7 +90,7 @@ package struct PreKeyRace {
             relay.command.wait()
             guard let next = RelayProcess(store, listen: address) else { return false }
             relay = next
-            lives.begin()
+            restarts.begin()
             return true
         }
 
@@ -109,9 +109,9 @@ package struct PreKeyRace {
         let all = claims.withLock { $0 }
         let owned = Set(all.values.map(\.id))
         let bytes = Set(all.values.map(\.key))
-        // Long after, and in another life, every claim still gets its own.
+        // Long after, and after a restart, every claim still gets its own key.
         guard killAndRestart() else { return nil }
-        var claimant = Claimant(owner: bob.id, address: address, lives: lives)
+        var claimant = Claimant(owner: bob.id, address: address, restarts: restarts)
         for (number, (id, key)) in all.enumerated() {
             if number % WireLimits.claimsInAMinute == 0 { claimant.reconnect() }
             noteRetry(claimant.claim(id)?.oneTimePreKey == key)
@@ -119,20 +119,20 @@ package struct PreKeyRace {
         claimant.reconnect()
         let last = claimant.claim(Envelope.newID())
         let status = relay.end()
-        return figures.withLock { figures in
-            figures.handedOut = all.count
-            figures.wrongOwners =
+        return counts.withLock { counts in
+            counts.handedOut = all.count
+            counts.wrongOwners =
                 owned.symmetricDifference(1...UInt32(keys)).count + keys - bytes.count
-            figures.endsWithoutKey = last != nil && last?.oneTimePreKey == nil && status == 0
-            return figures
+            counts.endsWithoutKey = last != nil && last?.oneTimePreKey == nil && status == 0
+            return counts
         }
     }
 }
 
-/// Counts the lives of a relay, and wakes who waits for the next one.
-private final class Lives: @unchecked Sendable {
-    // Sendable: `life` is touched only under `mutex`.
-    private var life = 0
+/// Counts the restarts of a relay, and wakes threads that wait for the next one.
+private final class RestartCounter: @unchecked Sendable {
+    // Sendable: `restartNumber` is used only under `mutex`.
+    private var restartNumber = 0
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -151,36 +151,36 @@ private final class Lives: @unchecked Sendable {
     var current: Int {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return life
+        return restartNumber
     }
 
     func begin() {
         pthread_mutex_lock(mutex)
-        life += 1
+        restartNumber += 1
         pthread_cond_broadcast(change)
         pthread_mutex_unlock(mutex)
     }
 
     func wait(after old: Int) {
         pthread_mutex_lock(mutex)
-        while life == old { pthread_cond_wait(change, mutex) }
+        while restartNumber == old { pthread_cond_wait(change, mutex) }
         pthread_mutex_unlock(mutex)
     }
 }
 
-/// A claimant that stays until it is answered, over any number of connections and lives of the relay.
+/// A claimant that repeats its claim over connections and restarts of the relay until it gets an answer.
 private struct Claimant {
     let owner: SessionID
     let address: String
-    let lives: Lives
+    let restarts: RestartCounter
     private var client: RawClient?
-    private var life = 0
+    private var restartNumber = 0
 
-    init(owner: SessionID, address: String, lives: Lives) {
-        (self.owner, self.address, self.lives) = (owner, address, lives)
+    init(owner: SessionID, address: String, restarts: RestartCounter) {
+        (self.owner, self.address, self.restarts) = (owner, address, restarts)
     }
 
-    /// Asks and goes away before the answer.
+    /// Sends a claim and closes the connection before the answer.
     mutating func askAndGo(_ id: String) {
         reach()
         client?.send(Request.claim(owner: owner, id: id).line(requestID: "lost"))
@@ -193,7 +193,7 @@ private struct Claimant {
             switch client?.ask(.claim(owner: owner, id: id)) {
             case nil:
                 client = nil
-                lives.wait(after: life)
+                restarts.wait(after: restartNumber)
             case .bundle(let line)?:
                 return (try? JSON.object(parsing: line)).flatMap { try? PreKeyBundle(record: $0) }
             case _?: return nil
@@ -205,9 +205,9 @@ private struct Claimant {
 
     private mutating func reach() {
         while client == nil {
-            life = lives.current
+            restartNumber = restarts.current
             client = RawClient(reaching: address)
-            if client == nil { lives.wait(after: life) }
+            if client == nil { restarts.wait(after: restartNumber) }
         }
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 package import Sotto
 package import SottoWire
 
-/// A client that says exactly what a test wants.
+/// A client that sends arbitrary lines.
 package final class RawClient {
     private let descriptor: Int32
     private var splitter = LineSplitter(limit: 4 << 20)
@@ -12,7 +12,7 @@ package final class RawClient {
         self.init(reaching: address)!
     }
 
-    /// A client of a relay that may not be there.
+    /// Creates a client, or `nil` if the relay does not accept the connection.
     package init?(reaching address: String) {
         let parts = address.split(separator: ":")
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -33,7 +33,7 @@ package final class RawClient {
 
     deinit { close(descriptor) }
 
-    /// Sends bytes as they are; says whether the connection took them all.
+    /// Sends bytes. Returns whether the connection took all of them.
     @discardableResult
     package func send(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
@@ -47,13 +47,13 @@ package final class RawClient {
         return true
     }
 
-    /// Says that nothing more comes.
+    /// Closes the sending half of the connection.
     package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Sends a line.
     package func send(_ line: String) { send(Array((line + "\n").utf8)) }
 
-    /// The next line; `nil` at the end of the connection.
+    /// Returns the next line, or `nil` at the end of the connection.
     package func line() -> String? {
         while true {
             if case .line(let line) = splitter.next() {
@@ -66,15 +66,15 @@ package final class RawClient {
         }
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     package func frame() -> Frame? {
         line().flatMap { try? Frame(parsing: Array($0.utf8)) }
     }
 
-    /// The next response.
+    /// Returns the next response.
     package func response() -> Response? { frame().flatMap { Response($0) } }
 
-    /// Asks and returns the next response.
+    /// Sends a request and returns the next response.
     package func ask(_ request: Request) -> Response? {
         requests += 1
         send(request.line(requestID: "r\(requests)"))
@@ -94,7 +94,7 @@ package final class RawClient {
         return try? PreKeyBundle(record: record)
     }
 
-    /// Logs in under the name that the relay gives itself.
+    /// Logs in under the first name that the relay reports.
     package func login(_ identity: Identity) -> Response? {
         guard case .challenge(let nonce, let names) = ask(.challenge) else { return nil }
         return ask(.login(Login(key: identity.signingKey, nonce: nonce, relay: names[0])))

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The built `relay`, ready for connections.
+/// A process of the built `relay`, ready for connections.
 package struct RelayProcess {
     package let command: Command
     package let address: String
 
-    /// Starts it and waits for its word that it is ready; `nil` when it ends before.
+    /// Starts the relay and waits until it reports its address; returns `nil` if it ends before.
     ///
-    /// Its store is the file `relay.db` in `scratch`, unless `store` says another place.
+    /// The store is the file `relay.db` in `scratch`, unless `store` names another one.
     package init?(
         _ scratch: Scratch, listen: String = "127.0.0.1:0", _ options: [String] = [],
         store: String? = nil, environment: [String: String] = [:]
@@ -33,7 +33,7 @@ package struct RelayProcess {
         address = String(decoding: line, as: UTF8.self)
     }
 
-    /// Ends it; returns its exit status.
+    /// Stops the relay with SIGTERM. Returns its exit status.
     @discardableResult
     package func end() -> Int32 {
         command.kill(SIGTERM)

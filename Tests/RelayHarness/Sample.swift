@@ -1,7 +1,7 @@
 package import Sotto
 package import SottoWire
 
-/// Envelopes and identities as tests need them.
+/// Envelopes and identities for tests.
 package enum Sample {
     package static func identity() -> Identity {
         Identity(mnemonic: Mnemonic(randomWordCount: 24), name: "test")
@@ -25,7 +25,7 @@ package enum Sample {
         }
     }
 
-    /// Prekeys of an owner: a signed one of this number, and one-time prekeys of these.
+    /// Returns prekeys of an owner: a signed one with this number, and one-time prekeys with these numbers.
     package static func preKeys(
         of owner: Identity, signed: UInt32 = 1, oneTime: Range<UInt32>, isPostQuantum: Bool = false
     ) -> PreKeyPublication {
@@ -46,6 +46,6 @@ package enum Sample {
 }
 
 extension Response {
-    /// Whether a mailbox was opened; the token is nobody's business here.
+    /// Whether the response opens a mailbox, with any token.
     package var isSession: Bool { if case .session = self { true } else { false } }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A directory of its own, mode 0700, that goes away with the value.
+/// A temporary directory, mode 0700, that is deleted with the value.
 package final class Scratch: Sendable {
     package let path: String
 
@@ -25,7 +25,7 @@ package final class Scratch: Sendable {
         return file(name)
     }
 
-    /// The complete lines of a file.
+    /// Returns the complete lines of a file.
     package func lines(_ name: String) -> [String] {
         let text = String(decoding: Self.contents(file(name)), as: UTF8.self)
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

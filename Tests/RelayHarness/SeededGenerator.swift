@@ -1,8 +1,8 @@
-/// Numbers that come again with the same seed (SplitMix64).
+/// A random number generator that repeats its numbers for the same seed (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Begins at a seed.
+    /// Creates a generator with a seed.
     package init(state: UInt64) { self.state = state }
 
     package mutating func next() -> UInt64 {

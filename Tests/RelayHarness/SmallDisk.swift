@@ -11,12 +11,12 @@ package final class SmallDisk {
         guard isMounted else { return nil }
     }
 
-    /// Whether this process may: root outside of a container may.
+    /// Whether this process may mount: root outside of a container may.
     package static let canBeMounted = SmallDisk() != nil
 
     deinit { if isMounted { _ = Command.run("/bin/umount", ["-l", scratch.path]) } }
 
-    /// Takes all the room that is left.
+    /// Fills the free space. Returns the path of the file that does.
     package func fill() -> String {
         let path = scratch.file("filler")
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)

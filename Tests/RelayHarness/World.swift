@@ -1,6 +1,6 @@
 package import Sotto
 
-/// Alice's and Bob's machines, and a relay, as built programs.
+/// The machines of Alice and Bob, and a relay, as built programs.
 package final class World: Sendable {
     package let scratch = Scratch()
     package let bob = Sample.identity()
@@ -16,7 +16,7 @@ package final class World: Sendable {
         _ = scratch.write("bob.key", bob.record.serialized())
     }
 
-    /// A file of envelopes to Bob, and their ids.
+    /// Writes a file of envelopes to Bob. Returns their ids.
     package func envelopes(_ name: String, _ count: Int) -> [String] {
         let ids = (0..<count).map { _ in Envelope.newID() }
         let lines = ids.map { Sample.record($0, to: bob.id).serialized() + [0x0A] }

@@ -7,13 +7,15 @@ import Testing
 @testable import SottoServer
 
 @Suite struct AccountStoreTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
     let alice = Sample.identity().id
     let invitation = StoredInvitation(
         tag: randomBytes(16), key: randomBytes(32), until: 100)
 
-    @Test(arguments: StoreKind.available) func anAccountTakesWhatIsNewer(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func anAccountKeepsTheNewestRecords(_ kind: StoreKind)
+        throws
+    {
         let store = try place.open(kind)
         #expect(try store.account(of: bob) == nil)
         let changes: [AccountUpdate] = [
@@ -54,7 +56,7 @@ import Testing
         #expect(try store.commit([.redeem(late.tag, by: bob)], at: 5) == [.noInvitation])
     }
 
-    @Test(arguments: StoreKind.available) func whatNobodyComesForIsForgotten(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func accountsAndInvitationsExpire(_ kind: StoreKind)
         throws
     {
         let store = try place.open(kind)
@@ -71,7 +73,9 @@ import Testing
         #expect(try store.invitation(invitation.tag) == nil)
     }
 
-    @Test(arguments: StoreKind.available) func mailToStrangersGoesAfterAnHour(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func mailToStrangersIsDeletedAfterAnHour(
+        _ kind: StoreKind
+    )
         throws
     {
         var retention = Retention()
@@ -89,7 +93,7 @@ import Testing
         while try store.sweep(at: 70) {}
         #expect(try count(bob) == 0)
         #expect(try count(alice) == 1)
-        // It is known again as what a member took is.
+        // The ids of deleted strangers' mail stay known, as those of delivered mail.
         #expect(
             try store.commit([.store(toStranger), .store(toMember)], at: 71)
                 == [.duplicate, .duplicate])
@@ -100,7 +104,9 @@ import Testing
         #expect(try count(bob) == 0)
     }
 
-    @Test(arguments: StoreKind.available) func onlyWhatIsAnHourOldGoes(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func onlyStrangersMailOfAnHourIsDeleted(_ kind: StoreKind)
+        throws
+    {
         var retention = Retention()
         retention.strangerMinutes = 60
         let store = try place.open(kind, retention)
@@ -115,13 +121,13 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.available) func whoeverHasAnAccountIsNoStranger(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func anIDWithAnAccountIsNoStranger(_ kind: StoreKind)
         throws
     {
         var retention = Retention()
         retention.strangerMinutes = 60
         let store = try place.open(kind, retention)
-        // Of one mail came before, of the other after.
+        // For one mailbox the mail came before the account, for the other after it.
         _ = try store.commit(
             [.store(Sample.envelope(to: bob)), .update(alice, .seen)], at: 10)
         _ = try store.commit(
@@ -134,10 +140,10 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.available) func whatCameWhileItWasOpenToAllStays(
+    @Test(arguments: StoreKind.available) func mailFromAnOpenPeriodStays(
         _ kind: StoreKind
     ) throws {
-        // Others have accounts already, whatever for.
+        // The accounts on an open relay need not be of members.
         let open = try place.open(kind)
         _ = try open.commit(
             [.store(Sample.envelope(to: bob)), .update(alice, .card([1], issued: 1))], at: 10)
@@ -149,9 +155,9 @@ import Testing
         _ = try closed.commit([.store(Sample.envelope(to: later))], at: 12)
         while try closed.sweep(at: 20) {}
         try closed.close()
-        // Opened and closed again, also what came for a stranger in between.
+        // The relay is open and closed again; mail from the time between stays too.
         let again = try place.open(kind)
-        try again.adoptMailboxes()
+        try again.clearStrangerFlags()
         _ = try again.commit([.store(Sample.envelope(to: later))], at: 30)
         try again.close()
         let last = try place.open(kind, retention)
@@ -163,10 +169,10 @@ import Testing
         }
     }
 
-    @Test func accountsAreChangedBesideARunningRelay() throws {
+    @Test func accountsAreChangedWhileARelayRuns() throws {
         let path = place.scratch.file("relay.db")
         let relay = try StoreLocation(path).open(Retention())
-        let other = try StoreLocation(path).open(Retention(), isAlone: false)
+        let other = try StoreLocation(path).open(Retention(), isExclusive: false)
         _ = try relay.commit([.store(Sample.envelope(to: bob))], at: 1)
         _ = try other.commit([.update(bob, .membership(true)), .invite(invitation)], at: 2)
         try other.close()

@@ -5,9 +5,9 @@ import SottoState
 import SottoWire
 import Testing
 
-/// Addresses that one correspondent alone knows, through the built programs.
+/// Send addresses, each known to one contact, through the built programs.
 @Suite struct AddressTests {
-    /// Bob has Alice as a contact, and she has a card with an address of his.
+    /// Bob has Alice as a contact, and Alice has a card with a send address for her.
     func introduced(_ world: Correspondence) throws {
         try world.expect("bob", "contact add --name alice alice.card")
         try world.expect("bob", "contact address alice > for-alice.card")
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["tcp", "ws", "http"])
-    func whatIsWrittenToAnAddressArrivesWithTheRest(_ scheme: String) throws {
+    func mailToASendAddressIsReceived(_ scheme: String) throws {
         let world = try Correspondence()
         try introduced(world)
         let relay = "--relay \(scheme)://\(world.relay.address)"
@@ -31,12 +31,12 @@ import Testing
         let got = try world.expect("bob", "recv \(relay) | decrypt")
         #expect(Set(Correspondence.texts(got)) == ["to the address", "to the id"])
         #expect(got.allSatisfy { $0.contains(world.alice.id.description) })
-        // The relay has let go of both.
+        // Both were deleted at the relay.
         #expect(world.shell("bob", "recv \(relay)").status == 1)
         world.stop()
     }
 
-    @Test func theRelayDoesNotSeeWhoWritesInASession() throws {
+    @Test func theRelayDoesNotSeeTheSenderInASession() throws {
         let world = try Correspondence()
         try introduced(world)
         try world.expect("bob", "keygen prekeys | send")
@@ -52,14 +52,14 @@ import Testing
         // The answer goes the other way in the same session.
         try world.expect("bob", "echo two | encrypt --to alice | send")
         #expect(Correspondence.texts(try world.expect("alice", "recv | decrypt")) == ["two"])
-        // A repeat is known again.
+        // A repeated envelope is recognized.
         try world.expect("bob", "decrypt < /dev/null || true")
         let again = world.shell("bob", "decrypt < e1")
         #expect(again.status == 0 && again.lines.allSatisfy { $0.contains("\"seen\":true") })
         world.stop()
     }
 
-    @Test func aRevokedAddressIsNoLongerTakenAndSaysNothing() throws {
+    @Test func aRevokedAddressIsIgnoredWithoutAnError() throws {
         let world = try Correspondence()
         try introduced(world)
         for (end, undo) in [
@@ -76,7 +76,7 @@ import Testing
             #expect(Correspondence.texts(try world.expect("bob", "recv | decrypt")) == ["lost"])
         }
         #expect(world.shell("bob", "contact address --revoke alice").status == 1)
-        // What was fetched before is read; what is to an address of nobody's is not.
+        // Mail that was fetched before is read; mail to an unknown address is not.
         try world.expect("bob", "contact address alice > again.card")
         try world.expect("alice", "contact add again.card")
         try world.expect("alice", "echo in time | encrypt --to bob | send")
@@ -90,7 +90,7 @@ import Testing
         world.stop()
     }
 
-    @Test func oneWhoListensTakesUpAnAddressThatIsNew() throws {
+    @Test func aFollowingRecvOpensANewAddress() throws {
         let world = try Correspondence()
         let listener = world.command("bob", "recv", ["--follow"], output: "got")
         try introduced(world)
@@ -124,8 +124,8 @@ import Testing
         #expect(relay.command.wait() == 0)
     }
 
-    /// A proxy may send the requests of several people on one connection.
-    @Test func overHTTPARequestIsNobodysUnlessItSaysSo() throws {
+    /// A proxy may send the requests of several users on one connection.
+    @Test func anHTTPRequestNeedsItsOwnToken() throws {
         let relay = try #require(RelayProcess(Scratch()))
         let http = KeptHTTP(relay.address)
         let identity = Sample.identity()
@@ -142,7 +142,7 @@ import Testing
         #expect(try http.post(fetch).status == 401)
         #expect(try http.post(fetch, token: token).status == 200)
         #expect(try http.post(fetch).status == 401)
-        // Whatever is asked with a token is answered, and not how the token did.
+        // The answer is that to the request, not that to the token.
         for request in [Request.ping, .challenge, .puzzle, question] {
             let answer = try http.post(request.line(requestID: "4"), token: token)
             let frame = try JSON.object(parsing: answer.body)
@@ -153,7 +153,7 @@ import Testing
     }
 }
 
-/// An HTTP connection that is kept for several requests.
+/// An HTTP connection for several requests.
 private final class KeptHTTP {
     private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
 
@@ -168,7 +168,7 @@ private final class KeptHTTP {
 
     deinit { close(descriptor) }
 
-    /// Posts a frame; the answer's status and body.
+    /// Posts a frame. Returns the status and body of the answer.
     func post(_ frame: [UInt8], token: String? = nil) throws -> (status: Int, body: [UInt8]) {
         let authorization = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
         let head =

@@ -8,7 +8,7 @@ import Testing
 @testable import SottoWire
 
 extension RawClient {
-    /// Logs in under the name that the relay gives itself, with what makes a login of its nonce.
+    /// Logs in under the relay's first name, with a login that `make` creates from the nonce and the name.
     fileprivate func login(_ make: ([UInt8], String) throws -> Login) throws -> Response? {
         guard case .challenge(let nonce, let names) = ask(.challenge) else { return nil }
         return ask(.login(try make(nonce, names[0])))
@@ -19,7 +19,7 @@ extension RawClient {
     }
 }
 
-/// Who may have a mailbox.
+/// Which ids may have a mailbox.
 @Suite struct AdmissionTests {
     let alice = Sample.identity()
     let bob = Sample.identity()
@@ -43,7 +43,7 @@ extension RawClient {
         #expect(try running.client().login(alice, nil) == notAdmitted)
         #expect(try running.client().login(alice, InvitationCode()) == notAdmitted)
         #expect(try running.client().login(alice, codes[0])?.isSession == true)
-        // It is used up, also for who learns it; its owner needs it no more.
+        // The code is used up for every other id; its owner no longer needs it.
         #expect(try running.client().login(bob, codes[0]) == notAdmitted)
         #expect(try running.client().login(alice, nil)?.isSession == true)
         #expect(try running.client().login(alice, codes[1])?.isSession == true)
@@ -53,7 +53,7 @@ extension RawClient {
     @Test func aCodeIsProvenForOneLogin() throws {
         let running = try closed()
         let code = try Membership.invite(1, days: 1, in: store(running))[0]
-        // The proof of one login in another one.
+        // An attacker uses the proof of one login in another one.
         var proof: InvitationProof?
         let seen = try running.client().login { nonce, _ in
             let login = Login(
@@ -72,7 +72,7 @@ extension RawClient {
         #expect(try running.client().login(alice, code)?.isSession == true)
     }
 
-    @Test func whatComesAfterALoginWaitsForIt() throws {
+    @Test func requestsAfterALoginWaitForIt() throws {
         let running = try closed()
         try Membership.set([alice.id], isMember: true, in: store(running))
         let client = running.client()
@@ -103,22 +103,22 @@ extension RawClient {
         #expect(try running.client().login(alice, nil) == notAdmitted)
     }
 
-    @Test func whoIsRemovedDoesNotComeBackWithAnOldCode() throws {
+    @Test func aRemovedMemberCannotUseAnOldCode() throws {
         let running = try closed()
         let codes = try Membership.invite(2, days: 9, in: store(running))
         let client = running.client()
         #expect(try client.login(alice, codes[0])?.isSession == true)
-        // The answer may have been lost.
+        // The client may repeat the code, because it may have lost the answer.
         #expect(try running.client().login(alice, codes[0])?.isSession == true)
         try Membership.set([alice.id], isMember: false, in: store(running))
         #expect(try running.client().login(alice, codes[0]) == notAdmitted)
-        // Neither are others let in for her sake where she still is, nor she for her own.
+        // Her connection admits no further ids either, and not her again.
         #expect(try client.login(alice, nil) == notAdmitted)
         #expect(try client.login(bob, nil) == notAdmitted)
         #expect(try running.client().login(alice, codes[1])?.isSession == true)
     }
 
-    @Test func anAddressGoesWithItsMember() throws {
+    @Test func anAddressIsRemovedWithItsMember() throws {
         let running = try closed()
         let address = Sample.identity()
         try Membership.set([alice.id], isMember: true, in: store(running))
@@ -133,7 +133,7 @@ extension RawClient {
         #expect(running.client().ask(.resume(token: token)) == notAdmitted)
     }
 
-    @Test func aCodeIsRedeemedWhereAMemberIsToo() throws {
+    @Test func aCodeIsRedeemedOnAMembersConnection() throws {
         let running = try closed()
         let code = try Membership.invite(1, days: 1, in: store(running))[0]
         try Membership.set([alice.id], isMember: true, in: store(running))
@@ -150,7 +150,7 @@ extension RawClient {
         }
         #expect(try running.client().login(alice, nil)?.isSession == true)
         #expect(try running.client().login(bob, nil) == notAdmitted)
-        // Admitted or not: with a list alone, the list decides.
+        // With only a list, the list decides, whether or not the id was admitted.
         try Membership.set([bob.id], isMember: true, in: store(running))
         #expect(try running.client().login(bob, nil) == notAdmitted)
         running.relay.replaceMembers([bob.id])
@@ -158,7 +158,7 @@ extension RawClient {
         #expect(try running.client().login(bob, nil)?.isSession == true)
     }
 
-    @Test func anAddressIsLetInForItsOwnersSake() throws {
+    @Test func anAddressIsAdmittedThroughItsOwner() throws {
         let running = try closed()
         let address = Sample.identity()
         try Membership.set([alice.id], isMember: true, in: store(running))
@@ -170,13 +170,13 @@ extension RawClient {
             return
         }
         #expect(client.ask(.subscribe(of: address.id)) == .subscribed)
-        // Its token opens it again, and lets nobody else in.
+        // The token opens the address again, and admits no other id.
         let other = running.client()
         #expect(other.ask(.resume(token: token))?.isSession == true)
         #expect(try other.login(Sample.identity(), nil) == notAdmitted)
     }
 
-    @Test func whoIsNoMemberPublishesNothing() throws {
+    @Test func nonMembersPublishNothing() throws {
         let running = try closed()
         let preKeys = Sample.preKeys(of: alice, oneTime: 1..<3)
         let card = try OwnersRecord(
@@ -184,7 +184,7 @@ extension RawClient {
         let client = running.client()
         #expect(client.publish(preKeys) == notAdmitted)
         #expect(client.ask(.record(card)) == notAdmitted)
-        // Mail is another matter: nobody learns here who is a member.
+        // Mail is stored for any id, so it does not reveal the members.
         #expect(client.ask(.send(Sample.envelope(to: alice.id))) == .stored)
         try Membership.set([alice.id], isMember: true, in: store(running))
         #expect(client.publish(preKeys) == .stored)
@@ -192,7 +192,7 @@ extension RawClient {
         #expect(client.ask(.lookup(alice.id)) == .card(card.bytes))
     }
 
-    @Test func whoWasThereBeforeItClosedLosesNoMail() throws {
+    @Test func mailFromBeforeTheRelayClosedIsKept() throws {
         let scratch = Scratch()
         let path = scratch.file("relay.db")
         let open = try StoreLocation(path).open(Retention())
@@ -228,7 +228,7 @@ extension RawClient {
                 ).record))
     }
 
-    @Test func theKeyThatTheOwnerNamedLogsIn() throws {
+    @Test func theRegisteredRSAKeyLogsIn() throws {
         let running = try RunningRelay { $0.failedLoginPause = 0 }
         func login(_ key: RSALoginKey, relay: String? = nil) throws -> Response? {
             try running.client().login {
@@ -241,7 +241,7 @@ extension RawClient {
         #expect(try login(Self.key)?.isSession == true)
         #expect(try login(Self.otherKey) == refused)
         #expect(try login(Self.key, relay: "other.example:7667") == refused)
-        // An older word, and one of the same second, do not bring a revoked key back.
+        // An older record, and one of the same second, do not restore a revoked key.
         #expect(client.ask(try record(nil, at: 11)) == .stored)
         #expect(client.ask(try record(Self.key, at: 10)) == .stored)
         #expect(client.ask(try record(Self.key, at: 11)) == .stored)
@@ -251,7 +251,7 @@ extension RawClient {
         #expect(try login(Self.key) == refused)
     }
 
-    @Test func anAnswerIsForOneNonce() throws {
+    @Test func anRSAAnswerIsForOneNonce() throws {
         let running = try RunningRelay { $0.failedLoginPause = 0 }
         let client = running.client()
         #expect(client.ask(try record(Self.key, at: 10)) == .stored)
@@ -263,7 +263,7 @@ extension RawClient {
         }
         #expect(response?.isSession == true)
         #expect(try client.login { _, _ in try #require(login) } == refused)
-        // With the same answer to a nonce of now.
+        // The same answer, with a current nonce.
         let forged = try client.login { nonce, relay in
             Login(
                 id: alice.id, nonce: nonce, relay: relay, proof: .rsa(login?.signature ?? []))
@@ -281,7 +281,7 @@ extension RawClient {
         try store.close()
         let running = try RunningRelay { $0.store = path }
         #expect(running.client().login(alice)?.isSession == true)
-        let other = try StoreLocation(path).open(Retention(), isAlone: false)
+        let other = try StoreLocation(path).open(Retention(), isExclusive: false)
         var minute: Int64 = 0
         for _ in 0..<10_000 where minute < now {
             minute = try other.account(of: alice.id)?.minute ?? 0
@@ -289,7 +289,7 @@ extension RawClient {
         #expect(minute >= now)
     }
 
-    @Test func whoMayNotHaveAMailboxMayNotWithThatKeyEither() throws {
+    @Test func anRSALoginNeedsAdmissionToo() throws {
         let running = try RunningRelay {
             $0.admission.list = [alice.id]
             $0.failedLoginPause = 0
@@ -306,7 +306,7 @@ extension RawClient {
     }
 }
 
-/// Cards that owners give to a relay.
+/// Cards that owners publish in a relay's directory.
 @Suite struct DirectoryTests {
     let alice = Sample.identity()
 
@@ -325,7 +325,7 @@ extension RawClient {
         #expect(client.ask(.lookup(alice.id)) == .card(new.bytes))
     }
 
-    @Test func whatIsNoCardForAllIsRefused() throws {
+    @Test func invalidCardsAreRefused() throws {
         let running = try RunningRelay()
         let client = running.client()
         func send(_ record: JSONObject) -> Response? {
@@ -335,7 +335,7 @@ extension RawClient {
         #expect(send(try card(nil)) == .error(Refusal(.badFields)))
         let tomorrow = Timestamp(seconds: Timestamp.now().seconds + 2 * 86_400)
         #expect(send(try card(tomorrow)) == .error(Refusal(.badFields)))
-        // What came after it may be forgotten.
+        // A later card of the owner may already have expired.
         let lastYear = Timestamp(seconds: Timestamp.now().seconds - 367 * 86_400)
         #expect(send(try card(lastYear)) == .error(Refusal(.badFields)))
         var forged = try card(.now())
@@ -352,7 +352,7 @@ extension RawClient {
         #expect(client.ask(.lookup(alice.id)) == .error(Refusal(.noCard)))
     }
 
-    @Test func looksIntoTheDirectoryAreBounded() throws {
+    @Test func lookupsAreLimited() throws {
         let running = try RunningRelay()
         let client = running.client()
         let answers = (0...WireLimits.claimsInAMinute).map { _ in client.ask(.lookup(alice.id)) }
@@ -361,9 +361,9 @@ extension RawClient {
     }
 }
 
-/// What keeps one client from having all of a relay.
+/// The limits that keep one client from using a relay up.
 @Suite struct AbuseTests {
-    @Test func aNetworkThatTriesFalseProofsWaitsTwiceAsLongEachTime() {
+    @Test func failedLoginsDoubleTheWait() {
         let lockout = Lockout()
         let id = Sample.identity().id
         let network: [UInt8] = [192, 0, 2, 1]
@@ -374,11 +374,11 @@ extension RawClient {
             #expect(lockout.holds(id, from: network, at: now + wait - 0.1))
             now += wait
         }
-        // Nobody else waits, and neither does anybody elsewhere.
+        // Other ids do not wait, and other networks do not either.
         lockout.noteFailure(of: id, from: network, at: now)
         #expect(!lockout.holds(Sample.identity().id, from: network, at: now))
         #expect(!lockout.holds(id, from: [192, 0, 2, 2], at: now))
-        // It is forgotten in time, and with a success.
+        // The count expires, and a success deletes it.
         now += 2 * Lockout.longest + 1
         lockout.noteFailure(of: id, from: network, at: now)
         #expect(!lockout.holds(id, from: network, at: now + 1))
@@ -387,7 +387,7 @@ extension RawClient {
         #expect(!lockout.holds(id, from: network, at: now + 1))
     }
 
-    @Test func whatIsRememberedOfFalseProofsIsBounded() {
+    @Test func theLockoutTableIsBounded() {
         let lockout = Lockout()
         let network: [UInt8] = [192, 0, 2, 1]
         let first = SessionID(publicKey: [UInt8](repeating: 0, count: 32))
@@ -396,7 +396,7 @@ extension RawClient {
             for place in 0..<4 { key[place] = UInt8(truncatingIfNeeded: number >> (8 * place)) }
             lockout.noteFailure(of: SessionID(publicKey: key), from: network, at: 1)
         }
-        // Nobody gets another's wait forgotten.
+        // An attacker cannot push out another id's entry.
         #expect(lockout.holds(first, from: network, at: 1.5))
     }
 
@@ -406,11 +406,11 @@ extension RawClient {
         #expect([0.1, 0.11, 0.2].map { bucket.take(at: $0) } == [true, false, true])
     }
 
-    @Test func aMailboxGetsNoMoreThanItsRate() throws {
+    @Test func aMailboxIsLimitedToItsRate() throws {
         let running = try RunningRelay { $0.mailboxRate = 5 }
         let client = running.client()
         let (alice, bob) = (Sample.identity().id, Sample.identity().id)
-        // Repeats fill nothing, and count for nothing.
+        // Duplicates store nothing, and do not count.
         let first = Sample.envelope(to: alice)
         let repeats = (0..<9).map { _ in client.ask(.send(first)) }
         #expect(repeats == [.stored] + [Response?](repeating: .duplicate, count: 8))
@@ -420,7 +420,7 @@ extension RawClient {
         #expect(client.ask(.send(Sample.envelope(to: bob))) == .stored)
     }
 
-    @Test func strangersDoNotUnboundAMailbox() {
+    @Test func otherMailboxesDoNotLiftARateLimit() {
         let rates = MailboxRates(perMinute: 2)
         let bob = Sample.identity().id
         #expect((0..<3).map { _ in rates.admits(bob, at: 1) } == [true, true, false])
@@ -433,7 +433,7 @@ extension RawClient {
         #expect(rates.admits(bob, at: 40))
     }
 
-    @Test func whoAsksForAllAndReadsNothingCostsLittle() throws {
+    @Test func aClientThatReadsNothingCostsLittleMemory() throws {
         let scratch = Scratch()
         let relay = try #require(RelayProcess(scratch))
         let bob = Sample.identity()
@@ -457,7 +457,7 @@ extension RawClient {
                     Request.fetch(max: 100, after: 0, dead: false).line(requestID: "\($0)")
                 })
         }
-        // Others get in meanwhile, after what was asked for before them.
+        // Other clients can log in meanwhile, after the earlier requests.
         for _ in 0..<20 {
             #expect(RawClient(relay.address).login(Sample.identity())?.isSession == true)
         }
@@ -465,14 +465,14 @@ extension RawClient {
         #expect(relay.end() == 0)
     }
 
-    @Test func whoAsksTooMuchIsReadMoreSlowlyAndAnsweredAll() throws {
+    @Test func tooManyRequestsAreDelayedAndAnswered() throws {
         let running = try RunningRelay { $0.connectionRate = 100 }
         let client = running.client()
         client.send((0..<130).flatMap { Request.ping.line(requestID: "\($0)") })
         for _ in 0..<130 { #expect(client.response() == .pong) }
     }
 
-    @Test func inASurgeNewIdsDoSomeWork() throws {
+    @Test func newIDsNeedAProofOfWorkInASurge() throws {
         let running = try RunningRelay { ($0.surge, $0.surgeBits) = (2, 8) }
         let client = running.client()
         let known = Sample.identity()
@@ -481,7 +481,7 @@ extension RawClient {
         }
         #expect(publish(known, 1) == .stored)
         #expect(publish(Sample.identity(), 1) == .stored)
-        // Who is known is not asked.
+        // A known owner needs no proof of work.
         let new = Sample.identity()
         #expect(publish(known, 2) == .stored)
         #expect(publish(new, 1) == .error(Refusal(.workRequired)))
@@ -503,15 +503,15 @@ extension RawClient {
         #expect(publish(Sample.identity(), 1) == .error(Refusal(.workRequired)))
     }
 
-    @Test func theWorkGrowsWithTheSurge() {
-        let surge = Surge(limit: 10, bits: 20)
+    @Test func theDifficultyGrowsWithTheSurge() {
+        let surge = SurgeLimit(limit: 10, bits: 20)
         let bits = (0..<100).map { _ in surge.note(at: 100) }
         #expect(bits[..<10].allSatisfy { $0 == nil })
         #expect(bits[10] == 20 && bits[20] == 21 && bits[40] == 22 && bits[99] == 23)
-        // The minute after is one too, and the one after that is not.
+        // The minute after is in the surge too, and the one after that is not.
         #expect(surge.note(at: 165) != nil)
         #expect(surge.note(at: 230) == nil)
-        let never = Surge(limit: 0, bits: 20)
+        let never = SurgeLimit(limit: 0, bits: 20)
         #expect((0..<1_000).allSatisfy { _ in never.note(at: 1) == nil })
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SottoServer
 
-/// Copies of a store that a relay uses.
+/// Copies of a store while a relay uses it.
 @Suite struct StoreBackupTests {
     let scratch = Scratch()
     let bob = Sample.identity()
@@ -19,7 +19,7 @@ import Testing
             errors: scratch.file("errors"))
     }
 
-    /// The ids of Bob's mailbox in a store.
+    /// Returns the ids in Bob's mailbox of a store.
     func ids(_ name: String) throws -> [String] {
         let store = try SQLiteStore(path: scratch.file(name), retention: Retention())
         defer { try? store.close() }
@@ -35,20 +35,20 @@ import Testing
         }
     }
 
-    @Test func aCopyHasWhatWasStoredAndIsAStore() throws {
+    @Test func aCopyIsACompleteStore() throws {
         let relay = try #require(RelayProcess(scratch))
         let client = RawClient(relay.address)
         let envelopes = (0..<20).map { _ in Sample.envelope(to: bob.id) }
         for envelope in envelopes { #expect(client.ask(.send(envelope)) == .stored) }
         #expect(backup("copy.db") == 0)
-        // The relay goes on, and the copy does not have what came after it.
+        // The relay continues, and the copy does not have later mail.
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
         #expect(relay.end() == 0)
         #expect(try ids("copy.db") == envelopes.map(\.id))
         #expect(try ids("relay.db").count == 21)
         var status = stat()
         #expect(stat(scratch.file("copy.db"), &status) == 0 && status.st_mode & 0o777 == 0o600)
-        // A relay takes it up: what it has is known again.
+        // A relay uses the copy and recognizes its envelopes.
         let again = Scratch()
         _ = again.write("relay.db", Scratch.contents(scratch.file("copy.db")))
         let other = try #require(RelayProcess(again))
@@ -56,7 +56,7 @@ import Testing
         #expect(other.end() == 0)
     }
 
-    @Test func copiesWhileMailComesInAreOfOneMoment() throws {
+    @Test func aCopyDuringWritesIsConsistent() throws {
         let relay = try #require(RelayProcess(scratch))
         let sender = RawClient(relay.address)
         let envelopes = (0..<3_000).map { _ in Sample.envelope(to: bob.id) }
@@ -79,7 +79,7 @@ import Testing
         for count in 1...2 {
             #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
             #expect(backup("copy.db") == 0)
-            #expect(scratch.lines("errors").first?.contains("has the store in") == true)
+            #expect(scratch.lines("errors").first?.contains("copied the store to") == true)
             _ = count
         }
         #expect(relay.end() == 0)
@@ -87,7 +87,7 @@ import Testing
         #expect(try ids("copy.db").count == 2)
     }
 
-    @Test func aCopyThatIsInterruptedLeavesNothing() throws {
+    @Test func anInterruptedCopyLeavesNothing() throws {
         let store = try SQLiteStore(path: scratch.file("relay.db"), retention: Retention())
         let text = String(repeating: "A", count: 40_000)
         for _ in 0..<10 {
@@ -104,12 +104,12 @@ import Testing
         {}
         command.kill(SIGTERM)
         let status = command.wait()
-        // It may have been quicker.
+        // It may have finished before the signal.
         #expect(status == -SIGTERM || status == 0, "\(status)")
         #expect(names.filter { $0.hasPrefix("copy") } == (status == 0 ? ["copy.db"] : []))
     }
 
-    @Test func aStoreThatNoRelayUsesIsCopiedToo() throws {
+    @Test func aStoreWithoutARelayIsCopied() throws {
         let relay = try #require(RelayProcess(scratch))
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         relay.command.kill(SIGKILL)
@@ -118,7 +118,7 @@ import Testing
         #expect(try ids("copy.db").count == 1)
     }
 
-    @Test func whatCannotBeCopied() throws {
+    @Test func invalidBackupsAreRefused() throws {
         let relay = try #require(RelayProcess(scratch))
         #expect(backup("relay.db") == 64)
         #expect(backup("relay.db-wal") == 64)

@@ -4,18 +4,18 @@ import Sotto
 import SottoState
 import Testing
 
-/// What `relay check` says of a configuration.
+/// The findings of `relay check`.
 @Suite struct CheckTests {
     let scratch = Scratch()
 
-    /// One finding: how it is, of what, and the words.
+    /// A finding: its level, topic and text.
     struct Finding {
         let level: String
         let topic: String
         let text: String
     }
 
-    /// Runs a check with JSON records; returns its status and findings.
+    /// Runs a check with JSON records. Returns its status and findings.
     func check(_ options: [String], store: String? = nil) -> (status: Int32, found: [Finding]) {
         unlink(scratch.file("out"))
         let status = Command.run(
@@ -34,12 +34,12 @@ import Testing
         return (status, found)
     }
 
-    /// The level of what was found on a topic.
+    /// Returns the levels of the findings on a topic.
     func levels(_ found: [Finding], _ topic: String) -> [String] {
         found.filter { $0.topic == topic }.map(\.level)
     }
 
-    @Test func aGoodConfigurationHasNoErrorAndNothingIsMade() {
+    @Test func aGoodConfigurationHasNoErrorsAndCreatesNothing() {
         let (status, found) = check(["--listen", "127.0.0.1:0", "--monitor", "127.0.0.1:0"])
         #expect(status == 0)
         for topic in [
@@ -62,11 +62,11 @@ import Testing
         #expect(status == 78)
         let lines = scratch.lines("out")
         #expect(lines.allSatisfy { $0.contains(#/^(ok|warning|error) [a-z-]+: ./#) }, "\(lines)")
-        #expect(lines.contains("error wake: there is no program no-such-program"))
-        #expect(scratch.lines("errors").first == "relay: error: 2 things are wrong")
+        #expect(lines.contains("error wake: no such program: no-such-program"))
+        #expect(scratch.lines("errors").first == "relay: error: the check found 2 errors")
     }
 
-    @Test func anAddressInUseAndARelayThatUsesTheStore() throws {
+    @Test func anAddressAndAStoreInUseAreErrors() throws {
         let relay = try #require(RelayProcess(scratch))
         let (status, found) = check(["--listen", relay.address])
         #expect(status == 78)
@@ -78,7 +78,7 @@ import Testing
         #expect(after.status == 0 && levels(after.found, "lock") == [])
     }
 
-    @Test func theTimeOfACertificateAndTheKeyThatIsNotIts() throws {
+    @Test func anExpiredCertificateAndAWrongKeyAreFound() throws {
         let openssl = "/usr/bin/openssl"
         func run(_ arguments: [String]) throws {
             try #require(Command.run(openssl, arguments, errors: "/dev/null") == 0)
@@ -108,10 +108,10 @@ import Testing
         #expect(certificate(key: "other").map(\.level) == ["error"])
         #expect(certificate(key: "missing").map(\.level) == ["error"])
         #expect(try certificate(days: 5).map(\.level) == ["warning"])
-        #expect(try certificate(days: -1).map(\.text) == ["its time is over"])
+        #expect(try certificate(days: -1).map(\.text) == ["it has expired"])
     }
 
-    @Test func addressesThatAreNotHere() {
+    @Test func unusableAddressesAreFound() {
         let other = check(["--listen", "192.0.2.1:7667"])
         #expect(other.status == 78 && levels(other.found, "listen") == ["error"])
         let unknown = check(["--listen", "nowhere.invalid:7667"])
@@ -124,7 +124,7 @@ import Testing
         #expect(wild.status == 0 && levels(wild.found, "name") == ["warning"])
     }
 
-    @Test func storesThatCannotBe() {
+    @Test func invalidStoresAreErrors() {
         let listen = ["--listen", "127.0.0.1:0"]
         for path in [scratch.path, "/dev/null", scratch.file("missing/relay.db")] {
             let (status, found) = check(listen, store: path)
@@ -136,7 +136,7 @@ import Testing
         #expect(levels(check(listen, store: empty).found, "store") == ["ok"])
     }
 
-    @Test func aStoreOfALaterVersionAndOneThatOthersRead() throws {
+    @Test func aNewerStoreAndAReadableStoreAreFound() throws {
         let relay = try #require(RelayProcess(scratch))
         relay.command.kill(SIGTERM)
         #expect(relay.command.wait() == 0)
@@ -157,7 +157,7 @@ import Testing
         #expect(few.status == 0 && levels(few.found, "descriptors") == ["warning"])
     }
 
-    @Test func aWrongCommandLineIsNoFinding() {
+    @Test func invalidOptionsAreUsageErrors() {
         #expect(check(["--ttl", "0"]).status == 64)
         #expect(check(["--listen", "nonsense"]).status == 64)
         #expect(check(["--monitor", "0.0.0.0:1"]).status == 78)

@@ -8,12 +8,12 @@ import Testing
 
 @testable import SottoServer
 
-/// The rules by which a clock is believed. Minutes are counted from any moment.
+/// The rules for accepting a clock. Minutes are counted from any moment.
 @Suite struct ClockGuardTests {
     static let day = 24.0 * 60
     static let start = 1_000_000.0
 
-    /// A guard, the clock that it sees, and the time that passes.
+    /// A guard, its clock, and the elapsed time, in minutes.
     struct Bench {
         var clock: ClockGuard
         var wall: Double
@@ -24,7 +24,7 @@ import Testing
             clock = ClockGuard(stored, wall: wall, now: now)
         }
 
-        /// Lets minutes pass, looking at the clock in each.
+        /// Lets minutes pass, observing the clock each minute.
         mutating func pass(_ minutes: Int) {
             for _ in 0..<minutes {
                 wall += 1
@@ -39,12 +39,12 @@ import Testing
         var stored: StoredClock { clock.stored(wall: wall, now: now) }
     }
 
-    @Test func aNewStoreBelievesItsFirstClock() {
+    @Test func aNewStoreAcceptsItsFirstClock() {
         let bench = Bench(nil, wall: Self.start)
         #expect(bench.expiry == Self.start && bench.stamp == Self.start && bench.error == nil)
     }
 
-    @Test func aShortPauseIsNothing() {
+    @Test func aShortPauseIsAccepted() {
         let bench = Bench(StoredClock(accepted: 1_000_000), wall: Self.start + 59)
         #expect(bench.expiry == Self.start + 59 && bench.error == nil)
     }
@@ -61,22 +61,22 @@ import Testing
         #expect(bench.error == nil && bench.stored.held == nil)
     }
 
-    @Test func aClockThatJumpsWhileItIsWatchedBeginsAnew() {
+    @Test func aClockThatJumpsAgainStartsOver() {
         var bench = Bench(StoredClock(accepted: 1_000_000), wall: Self.start + 31 * Self.day)
         bench.pass(300)
         bench.wall += 2 * Self.day
         bench.pass(300)
         #expect(bench.expiry == Self.start + 600)
-        // It becomes right again.
+        // The clock is corrected.
         bench.wall = Self.start + 600
         bench.pass(1)
         #expect(bench.expiry == Self.start + 601 && bench.error == nil)
     }
 
-    @Test func agreementIsAddedUpOverRestarts() {
+    @Test func agreementAddsUpOverRestarts() {
         var stored = StoredClock(accepted: 1_000_000)
         var wall = Self.start + 31 * Self.day
-        // Two hours every day.
+        // Two hours on each day.
         for day in 0..<3 {
             var bench = Bench(stored, wall: wall, now: Double(day))
             bench.pass(120)
@@ -86,7 +86,7 @@ import Testing
         #expect(stored.held == nil && Double(stored.accepted) == wall)
     }
 
-    @Test func anotherWrongClockIsNotTheSame() {
+    @Test func anotherWrongClockStartsOver() {
         var first = Bench(StoredClock(accepted: 1_000_000), wall: Self.start + 31 * Self.day)
         first.pass(350)
         var second = Bench(first.stored, wall: Self.start + 365 * Self.day)
@@ -94,13 +94,13 @@ import Testing
         #expect(second.expiry == Self.start + 370)
     }
 
-    @Test func aClockThatIsBehindMakesNothingOlderOrYounger() {
+    @Test func aClockThatIsBehindChangesNoAges() {
         var bench = Bench(StoredClock(accepted: 1_000_000), wall: 0)
         bench.pass(10_000)
         #expect(bench.expiry == Self.start + 10_000)
         #expect(bench.stamp == bench.expiry)
         #expect(bench.error == -Self.start)
-        // New rows have the right age when the clock is set right.
+        // New rows have the right age when the clock is corrected.
         bench.wall = Self.start + 10_000
         bench.pass(1)
         #expect(bench.expiry == Self.start + 10_001 && bench.error == nil)
@@ -109,7 +109,7 @@ import Testing
     @Test func theOperatorDecides() {
         for wall in [Self.start + 31 * Self.day, Self.start - 400 * Self.day] {
             var bench = Bench(StoredClock(accepted: 1_000_000), wall: wall)
-            // Said of another time.
+            // A confirmation of another time.
             bench.clock.confirm(Int64(wall) + 61, wall: wall, now: bench.now)
             #expect(bench.error != nil)
             bench.clock.confirm(Int64(wall) + 2, wall: wall, now: bench.now)
@@ -118,12 +118,12 @@ import Testing
     }
 }
 
-/// A store keeps the time, and mail goes by it.
+/// The clock state in a store, and the expiry of mail.
 @Suite(.timeLimit(.minutes(30))) struct StoreClockTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
 
-    @Test(arguments: StoreKind.available) func theTimeIsRemembered(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func theClockStateIsStored(_ kind: StoreKind) throws {
         let store = try place.open(kind)
         #expect(try store.clock() == nil)
         let held = StoredClock(accepted: 10, held: 5_000, agreed: 7)
@@ -137,8 +137,9 @@ import Testing
             try place.open(kind).clock() == StoredClock(accepted: 5_002, confirmed: 5_001))
     }
 
-    /// A store of an earlier version has no clock, and mail.
-    @Test(arguments: StoreKind.available) func theNewestMailIsATimeToo(_ kind: StoreKind) throws {
+    /// A store of an earlier version has mail but no clock state.
+    @Test(arguments: StoreKind.available) func anOldStoreUsesItsNewestMail(_ kind: StoreKind) throws
+    {
         let store = try place.open(kind)
         _ = try store.commit([.store(Sample.envelope(to: bob))], at: 77)
         #expect(try store.clock()?.accepted == 77)
@@ -148,8 +149,8 @@ import Testing
         try store.messages(in: bob, after: 0, limit: 99, dead: false, at: minute).messages.count
     }
 
-    /// One envelope of the future does not keep those behind it.
-    @Test(arguments: StoreKind.available) func mailGoesByTimeAndNotByPosition(_ kind: StoreKind)
+    /// One envelope with a time in the future does not keep those behind it.
+    @Test(arguments: StoreKind.available) func mailExpiresByTimeNotByPosition(_ kind: StoreKind)
         throws
     {
         let retention = Retention(minutes: 10, mailboxMessages: 9)
@@ -157,20 +158,20 @@ import Testing
         let year: Int64 = 365 * 24 * 60
         _ = try store.commit([.store(Sample.envelope(to: bob))], at: 100 + year)
         _ = try store.commit((0..<8).map { _ in .store(Sample.envelope(to: bob)) }, at: 100)
-        // The mailbox is full, and has room again when its mail was too old.
+        // The mailbox is full, and has space again when its mail has expired.
         #expect(
             try store.commit([.store(Sample.envelope(to: bob))], at: 101) == [.mailboxFull])
         while try store.sweep(at: 110) {}
         #expect(try count(store, at: 110) == 1)
         let more = (0..<8).map { _ in Change.store(Sample.envelope(to: bob)) }
         #expect(try store.commit(more, at: 111) == more.map { _ in .stored })
-        // The one of the future is as old as if it had come at the first sweep.
+        // The envelope of the future is as old as if it had come at the first sweep.
         for _ in 0..<3 { while try store.sweep(at: 125) {} }
         #expect(try count(store, at: 0) == 0)
     }
 
     /// Prekeys that were claimed under a wrong clock keep no others.
-    @Test func claimsGoByTimeToo() throws {
+    @Test func claimsExpireByTime() throws {
         let store = try place.open(.sqlite)
         let owner = Sample.identity()
         let publication = Sample.preKeys(of: owner, oneTime: 1..<5)
@@ -184,12 +185,12 @@ import Testing
     }
 }
 
-/// A relay whose clock is another one.
+/// A relay with another clock.
 @Suite(.timeLimit(.minutes(30))) struct RelayClockTests {
     static let day = 86_400.0
     let bob = Sample.identity()
 
-    /// A relay on a store, with a clock that is off by so many seconds.
+    /// Starts a relay whose clock is off by `off` seconds.
     func start(_ scratch: Scratch, off: Double) throws -> Relay {
         var configuration = RelayConfiguration(
             listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
@@ -213,7 +214,7 @@ import Testing
         relay = try start(scratch, off: 31 * Self.day)
         #expect(relay.clockError.map { $0 / 60 / 24 } == 31)
         #expect(mail(relay) == 1)
-        // Mail that comes meanwhile stays whichever clock was right.
+        // Mail that comes meanwhile stays, whichever clock is right.
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         try relay.stop()
         relay = try start(scratch, off: 0)
@@ -226,12 +227,13 @@ import Testing
         try relay.stop()
     }
 
-    @Test func mailIsTooOldWhenTheOperatorSaysSo() throws {
+    @Test func mailExpiresWhenTheOperatorConfirmsTheClock() throws {
         let scratch = Scratch()
         var relay = try start(scratch, off: 0)
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         try relay.stop()
-        let store = try StoreLocation(scratch.file("relay.db")).open(Retention(), isAlone: false)
+        let store = try StoreLocation(scratch.file("relay.db")).open(
+            Retention(), isExclusive: false)
         try store.confirm(Int64((RelayClock.system() + 31 * Self.day) / 60))
         try store.close()
         relay = try start(scratch, off: 31 * Self.day)
@@ -240,8 +242,8 @@ import Testing
         try relay.stop()
     }
 
-    /// `relay check` says that the clock is off, and `--accept-clock` ends that.
-    @Test func theProgramSaysSoAndTakesTheWordOfItsOperator() throws {
+    /// `relay check` reports that the clock is off, and `--accept-clock` accepts it.
+    @Test func checkReportsAndAcceptsTheClock() throws {
         let scratch = Scratch()
         let path = scratch.file("relay.db")
         let store = try StoreLocation(path).open(Retention())
@@ -251,7 +253,7 @@ import Testing
         let first = try #require(RelayProcess(scratch))
         #expect(first.end() == 0)
         let hint = "relay check --store \(path) --accept-clock"
-        let warning = "relay: warning: the clock is 31 days ahead of the newest time of the store"
+        let warning = "relay: warning: the clock is 31 days ahead of the newest time in the store"
         #expect(
             scratch.lines("relay.log").contains { $0.hasPrefix(warning) && $0.hasSuffix(hint) })
         func check(_ options: [String]) -> [String] {

@@ -3,7 +3,7 @@ import RelayHarness
 import Sotto
 import Synchronization
 
-/// Runs two pieces of work at the same time; returns what they threw.
+/// Runs two functions concurrently. Returns the errors that they threw.
 func concurrently(
     _ one: @Sendable () throws -> Void, _ other: @Sendable () throws -> Void
 ) throws -> [String] {
@@ -19,7 +19,7 @@ func concurrently(
 }
 
 extension Sample {
-    /// An id that no identity was made for.
+    /// Returns an id without an identity.
     static func identityID() -> SessionID {
         SessionID(publicKey: SigningKey(seed: SecretBytes(randomCount: 32)).publicKey)
     }

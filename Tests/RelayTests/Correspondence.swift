@@ -7,7 +7,7 @@ import Testing
 
 @testable import SottoServer
 
-/// Alice and Bob, each with an installation of their own, and a relay, all as built programs.
+/// Alice and Bob, each with their own installation, and a relay, all as built programs.
 final class Correspondence: Sendable {
     let scratch = Scratch()
     let alice = Sample.identity()
@@ -15,7 +15,7 @@ final class Correspondence: Sendable {
     let relay: RelayProcess
     private let store = Scratch()
 
-    /// The relay's store.
+    /// The path of the relay's store.
     var storePath: String { store.file("relay.db") }
 
     init(_ options: [String] = []) throws {
@@ -26,7 +26,7 @@ final class Correspondence: Sendable {
         }
     }
 
-    /// Ends the relay, which must end well.
+    /// Stops the relay, and expects success.
     func stop() {
         relay.command.kill(SIGTERM)
         #expect(relay.command.wait() == 0)
@@ -49,7 +49,7 @@ final class Correspondence: Sendable {
             errors: scratch.file("errors"))
     }
 
-    /// Runs a line of shell in the directory of all files, and returns its status and what it printed.
+    /// Runs a shell command in the directory of all files. Returns its status and output.
     @discardableResult
     func shell(_ who: String, _ line: String) -> (status: Int32, lines: [String]) {
         unlink(scratch.file("printed"))
@@ -59,7 +59,7 @@ final class Correspondence: Sendable {
         return (status, scratch.lines("printed"))
     }
 
-    /// As ``shell(_:_:)``, for a line that must succeed.
+    /// The same as ``shell(_:_:)``, for a command that must succeed.
     @discardableResult
     func expect(_ who: String, _ line: String) throws -> [String] {
         let (status, lines) = shell(who, line)
@@ -69,7 +69,7 @@ final class Correspondence: Sendable {
 
     var errors: String { String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self) }
 
-    /// Works on somebody's state as nobody but a test does.
+    /// Changes a user's state directly, which only tests do.
     func state<T>(
         _ who: String, _ body: (Connection) throws(StateError) -> T
     ) throws -> T {
@@ -82,7 +82,7 @@ final class Correspondence: Sendable {
         return value
     }
 
-    /// What the relay has of Bob's prekeys.
+    /// Returns the state of Bob's prekeys at the relay.
     func published() throws -> PreKeyStatus {
         guard case .session(let status, _) = RawClient(relay.address).login(bob) else {
             throw StateError.noHome
@@ -90,7 +90,7 @@ final class Correspondence: Sendable {
         return try #require(status)
     }
 
-    /// The texts of printed messages.
+    /// Returns the texts of printed messages.
     static func texts(_ lines: [String]) -> [String] {
         lines.compactMap { line in
             (try? JSON.object(parsing: Array(line.utf8)))?["body"]?.object?["text"]?.string

@@ -8,9 +8,9 @@ import Testing
 
 @testable import SottoClient
 
-/// The outcome of an envelope that another process took out of the outbox.
+/// The outcome of an envelope that another process took from the outbox.
 @Suite struct DeliveryTests {
-    @Test func anOutcomeIsReadAsItIsWritten() {
+    @Test func outcomesRoundTrip() {
         for outcome in [
             DeliveryOutcome(.stored), DeliveryOutcome(.duplicate), DeliveryOutcome(.dropped),
             DeliveryOutcome(.rejected, Refusal(.tooLarge)),
@@ -24,12 +24,12 @@ import Testing
         "", " ", "Stored", "stored?", "kept", "queued", "deferred", "unknown", "stored 400",
         "rejected x tooLarge", "rejected 400", "delivered 1 2",
     ])
-    func anotherTextIsNoOutcome(_ text: String) {
+    func invalidOutcomesAreUnknown(_ text: String) {
         #expect(DeliveryOutcome(text: text).status == .unknown)
     }
 
-    /// Another process, of a later version perhaps, sends for this one, and notes what this one cannot read.
-    @Test func anOutcomeThatCannotBeReadIsNotStored() throws {
+    /// Another process, perhaps of a later version, sends this one's mail and notes an unknown outcome.
+    @Test func anUnreadableOutcomeIsNotStored() throws {
         let scratch = Scratch()
         let directory = try StateDirectory(path: scratch.path)
         let relay = RelayURL(host: "127.0.0.1", port: 1)
@@ -47,7 +47,7 @@ import Testing
         var isSettled = false
         let ending = try delivery.run { batch in
             results += batch
-            // Called once the items are in the outbox.
+            // This is called once the items are in the outbox.
             guard !isSettled else { return }
             isSettled = true
             let numbers = try other.waiting(relay: relay.outboxName, after: 0, limit: 9)

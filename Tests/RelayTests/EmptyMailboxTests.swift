@@ -8,11 +8,11 @@ import Testing
 
 /// An empty mailbox leaves no row.
 @Suite(.timeLimit(.minutes(30))) struct EmptyMailboxTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
     let alice = Sample.identity().id
 
-    /// A minute at which mail and ids of minute 1 are forgotten.
+    /// A minute at which mail and ids of minute 1 have expired.
     let later = 10 + Retention().minutes + Retention.tombstoneMinutes
 
     /// Counts the mailboxes of a store.
@@ -25,7 +25,7 @@ import Testing
         return count
     }
 
-    /// The stores whose tables are in one place.
+    /// The stores that keep all tables in one database.
     static let kinds = StoreKind.available.filter { $0 != .partitions }
 
     @Test(arguments: kinds) func mailToRandomIdsLeavesNothing(_ kind: StoreKind) throws {
@@ -38,7 +38,7 @@ import Testing
         while try store.sweep(at: 2) {}
         #expect(try count(store) == 2_100)
         while try store.sweep(at: later) {}
-        // Rounds begin anew, and end where they find nothing.
+        // The scans start over, and end when they find nothing.
         for _ in 0..<4 { while try store.sweep(at: later) {} }
         #expect(try count(store) == 0)
     }
@@ -49,7 +49,7 @@ import Testing
         let old = Sample.envelope(to: alice)
         _ = try store.commit(
             [.store(old), .store(Sample.envelope(to: bob)), .update(bob, .seen)], at: 1)
-        // Alice's mail was taken, and its id is known for some weeks.
+        // Alice's mail was acknowledged, and its id stays known for some weeks.
         #expect(
             try store.commit([.acknowledge(alice, ids: [old.id], .delivered)], at: 1)
                 == [.acknowledged(removed: 1)])
@@ -71,8 +71,10 @@ import Testing
         #expect(try count(store) == 0)
     }
 
-    /// A consumer that reads on from the last number of a mailbox that was deleted meanwhile misses nothing.
-    @Test(arguments: StoreKind.available) func numbersGoOnInANewMailbox(_ kind: StoreKind) throws {
+    /// A consumer that continues after the last number of a deleted mailbox misses nothing.
+    @Test(arguments: StoreKind.available) func numbersContinueInANewMailbox(_ kind: StoreKind)
+        throws
+    {
         let store = try place.open(kind)
         let mail = (0..<5).map { _ in Sample.envelope(to: bob) }
         _ = try store.commit(mail.map { .store($0) }, at: 1)
@@ -86,8 +88,8 @@ import Testing
         #expect(after.messages.map(\.id) == [next.id])
     }
 
-    /// Deletion and new mail meet in any order, and no mail is lost.
-    @Test(arguments: kinds) func aSweepMeetsNewMail(_ kind: StoreKind) throws {
+    /// Deletion and new mail in any order lose no mail.
+    @Test(arguments: kinds) func aSweepLosesNoNewMail(_ kind: StoreKind) throws {
         let store = try place.open(kind)
         let other = kind == .postgres ? try place.open(kind) : store
         for round in 0..<60 {

@@ -2,12 +2,12 @@ import Glibc
 import RelayHarness
 import Testing
 
-/// The rows of `make faults`, a few times each.
+/// The rows of `make faults`, with small loads.
 @Suite(.timeLimit(.minutes(30))) struct FaultTableTests {
     private let scratch = Scratch()
 
     private func run(_ arguments: [String]) -> (status: Int32, lines: [String]) {
-        // The compiler of the shim is wherever it is.
+        // The compiler of the fault shim may be anywhere in PATH.
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
         let status = Command.run(
             "relay-faults", arguments + [Command.directory], environment: ["PATH": path],
@@ -19,11 +19,11 @@ import Testing
         let (status, lines) = run(["--scale", "small"])
         #expect(status == 0)
         #expect(lines.filter { $0.contains("| MISSED |") } == [])
-        // Seventeen below the two lines of the head.
+        // Seventeen rows below two header lines.
         #expect(lines.count == 19)
     }
 
-    @Test func aRowThatIsNoneIsAMistake() {
+    @Test func anUnknownRowIsAUsageError() {
         #expect(run(["--row", "none"]).status == 64)
     }
 }

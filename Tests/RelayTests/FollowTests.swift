@@ -6,7 +6,7 @@ import Testing
 
 @testable import SottoClient
 
-/// `recv --follow`: notes on the connection, and commands that are tried again.
+/// `recv --follow`: its notes on the connection, and its retries of commands.
 @Suite struct FollowTests {
     let relay: RelayProcess
     let world: World
@@ -20,7 +20,7 @@ import Testing
 
     func count(_ note: String) -> Int { world.errors.ranges(of: note).count }
 
-    @Test func theRelaysAbsenceAndReturnAreSaidOnceEach() throws {
+    @Test func aLostRelayIsReportedOnce() throws {
         relay.end()
         let following = world.command("recv", ["--follow"], output: "received")
         world.await { count("trying again") == 1 }
@@ -34,7 +34,7 @@ import Testing
         world.await { count("trying again") == 2 }
         following.kill(SIGTERM)
         #expect(following.wait() == -SIGTERM)
-        // However many attempts there were.
+        // The number of attempts does not matter.
         #expect(count("trying again") == 2 && count("is reached again") == 1)
     }
 
@@ -44,7 +44,7 @@ import Testing
         let ids = world.envelopes("in", 3)
         #expect(world.run("send", input: "in") == 0)
         let (log, flag) = (world.scratch.file("log"), world.scratch.file("flag"))
-        // The command fails for the second envelope until the flag is there; the others are not held up.
+        // The command fails for the second envelope until the flag exists; the others are not delayed.
         let command =
             "read -r line; case $line in *\(ids[1])*) [ -e \(flag) ] || exit 3;; esac; "
             + "echo \"$line\" >> \(log)"
@@ -59,7 +59,7 @@ import Testing
     }
 }
 
-/// The times at which a command is run again.
+/// The times at which a command is retried.
 @Suite struct CommandRetryTests {
     @Test func delaysGrowToAMinute() {
         for _ in 0..<20 {
@@ -76,9 +76,9 @@ import Testing
         func fail(_ id: String, _ successes: Int, _ now: Double) -> Bool {
             retries.noteFailure(id, [0x41], origin: nil, successes: successes, at: now)
         }
-        // The command works for none: its fault.
+        // The command has succeeded for no envelope: the command is at fault.
         #expect(!fail("a", 0, 0) && !fail("b", 0, 0) && !fail("a", 0, 10))
-        // It has handled another envelope since: the envelope's fault.
+        // The command has handled another envelope since: this envelope is at fault.
         #expect(fail("a", 1, 20) && !fail("a", 1, 30) && fail("a", 3, 40))
         #expect(retries.countedFailures(of: "a") == 2 && retries.countedFailures(of: "b") == 0)
         #expect(retries.due(at: 0.9).isEmpty)
@@ -88,7 +88,7 @@ import Testing
         retries.remove("b")
         #expect(retries.count == 1 && retries.contains("a") && !retries.contains("b"))
         for number in 1..<CommandRetries.limit { #expect(!fail("\(number)", 0, 0)) }
-        // There is no room for another: it counts as it does without --follow.
+        // The table is full: the failure counts as it does without --follow.
         #expect(fail("one more", 0, 0) && !retries.contains("one more"))
     }
 }

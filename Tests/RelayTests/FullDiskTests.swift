@@ -12,7 +12,7 @@ struct FullDiskTests {
     let bob = Sample.identity()
     let text = String(repeating: "A", count: 4_000)
 
-    /// Stores until the disk is full; returns what is stored.
+    /// Stores until the disk is full. Returns the ids that were stored.
     func fill(_ store: SQLiteStore, batch: Int) throws -> [String] {
         var stored: [String] = []
         for _ in 0..<1_000 {
@@ -34,7 +34,7 @@ struct FullDiskTests {
     }
 
     @Test(arguments: [1, 8, 1_000])
-    func itRecoversByItselfWhenMailIsTaken(_ batch: Int) throws {
+    func aFullStoreRecoversWhenMailIsDelivered(_ batch: Int) throws {
         let disk = try #require(SmallDisk())
         let store = try SQLiteStore(path: disk.scratch.file("relay.db"), retention: Retention())
         for _ in 0..<4 {
@@ -44,7 +44,7 @@ struct FullDiskTests {
             #expect(page.messages.map(\.id) == Array(stored.prefix(page.messages.count)))
             let carol = Sample.identity()
             let publication = Sample.preKeys(of: carol, oneTime: 1..<2)
-            // Where a tiny one would still fit, this one does not.
+            // A tiny publication would still fit; this one does not.
             let head = [UInt8](repeating: 0x20, count: 32_000)
             #expect(
                 try store.commit([.publish(publication, head: head)], at: 1) == [.diskFull])
@@ -57,7 +57,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func manyAcknowledgementsAtOnceFindRoom() throws {
+    @Test func manyAcknowledgementsFitOnAFullDisk() throws {
         let disk = try #require(SmallDisk())
         let store = try SQLiteStore(path: disk.scratch.file("relay.db"), retention: Retention())
         for _ in 0..<2 {
@@ -74,7 +74,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func timeMakesRoomToo() throws {
+    @Test func expiryFreesSpace() throws {
         let disk = try #require(SmallDisk())
         let store = try SQLiteStore(
             path: disk.scratch.file("relay.db"), retention: Retention(minutes: 10))
@@ -85,7 +85,7 @@ struct FullDiskTests {
         try store.close()
     }
 
-    @Test func withoutAnyRoomItEndsInOrder() throws {
+    @Test func aFullDiskAllowsACleanStop() throws {
         let disk = try #require(SmallDisk())
         let path = disk.scratch.file("relay.db")
         let store = try SQLiteStore(path: path, retention: Retention())
@@ -95,7 +95,7 @@ struct FullDiskTests {
         #expect(disk.free == 0)
         #expect(try store.commit([.store(Sample.envelope(to: bob.id))], at: 1) == [.diskFull])
         try store.close()
-        // Even that is enough to start again, and to take out what is there.
+        // Even then the store opens again, and its mail is still there.
         let full = try SQLiteStore(path: path, retention: Retention())
         #expect(try full.commit([.store(Sample.envelope(to: bob.id))], at: 1) == [.diskFull])
         try full.close()
@@ -123,7 +123,7 @@ struct FullDiskTests {
         #expect(world.statuses("first").contains("stored"))
         #expect(world.run("recv", output: "received") == 0)
         #expect(world.run("recv", output: "nothing") == 1)
-        // What was put off goes now, without anybody's help.
+        // The deferred mail is now sent without further action.
         #expect(world.run("send", output: "second") == 0)
         #expect(
             world.statuses("second")

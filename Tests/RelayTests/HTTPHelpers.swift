@@ -3,15 +3,15 @@ import RelayHarness
 import Sotto
 import SottoState
 
-/// The least of an HTTP client.
+/// A minimal HTTP client.
 enum HTTP {
-    /// What a server said.
+    /// The answer of a server.
     struct Answer {
         let status: Int
         let body: String
     }
 
-    /// Asks for a path; `nil` when nobody answers.
+    /// Requests a path; returns `nil` without an answer.
     static func get(_ address: String, _ path: String, method: String = "GET") -> Answer? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -33,7 +33,7 @@ enum HTTP {
             status: Int(words[1]) ?? 0, body: String(text[end.upperBound...]))
     }
 
-    /// Reads to the end, or until that is enough.
+    /// Reads to the end, or until `isEnough` returns true.
     static func read(_ descriptor: Int32, until isEnough: ([UInt8]) -> Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         var block = [UInt8](repeating: 0, count: 1 << 16)
@@ -60,7 +60,7 @@ enum HTTP {
     }
 }
 
-/// A server that takes requests one by one, as a test asks for them.
+/// A server that handles one request at a time.
 final class HTTPListener {
     fileprivate let descriptor: Int32
     let port: UInt16
@@ -83,7 +83,7 @@ final class HTTPListener {
 
     deinit { close(descriptor) }
 
-    /// The next request: its first line, and its body. It is answered with a status.
+    /// Returns the first line and the body of the next request, and answers it with a status.
     func request(answering status: Int = 200) -> (line: String, body: String)? {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0 else { return nil }
@@ -112,7 +112,7 @@ final class HTTPListener {
 }
 
 extension RelayProcess {
-    /// Where its monitor listens, as its log says.
+    /// Returns the address of the relay's monitor, from its log.
     func monitor(_ scratch: Scratch) -> String? {
         let mark = "relay: monitor on "
         return scratch.lines("relay.log").first { $0.hasPrefix(mark) }
@@ -121,7 +121,7 @@ extension RelayProcess {
 }
 
 extension HTTPListener {
-    /// The first bytes of the next connection, which gets no answer.
+    /// Returns the first bytes of the next connection, which gets no answer.
     func firstBytes() -> [UInt8] {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0 else { return [] }

@@ -29,7 +29,7 @@ import Testing
             return
         }
         let message = Login.message(relay: names[0], nonce: nonce, id: thief.id)
-        // Everything that is in the copy, as the key of a signature.
+        // An attacker uses everything in the copy as the key of a signature.
         let key = SigningKey(seed: SecretBytes(copying: row.key))
         let forged = InvitationProof(
             tag: row.tag, signature: key.sign(InvitationProof.message(message)))
@@ -40,7 +40,7 @@ import Testing
         #expect(row.key == code.publicKey)
     }
 
-    /// The words give the tag and the public key that sotto-formats(5) says they give.
+    /// The words give the tag and the public key of sotto-formats(5).
     @Test func aKnownCode() throws {
         let words = "return-defense-know-fossil-typical-there-involve-dentist"
         let code = try InvitationCode(words)

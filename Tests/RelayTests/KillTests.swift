@@ -4,11 +4,11 @@ import Sotto
 import SottoState
 import Testing
 
-/// `kill -9` at random moments: nothing that was promised is lost, and each id counts once.
+/// `kill -9` at random moments: no acknowledged mail is lost, and each id counts once.
 @Suite(.serialized) struct KillTests {
     static let kills = 50
 
-    /// Lets some time pass that is not meant to wait for anything.
+    /// Sleeps for a random time; it waits for nothing.
     private func moment(_ generator: inout SeededGenerator, upTo milliseconds: UInt32) {
         usleep(UInt32.random(in: 0...(milliseconds * 1000), using: &generator))
     }
@@ -27,7 +27,7 @@ import Testing
             command.wait()
         }
         #expect([0, 1].contains(world.run("recv", output: "out\(Self.kills)")))
-        // A run that was killed may end in a part of a line; each envelope came whole at least once.
+        // A killed run may end within a line; each envelope came complete at least once.
         let received = (0...Self.kills).flatMap { world.ids("out\($0)") }
         #expect(Set(received) == Set(ids))
         #expect(world.run("recv", output: "none") == 1)
@@ -48,14 +48,14 @@ import Testing
             command.kill(SIGKILL)
             command.wait()
         }
-        // What has a result was taken; the next send delivers what of it is left.
+        // An envelope with a result was stored in the outbox; the next send delivers the rest.
         let taken = (0..<Self.kills).flatMap { world.ids("results\($0)") }
         #expect(world.run("send") == 0)
-        // On a loaded machine every run may end before it has taken anything.
+        // On a loaded machine every run may be killed before it has taken anything.
         #expect([0, 1].contains(world.run("recv", output: "first")))
         let first = world.ids("first")
         #expect(Set(taken).isSubset(of: first))
-        // Whoever is in doubt sends again: nothing comes twice.
+        // A sender in doubt sends again: nothing is delivered twice.
         for run in 0..<Self.kills { #expect(world.run("send", input: "in\(run)") == 0) }
         _ = world.run("recv", output: "second")
         let received = first + world.ids("second")

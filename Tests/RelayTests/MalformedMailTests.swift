@@ -3,10 +3,10 @@ import RelayHarness
 import Sotto
 import Testing
 
-/// Mail that nobody can read.
+/// Unreadable mail.
 struct MalformedMailTests {
-    /// In Message Flow a message that cannot be read is never acknowledged, and so comes again for ever.
-    @Test func r14WhatCannotBeReadComesOnce() throws {
+    /// In Message Flow an unreadable message is never acknowledged, and so is delivered again forever.
+    @Test func r14UnreadableMailIsDeliveredOnce() throws {
         let world = try Correspondence()
         defer { world.stop() }
         var junk: [UInt8] = []
@@ -16,14 +16,14 @@ struct MalformedMailTests {
         _ = world.scratch.write("junk", junk)
         try world.expect("alice", "send < junk > sent")
         try world.expect("alice", "echo good | encrypt --to bob.card | send > sent")
-        // Every one of them is printed once; the reader says which were bad, and reads the good one.
+        // Each is printed once; decrypt reports the bad ones and prints the good one.
         #expect(world.shell("bob", "recv > printed-once").status == 0)
         #expect(world.scratch.lines("printed-once").count == 5)
         #expect(world.shell("bob", "decrypt printed-once -o out").status == 15)
         #expect(Correspondence.texts(world.scratch.lines("out")) == ["good"])
         let bad = world.scratch.lines("out").filter { $0.contains(#""type":"error""#) }
         #expect(bad.count == 4)
-        // Nothing comes again: not from the relay, to whatever machine, and not from the reader's own state.
+        // Nothing is delivered again: not by the relay to any machine, and not from the local state.
         let nothing = world.shell("bob", "recv")
         #expect(nothing.status == 1 && nothing.lines.isEmpty)
         #expect(world.shell("bob", "recv --again").status == 1)

@@ -4,7 +4,7 @@ import SottoState
 import SottoWire
 import Testing
 
-/// An identity with more send addresses than a connection opens mailboxes.
+/// An identity with more send addresses than a connection may open mailboxes.
 @Suite struct ManyAddressTests {
     private static let count = 300
 

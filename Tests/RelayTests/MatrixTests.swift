@@ -5,17 +5,17 @@ import SottoState
 import SottoWire
 import Testing
 
-/// Each way in, plain and over TLS, before each store: through the built programs, with the relay killed in the middle.
+/// Each transport, plain and over TLS, with each store, through the built programs; the relay is killed meanwhile.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct MatrixTests {
-    /// Alice, who writes, and Bob, who reads, both by one way.
+    /// Alice, who sends, and Bob, who receives, both over one transport.
     final class Conversation: Sendable {
         let scratch = Scratch()
-        let way: RelayURL.Scheme
+        let scheme: RelayURL.Scheme
         private let url: String
 
-        /// Both make their identities.
-        init(by way: RelayURL.Scheme, _ url: String) throws {
-            self.way = way
+        /// Creates both identities.
+        init(by scheme: RelayURL.Scheme, _ url: String) throws {
+            self.scheme = scheme
             self.url = url
             for who in ["alice", "bob"] {
                 try #require(run(who, "keygen --name \(who) -o \(who).key -q") == 0, "\(errors)")
@@ -23,7 +23,7 @@ import Testing
             try #require(run("bob", "keygen public bob.key > bob.card") == 0, "\(errors)")
         }
 
-        /// Begins a line of shell in the directory of both.
+        /// Starts a shell command in the directory of both.
         func begin(_ who: String, _ line: String) -> Command {
             Command(
                 "/bin/bash", ["-o", "pipefail", "-c", "cd \"$FILES\" && \(line)"],
@@ -40,17 +40,17 @@ import Testing
             String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self)
         }
 
-        /// Writes a file of so many texts, one a line, and returns them.
+        /// Writes a file with `count` texts, one on each line, and returns them.
         func texts(_ name: String, _ count: Int) -> [String] {
-            let texts = (1...count).map { "\(name) \($0) by \(way.rawValue)" }
+            let texts = (1...count).map { "\(name) \($0) by \(scheme.rawValue)" }
             _ = scratch.write(name, Array(texts.map { $0 + "\n" }.joined().utf8))
             return texts
         }
     }
 
     @Test(arguments: StoreKind.available)
-    func everyWayBeforeEveryStoreLosesAndRepeatsNothing(_ kind: StoreKind) throws {
-        let place = StorePlace()
+    func everyTransportAndStoreLosesAndRepeatsNothing(_ kind: StoreKind) throws {
+        let place = StoreFixture()
         let store = try place.location(kind)
         let options = [
             "--tls-cert", place.scratch.file("cert.pem"), "--tls-key",
@@ -69,10 +69,11 @@ import Testing
                     place.scratch, listen: address, options, store: store))
         }
 
-        let conversations = try RelayURL.Scheme.allCases.map { way in
-            try Conversation(by: way, "\(way.rawValue)://\(address)" + (way.isSecure ? pin : ""))
+        let conversations = try RelayURL.Scheme.allCases.map { scheme in
+            try Conversation(
+                by: scheme, "\(scheme.rawValue)://\(address)" + (scheme.isSecure ? pin : ""))
         }
-        // The relay dies while all of them send, once each has had an answer.
+        // The relay is killed while all of them send, once each has had an answer.
         let first = conversations.map { $0.texts("first", 60) }
         let senders = conversations.map {
             $0.begin("alice", "encrypt --to bob.card --jsonl < first | send > sent")
@@ -84,43 +85,44 @@ import Testing
         relay.command.kill(SIGKILL)
         relay.command.wait()
         for (conversation, sender) in zip(conversations, senders) {
-            #expect([0, 75].contains(sender.wait()), "\(conversation.way): \(conversation.errors)")
+            #expect(
+                [0, 75].contains(sender.wait()), "\(conversation.scheme): \(conversation.errors)")
         }
-        // What is written meanwhile is kept.
+        // Mail that is written meanwhile is queued.
         let second = conversations.map { $0.texts("second", 5) }
         for conversation in conversations {
             let status = conversation.run(
                 "alice", "encrypt --to bob.card --jsonl < second | send > queued")
-            #expect(status == 75, "\(conversation.way): \(conversation.errors)")
+            #expect(status == 75, "\(conversation.scheme): \(conversation.errors)")
         }
         try restart()
         for conversation in conversations {
             #expect(
                 conversation.run("alice", "send > rest") == 0,
-                "\(conversation.way): \(conversation.errors)")
+                "\(conversation.scheme): \(conversation.errors)")
         }
-        // Bob gets everything, in order, each once.
+        // Bob receives all mail, in order, each once.
         for (index, conversation) in conversations.enumerated() {
             let status = conversation.run("bob", "recv > received")
-            #expect(status == 0, "\(conversation.way): \(conversation.errors)")
+            #expect(status == 0, "\(conversation.scheme): \(conversation.errors)")
             #expect(conversation.run("bob", "decrypt --text -q < received > read") == 0)
             let expected = first[index] + second[index]
-            #expect(conversation.scratch.lines("read") == expected, "\(conversation.way)")
+            #expect(conversation.scratch.lines("read") == expected, "\(conversation.scheme)")
         }
-        // What was acknowledged does not come again, not even to a machine that knows nothing of it.
+        // Acknowledged mail does not come again, not even to a machine without state.
         try restart()
         for conversation in conversations {
             let status = conversation.run("bob", "rm -r state-bob && recv > again")
-            #expect(status == 1, "\(conversation.way): \(conversation.errors)")
+            #expect(status == 1, "\(conversation.scheme): \(conversation.errors)")
             #expect(conversation.scratch.lines("again").isEmpty)
         }
-        // And the conversation goes on.
+        // The conversation continues.
         for conversation in conversations {
             let third = conversation.texts("third", 1)
             let line = "encrypt --to bob.card < third | send -q > sent3"
-            #expect(conversation.run("alice", line) == 0, "\(conversation.way)")
+            #expect(conversation.run("alice", line) == 0, "\(conversation.scheme)")
             #expect(conversation.run("bob", "recv | decrypt --text -q > read3") == 0)
-            #expect(conversation.scratch.lines("read3") == third, "\(conversation.way)")
+            #expect(conversation.scratch.lines("read3") == third, "\(conversation.scheme)")
         }
         #expect(relay.end() == 0)
     }

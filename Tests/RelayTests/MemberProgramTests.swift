@@ -19,7 +19,7 @@ import Testing
         #expect(world.shell("carol", "recv \(relay) --invitation @FILE:code").status == 77)
         #expect(world.errors.contains("was redeemed"))
         #expect(world.shell("carol", "echo a b c > bad; recv --invitation @FILE:bad").status == 65)
-        // An address of Bob's takes mail too, and Alice needs no membership to write to it.
+        // Bob's send address gets mail too, and Alice needs no membership to write to it.
         try world.expect("bob", "contact add --name alice alice.card")
         try world.expect("bob", "contact address alice > for-alice.card")
         try world.expect("bob", "keygen prekeys | send \(relay)")
@@ -37,14 +37,14 @@ import Testing
 
     @Test func aListIsReadAgainOnSIGHUP() throws {
         let list = Scratch()
-        let path = list.write("members", Array("# nobody yet\n".utf8))
+        let path = list.write("members", Array("# empty\n".utf8))
         let world = try Correspondence(["--members", path])
         #expect(world.shell("bob", "recv").status == 77)
         try world.expect(
             "bob",
             "cat bob.card >> \(path); echo >> \(path); keygen public --uri carol.key >> \(path)")
         world.relay.command.kill(SIGHUP)
-        // A relay that has read it answers with the end of an empty mailbox.
+        // A relay that has read the list answers with an empty mailbox.
         var tries = 0
         while tries < 1_000, world.shell("bob", "recv").status == 77 { tries += 1 }
         #expect(world.shell("bob", "recv").status == 1)
@@ -53,7 +53,7 @@ import Testing
         world.stop()
     }
 
-    @Test func aCardGoesIntoTheDirectoryAndOut() throws {
+    @Test func aCardIsPublishedAndLookedUp() throws {
         let world = try Correspondence()
         let id = world.bob.id.description
         #expect(world.shell("alice", "recv --card \(id)").status == 1)
@@ -65,13 +65,13 @@ import Testing
         try world.expect("alice", "echo to the card | encrypt --to bob | send")
         #expect(
             Correspondence.texts(try world.expect("bob", "recv | decrypt")) == ["to the card"])
-        // What is one person's alone does not go there.
+        // A card for a single contact is not published.
         try world.expect("bob", "contact add --name alice alice.card")
         #expect(world.shell("bob", "contact address alice | send").status == 65)
         world.stop()
     }
 
-    @Test func aKeyOfKecaleksLogsIn() throws {
+    @Test func anRSALoginKeyLogsIn() throws {
         let world = try Correspondence()
         try world.expect("bob", "keygen login-key --bits 2048 --unprotected -o private.pem")
         try world.expect("bob", "keygen login-key --record private.pem | send")
@@ -90,8 +90,7 @@ import Testing
         world.stop()
     }
 
-    @Test(arguments: ["tcp", "http"]) func sendDoesTheWorkThatASurgeAsksFor(_ scheme: String) throws
-    {
+    @Test(arguments: ["tcp", "http"]) func sendSolvesThePuzzleOfASurge(_ scheme: String) throws {
         let running = try RunningRelay { ($0.surge, $0.surgeBits) = (1, 8) }
         let people = (0..<5).map { _ in Sample.identity() }
         let world = World(address: running.relay.address)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SottoServer
 
-/// Everything of a store goes into another one of any kind, or nothing does.
+/// A migration copies a store of any kind completely, or not at all.
 @Suite struct MigrationTests {
     static let ways = StoreKind.available.filter { $0 != .partitions }
         .flatMap { from in
@@ -16,7 +16,7 @@ import Testing
 
     let people = (0..<5).map { _ in Sample.identity() }
 
-    /// A store with some of everything, and what can be asked of it.
+    /// Fills a store with rows of every kind. Returns claims and envelopes to compare.
     func fill(_ store: any Store) throws -> (claims: [Change], envelopes: [AddressedEnvelope]) {
         var claims: [Change] = []
         var envelopes: [AddressedEnvelope] = []
@@ -27,7 +27,7 @@ import Testing
         }
         for person in people {
             let own = envelopes.filter { $0.to == person.id }.map(\.id)
-            // The last one too: its number must not be given again to what its id would take out.
+            // The last one too: its number must not be reused, because its id would then delete another envelope.
             _ = try store.commit(
                 [.acknowledge(person.id, ids: [own[3], own[19]], .delivered)]
                     + (0..<5).map { _ in .acknowledge(person.id, ids: [own[5]], .failed) }
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ways) func nothingIsLostOnTheWay(_ from: StoreKind, _ to: StoreKind) throws {
-        let (source, target) = (StorePlace(), StorePlace())
+    @Test(arguments: ways) func aMigrationLosesNothing(_ from: StoreKind, _ to: StoreKind) throws {
+        let (source, target) = (StoreFixture(), StoreFixture())
         let old = try source.open(from)
         let (claims, envelopes) = try fill(old)
         let answers = try old.commit(claims, at: 32)
@@ -77,7 +77,7 @@ import Testing
         #expect(
             try new.commit(envelopes.map { .store($0) }, at: 32)
                 == envelopes.map { _ in .duplicate })
-        // What comes now is behind what was there, and an old id does not take it out.
+        // New mail is behind the old, and an old id does not delete it.
         for person in people {
             let next = Sample.envelope(to: person.id)
             let gone = envelopes.filter { $0.to == person.id }[19].id
@@ -89,7 +89,7 @@ import Testing
             #expect(page.messages.map(\.id).last == next.id)
             #expect(page.messages.count == 18)
         }
-        // The counts came along: what is old leaves, and the owners' prekeys go on.
+        // The counts were copied: old mail expires, and the owners' prekeys continue.
         while try new.sweep(at: 30 * 24 * 60 + 10) {}
         #expect(
             try new.messages(

@@ -8,18 +8,18 @@ import Testing
 
 @testable import SottoServer
 
-/// What a relay says of itself on its other port.
+/// The monitor of a relay.
 @Suite struct MonitorTests {
     let scratch = Scratch()
     let bob = Sample.identity()
 
-    /// The value of a figure.
-    func figure(_ name: String, in text: String) -> String? {
+    /// Returns the value of a metric.
+    func metric(_ name: String, in text: String) -> String? {
         text.split(separator: "\n").first { $0.hasPrefix("sotto_relay_\(name) ") }
             .flatMap { $0.split(separator: " ").last.map(String.init) }
     }
 
-    @Test func theFiguresCountWhatHappened() throws {
+    @Test func theMetricsCountEvents() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         #expect(HTTP.get(monitor, "/healthz")?.status == 200)
@@ -44,15 +44,15 @@ import Testing
             ("stored_bytes_total", "\(envelope.bytes.count)"),
             ("commit_seconds_count", "2"), ("commit_seconds_bucket{le=\"+Inf\"}", "2"),
         ] {
-            #expect(figure(name, in: text) == value, "\(name)")
+            #expect(metric(name, in: text) == value, "\(name)")
         }
-        #expect(figure("store_free_bytes", in: text).flatMap { Int($0) } ?? 0 > 0)
+        #expect(metric("store_free_bytes", in: text).flatMap { Int($0) } ?? 0 > 0)
         #expect(!text.contains(bob.id.description) && !text.contains(envelope.id))
         #expect(!text.contains("127.0.0.1"))
         #expect(relay.end() == 0)
     }
 
-    @Test func theFiguresAreInPrometheusFormat() throws {
+    @Test func theMetricsAreInPrometheusFormat() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         let text = try #require(HTTP.get(monitor, "/metrics")).body
@@ -75,7 +75,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func nothingElseIsAnswered() throws {
+    @Test func otherPathsAndMethodsAreRefused() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         #expect(HTTP.get(monitor, "/")?.status == 404)
@@ -87,7 +87,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func aFullRelayCanStillBeAsked() throws {
+    @Test func aFullRelayStillAnswersItsMonitor() throws {
         let relay = try #require(
             RelayProcess(scratch, ["--monitor", "127.0.0.1:0", "--max-connections", "1"]))
         let monitor = try #require(relay.monitor(scratch))
@@ -97,12 +97,12 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func itsOwnConnectionsAreFewAndShort() throws {
+    @Test func monitorConnectionsAreLimited() throws {
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         do {
             let idle = (0..<Monitor.connectionLimit).map { _ in RawClient(monitor) }
-            // Whoever is one too many is closed without a word.
+            // One connection too many is closed without an answer.
             #expect(RawClient(monitor).line() == nil)
             withExtendedLifetime(idle) {}
         }
@@ -112,7 +112,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func anAddressThatOthersReachIsRefused() {
+    @Test func aPublicMonitorAddressIsRefused() {
         for address in ["0.0.0.0:0", "[::]:0", "relay.example.org:1", "127.example.org:1"] {
             #expect(run(["--monitor", address]) == 78, "\(address)")
         }
@@ -141,11 +141,11 @@ import Testing
 
     // MARK: Health
 
-    @Test func aStoreWithoutRoomIsUnhealthyUntilItTakesSomething() throws {
+    @Test func aFullStoreIsUnhealthyUntilItStoresAgain() throws {
         var configuration = RelayConfiguration(
             listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
         configuration.operations.monitor = RelayURL(host: "127.0.0.1", port: 0)
-        let store = MoodyStore()
+        let store = StubStore()
         let relay = try Relay(configuration, store: store) { Issue.record("failed: \($0)") }
         defer { try? relay.stop() }
         let monitor = try #require(relay.monitorAddress)
@@ -155,14 +155,14 @@ import Testing
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .deferred(Refusal(.diskFull)))
         #expect(HTTP.get(monitor, "/healthz")?.status == 503)
         let text = HTTP.get(monitor, "/metrics")?.body ?? ""
-        #expect(figure("healthy", in: text) == "0")
-        #expect(figure("deferred_total", in: text) == "1")
+        #expect(metric("healthy", in: text) == "0")
+        #expect(metric("deferred_total", in: text) == "1")
         store.outcome.withLock { $0 = .stored }
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
         #expect(HTTP.get(monitor, "/healthz")?.status == 200)
     }
 
-    @Test func aCommitThatDoesNotEndIsASignOfIllness() throws {
+    @Test func aSlowCommitIsUnhealthy() throws {
         let times = CommitTimes()
         let now = Monotonic.seconds()
         try times.measure { () throws(StateError) in
@@ -172,7 +172,7 @@ import Testing
         #expect(times.health(at: now + 60) == .good)
         times.note([.acknowledged(removed: 1), .diskFull])
         #expect(times.health(at: now + 5) == .full)
-        // An acknowledgement says nothing of the room for messages.
+        // An acknowledgement does not show whether there is space for messages.
         times.note([.acknowledged(removed: 1)])
         #expect(times.health(at: now + 5) == .full)
         #expect(times.health(at: now + 600) == .good)
@@ -181,7 +181,7 @@ import Testing
         #expect(times.histogram.counts.reduce(0, +) == 1)
     }
 
-    @Test func theHistogramHasEachTimeOnce() {
+    @Test func theHistogramCountsEachTimeOnce() {
         var histogram = CommitTimes.Histogram()
         for seconds in [0, 0.0005, 0.0006, 9.9, 10, 11] { histogram.add(seconds) }
         #expect(histogram.counts.first == 2 && histogram.counts[1] == 1)

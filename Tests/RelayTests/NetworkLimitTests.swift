@@ -7,9 +7,9 @@ import Testing
 
 @testable import SottoServer
 
-/// One network cannot take all the connections.
+/// One network cannot use all connections.
 @Suite(.timeLimit(.minutes(30))) struct NetworkLimitTests {
-    /// The accounting of addresses that a test makes up.
+    /// The counts of invented addresses.
     final class Networks {
         private var counted: NetworkConnections
 
@@ -27,7 +27,7 @@ import Testing
         #expect(networks.admits("192.0.2.1"))
         #expect(networks.admits("192.0.2.200"))
         #expect(!networks.admits("192.0.2.7"))
-        // The same network, mapped into IPv6, and others.
+        // The same network, mapped into IPv6, and other networks.
         #expect(!networks.admits("::ffff:192.0.2.9"))
         #expect(networks.admits("192.0.3.1"))
         #expect(networks.admits("2001:db8:1:1::1"))
@@ -36,7 +36,7 @@ import Testing
         #expect(networks.admits("2001:db8:1:2::1"))
     }
 
-    @Test func anEndedConnectionMakesRoom() {
+    @Test func anEndedConnectionFreesItsPlace() {
         let networks = Networks(limit: 1)
         let (one, other) = ("198.51.100.1", "198.51.100.2")
         #expect(networks.admits(one))
@@ -45,13 +45,13 @@ import Testing
         #expect(networks.count == 0)
         #expect(networks.admits(other))
         networks.release(other)
-        // A release that has no connection takes nothing away.
+        // A release without a connection changes nothing.
         networks.release(other)
         #expect(networks.admits(one))
         #expect(!networks.admits(other))
     }
 
-    @Test func thisMachineIsExempt() {
+    @Test func loopbackIsExempt() {
         let networks = Networks(limit: 1)
         for text in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
             for _ in 0..<3 { #expect(networks.admits(text), "\(text)") }
@@ -59,7 +59,7 @@ import Testing
         #expect(networks.count == 0)
     }
 
-    /// A connection over the limit is told so; one that ends makes room.
+    /// A connection over the limit gets `busy`; an ended one frees its place.
     @Test func aNetworkKeepsToItsShare() throws {
         let running = try RunningRelay {
             $0.maximumConnections = 8
@@ -73,7 +73,7 @@ import Testing
         #expect(third.response() == busy)
         #expect(third.line() == nil)
         first = nil
-        // The relay learns of the end of the first a moment later.
+        // The relay notices the end of the first a moment later.
         let deadline = Monotonic.seconds() + 20
         var answer: Response?
         repeat {
@@ -83,7 +83,7 @@ import Testing
         #expect(answer == .pong)
     }
 
-    @Test func withoutACountOfLoopbackOneMachineMayHaveAll() throws {
+    @Test func anExemptMachineMayUseAllConnections() throws {
         let running = try RunningRelay { $0.maximumConnections = 8 }
         let clients = (0..<8).map { _ in running.client() }
         for client in clients { #expect(client.ask(.ping) == .pong) }

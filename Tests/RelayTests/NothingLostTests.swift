@@ -4,7 +4,7 @@ import Sotto
 import SottoState
 import Testing
 
-/// What `recv` printed and `decrypt` did not get to say is kept, whatever went wrong between them.
+/// Mail that `recv` printed but `decrypt` did not finish is kept, whatever failed between them.
 struct NothingLostTests {
     let world: Correspondence
     let texts = ["sealed 1", "sealed 2", "session 1", "session 2"]
@@ -50,7 +50,7 @@ struct NothingLostTests {
         try send()
         #expect(world.shell("bob", line).status == status, "\(line): \(world.errors)")
         if line == "recv | true" {
-            // A closed pipe ended recv, and what it could not write is not printed yet.
+            // A closed pipe ended recv; mail that it could not write is not marked as printed.
             _ = world.shell("bob", "recv > rest")
         }
         try expectAgain(line)
@@ -68,7 +68,7 @@ struct NothingLostTests {
             usleep(UInt32(Double.random(in: 0..<lifetime, using: &generator)))
             command.kill(SIGKILL)
             lifetime *= command.wait() == -SIGKILL ? 1.05 : 0.9
-            // Whatever it had come to, its messages were printed or are printed again.
+            // Whatever its progress was, its messages were printed or are printed again.
             let (status, lines) = world.shell("bob", "recv --again | decrypt --preview")
             let said = Correspondence.texts(world.scratch.lines("cut") + lines)
             #expect(Set(said) == Set(texts), "\(world.errors)")
@@ -78,7 +78,7 @@ struct NothingLostTests {
         #expect(world.shell("bob", "recv --again").status == 1)
     }
 
-    @Test func whatWasReadIsNotPrintedAgain() throws {
+    @Test func decryptedMailIsNotPrintedAgain() throws {
         defer { world.stop() }
         try send()
         #expect(try Correspondence.texts(world.expect("bob", "recv | decrypt")) == texts)
@@ -89,7 +89,7 @@ struct NothingLostTests {
         #expect(world.shell("bob", "recv --again").status == 1)
     }
 
-    @Test func junkAmongThemLosesNothing() throws {
+    @Test func junkLosesNoOtherMail() throws {
         defer { world.stop() }
         try send()
         let junk = Sample.record(to: world.bob.id, text: "AAAA").serialized() + [0x0A]
@@ -114,14 +114,14 @@ struct NothingLostTests {
     }
 
     @Test(arguments: [false, true])
-    func deadLettersAreHandledAndTheRelayLetsGo(_ byCommand: Bool) throws {
+    func handledDeadLettersAreDeletedAtTheRelay(_ byCommand: Bool) throws {
         defer { world.stop() }
         try send()
         for _ in 0..<5 { #expect(world.shell("bob", "recv --exec false").status == 75) }
         #expect(world.shell("bob", "recv --exec 'cat >> never'").status == 1)
         #expect(world.errors.contains("recv --dead"))
         if byCommand {
-            // One that fails again stays.
+            // A dead letter that fails again stays.
             let failing = "recv --dead --exec 'decrypt -q > /dev/null; exit 1'"
             #expect(world.shell("bob", failing).status == 75)
             try world.expect("bob", "recv --dead --exec 'decrypt --text -q >> log'")
@@ -133,13 +133,13 @@ struct NothingLostTests {
         }
         #expect(world.shell("bob", "recv --dead").status == 1)
         #expect(world.shell("bob", "recv --again").status == 1)
-        // Nor does another machine get them from the relay.
+        // The relay no longer has them for another machine.
         try world.expect("bob", "rm -r state-bob")
         #expect(world.shell("bob", "recv").status == 1)
         #expect(world.shell("bob", "recv --dead").status == 1)
     }
 
-    @Test func aReaderWithoutStateIsNotDone() throws {
+    @Test func statelessDecryptDoesNotFinishMail() throws {
         defer { world.stop() }
         try send()
         let alone = world.shell("bob", "recv | decrypt --stateless")

@@ -9,7 +9,7 @@ import Testing
 @testable import SottoClient
 @testable import SottoServer
 
-/// A relay that says what a test wants: one answer for each connection, `nil` to hang up after the request.
+/// A relay with prepared answers, one for each connection; `nil` hangs up after the request.
 private final class FakeRelay: @unchecked Sendable {
     let url: RelayURL
     private let listener: Int32
@@ -50,7 +50,7 @@ private final class FakeRelay: @unchecked Sendable {
 
     deinit { close(listener) }
 
-    /// The requests, once all answers are given.
+    /// Returns the requests, once all answers are sent.
     func requests() throws -> [Request] {
         done.wait()
         return try lines.map { try Request(Frame(parsing: $0)) }
@@ -82,7 +82,7 @@ private final class FakeRelay: @unchecked Sendable {
         }
     }
 
-    @Test func aLostConnectionIsTriedAgainUnderTheSameId() throws {
+    @Test func aLostClaimIsRetriedWithTheSameID() throws {
         let bundle = try Sample.preKeys(of: bob, oneTime: 1..<1).bundle(oneTime: nil)
         let relay = try FakeRelay([
             nil, .error(Refusal(.busy)), .bundle(bundle.record.serialized()),
@@ -93,7 +93,7 @@ private final class FakeRelay: @unchecked Sendable {
         #expect(try relay.requests() == [request, request, request])
     }
 
-    @Test func aBundleThatIsNotTheOwnersIsRefused() throws {
+    @Test func aForgedBundleIsRefused() throws {
         let other = Sample.preKeys(of: Sample.identity(), oneTime: 1..<1)
         var forged = try Sample.preKeys(of: bob, oneTime: 1..<1).bundle(oneTime: nil).record
         forged["signedPreKey"] = other.record["signedPreKey"]
@@ -105,7 +105,7 @@ private final class FakeRelay: @unchecked Sendable {
         }
     }
 
-    @Test func aRelayThatIsNotThereIsGivenUp() throws {
+    @Test func anUnreachableRelayTimesOut() throws {
         let relay = try FakeRelay([nil])
         do throws(ClientError) {
             _ = try PreKeyClaim(owner: bob.id, id: Envelope.newID()).run(at: relay.url, timeout: 0)
@@ -137,7 +137,7 @@ private final class FakeRelay: @unchecked Sendable {
 @Suite struct PreKeyProgramTests {
     let store = Scratch()
 
-    @Test func sendTakesPrekeysBesideEnvelopes() throws {
+    @Test func sendTakesPrekeysAndEnvelopes() throws {
         let relay = try #require(RelayProcess(store))
         let world = World(address: relay.address)
         let ids = world.envelopes("envelopes", 2)

@@ -10,7 +10,7 @@ struct PreKeyLifeTests {
     let world: Correspondence
     init() throws { world = try Correspondence() }
 
-    /// Alice begins a session by the bundle that she claims, and Bob reads.
+    /// Alice starts a session with a bundle that she claims, and Bob reads the message.
     private func greet(_ text: String) throws {
         try world.expect("alice", "recv --bundle bob.card > claimed")
         try world.expect(
@@ -29,18 +29,18 @@ struct PreKeyLifeTests {
         #expect(world.errors.contains("PQXDH, with a one-time prekey"))
         try world.expect("bob", "echo hi | encrypt --to alice.card | send > sent")
         #expect(try world.expect("alice", "recv | decrypt --text") == ["hi"])
-        // What was used begins no second one.
+        // A used bundle starts no second session.
         let again = world.shell("alice", "echo x | encrypt --to bob.card --new-session")
         #expect(again.status == 10 && again.lines.isEmpty)
     }
 
-    @Test func nobodyWhoPublishedNothingHasABundle() throws {
+    @Test func anOwnerWithoutPrekeysHasNoBundle() throws {
         defer { world.stop() }
         let claim = world.shell("alice", "recv --bundle bob.card")
         #expect(claim.status == 1 && claim.lines.isEmpty)
     }
 
-    /// However often a claim is cut short, it costs one one-time prekey, and gets the same.
+    /// A claim that is interrupted any number of times costs one one-time prekey, and gets the same one.
     @Test func aKilledClaimGetsTheSameKeyAgain() throws {
         defer { world.stop() }
         var generator = SeededGenerator(state: 7)
@@ -52,7 +52,7 @@ struct PreKeyLifeTests {
             guard access(world.scratch.file("state-alice/\(world.alice.id).db"), F_OK) == 0 else {
                 return nil
             }
-            // The first ones are killed before there are tables.
+            // The first ones are killed before the tables exist.
             return try? world.state("alice") { connection throws(StateError) in
                 let select = try connection.statement("SELECT claim, sealed FROM bundle")
                 defer { select.reset() }
@@ -60,7 +60,7 @@ struct PreKeyLifeTests {
             }
         }
         try world.expect("alice", "keygen prekeys --bundle > own")
-        // Most are hit, early and late in their lives, however busy the machine is.
+        // The lifetime adapts to the machine, so that most are killed, early and late.
         var lifetime = 20_000.0
         var (resumed, tries) = (0, 0)
         while resumed < 5, tries < 180 {
@@ -95,7 +95,7 @@ struct PreKeyLifeTests {
 
     @Test func recvReplenishesBelowTwenty() throws {
         defer { world.stop() }
-        // Who never published is not made to.
+        // An owner who has never published is not made to.
         #expect(world.shell("bob", "recv").status == 1)
         #expect(RawClient(world.relay.address).claim(world.bob.id) == nil)
         try world.expect("bob", "keygen prekeys | send > sent")
@@ -111,7 +111,7 @@ struct PreKeyLifeTests {
         try greet("with a fresh one")
     }
 
-    /// The numbers of Bob's secret prekeys of a kind.
+    /// Returns the numbers of Bob's secret prekeys of a kind.
     private func secrets(_ kind: SecretPreKey.Kind) throws -> [Int64] {
         try world.state("bob") { connection throws(StateError) in
             let select = try connection.statement(
@@ -131,7 +131,7 @@ struct PreKeyLifeTests {
         }
     }
 
-    @Test func signedPreKeysAreRenewedAfterSevenDaysAndServeAfterThat() throws {
+    @Test func signedPreKeysAreRenewedAfterSevenDaysAndStillWork() throws {
         defer { world.stop() }
         try world.expect("bob", "keygen prekeys | send > sent")
         try world.expect("bob", "keygen prekeys --bundle > early")
@@ -151,7 +151,7 @@ struct PreKeyLifeTests {
         #expect(bundle.signedPreKey.id == second && bundle.pqSignedPreKey?.id == second)
         let made = try #require(bundle.signedPreKey.date?.time.seconds)
         #expect(Timestamp.now().seconds - made < 600)
-        // A holder of the old one can still begin with it, also after the next renewal.
+        // A contact with the old bundle can still use it, even after the next renewal.
         try world.expect(
             "alice", "echo late | encrypt --to bob.card --bundle early | send > sent")
         #expect(try world.expect("bob", "recv | decrypt --text") == ["late"])
@@ -179,7 +179,7 @@ struct PreKeyLifeTests {
         #expect(abs(Timestamp.now().seconds - made) < 600)
     }
 
-    /// The second relay says that it has seen higher numbers, and few one-time prekeys, again and again.
+    /// The second relay claims repeatedly to have seen higher numbers, and few one-time prekeys.
     @Test func aSecondRelayDestroysNoFirstMessage() throws {
         let place = Scratch()
         let liar = try #require(RelayProcess(place))
@@ -205,7 +205,7 @@ struct PreKeyLifeTests {
         #expect(try secrets(.signed).count == 1)
     }
 
-    /// The relay hands out no one-time prekey whose secret was lost.
+    /// The relay hands out no one-time prekey whose secret is lost.
     @Test(arguments: [5, 30 * 86_400] as [Int64])
     func anOwnerWhoLostTheStatePublishesAnew(_ seconds: Int64) throws {
         defer { world.stop() }
@@ -228,7 +228,7 @@ struct PreKeyLifeTests {
         try greet("after the loss")
     }
 
-    /// A backup knows less than the relay: what the relay has from after it is of no use to anybody.
+    /// A backup is older than the relay's prekeys, and their later secrets are lost: the relay's prekeys are useless.
     @Test func anOwnerWithAnOldStatePublishesAnew() throws {
         defer { world.stop() }
         try world.expect("bob", "keygen prekeys | send > sent")
@@ -241,7 +241,7 @@ struct PreKeyLifeTests {
         #expect(world.shell("bob", "recv").status == 1)
         #expect(try world.published().oneTime == 50)
         try greet("after the backup")
-        // One recv is enough: the next publishes nothing.
+        // One recv is enough: the next one publishes nothing.
         #expect(world.shell("bob", "recv").status == 1)
         #expect(try world.published().oneTime == 49)
     }

@@ -3,7 +3,7 @@ import Sotto
 import SottoState
 import Testing
 
-/// When prekeys are renewed, and how long their secrets are kept, by a clock that the tests set.
+/// The renewal of prekeys, and the time for which their secrets are kept, with a clock that the tests set.
 struct PreKeyScheduleTests {
     let scratch = Scratch()
     let bob = Sample.identity()
@@ -27,7 +27,7 @@ struct PreKeyScheduleTests {
         try store.transaction { try $0.publication(at: time, oneTime: oneTime) }
     }
 
-    /// The numbers of the secrets of a kind that are there.
+    /// Returns the numbers of the stored secrets of a kind.
     private func secrets(_ kind: SecretPreKey.Kind) throws -> [UInt32] {
         let database = try DurableDatabase(
             path: scratch.file("\(bob.id).db"),
@@ -43,14 +43,14 @@ struct PreKeyScheduleTests {
         }
     }
 
-    /// The first message of a session that Alice begins with the first one-time prekey of a publication.
+    /// Returns the pre-key message of a session that Alice starts with the first one-time prekey of a publication.
     private func opening(_ publication: PreKeyPublication) throws -> Envelope {
         var session = try PeerSession(
             by: alice, with: publication.bundle(oneTime: publication.oneTimePreKeys.first))
         return try session.seal(body: Message.textBody("hello"), from: alice, time: start)
     }
 
-    /// Whether an envelope opens with the secrets that are there.
+    /// Whether an envelope can be opened with the stored secrets.
     private func opens(_ envelope: Envelope) throws -> Bool {
         do {
             _ = try store.preview { try $0.open(envelope, with: SuiteKeys(identity: bob)) }
@@ -60,7 +60,7 @@ struct PreKeyScheduleTests {
         }
     }
 
-    /// As `decrypt` does with what a reader's policy refuses.
+    /// Does what `decrypt` does if its policy refuses an envelope.
     private func refuse(_ envelope: Envelope) throws {
         try store.transaction { transaction in
             let step = try transaction.open(envelope, with: SuiteKeys(identity: bob))
@@ -75,7 +75,7 @@ struct PreKeyScheduleTests {
         for week in 1...20 {
             let id = try publish(at: day(7 * week), oneTime: 0).signedPreKey.id
             #expect(id > first.signedPreKey.id)
-            // Replaced on the seventh day; the clock of the week before decides.
+            // The prekey is replaced on the seventh day; the clock of the week before decides.
             #expect(try opens(envelope) == (week <= 8), "week \(week)")
             for kind in [SecretPreKey.Kind.signed, .postQuantum] {
                 #expect(try secrets(kind).count <= 9)
@@ -84,7 +84,7 @@ struct PreKeyScheduleTests {
         }
     }
 
-    @Test func prekeysThatWaitingEnvelopesNameAreKeptAsLongAsTheyWait() throws {
+    @Test func prekeysOfWaitingEnvelopesAreKept() throws {
         let (requested, inInbox) = (try publish(at: day(0)), try publish(at: day(1)))
         let (one, two) = (try opening(requested), try opening(inInbox))
         try refuse(one)
@@ -108,7 +108,7 @@ struct PreKeyScheduleTests {
         #expect(try secrets(.signed).count <= 9)
     }
 
-    @Test func nothingThatARelaySaysRenewsOrDestroys() throws {
+    @Test func aRelayCannotRenewOrDestroyPrekeys() throws {
         let first = try publish(at: day(0))
         let envelope = try opening(first)
         let oneTime = Set(first.oneTimePreKeys.map(\.id))
@@ -130,12 +130,12 @@ struct PreKeyScheduleTests {
         }
         #expect(made <= 6 * StateTransaction.dailyLimit)
         #expect(try oneTime.isSubset(of: secrets(.oneTime)) && opens(envelope))
-        // The honest relay gets what it lacks all the same, and its numbers are taken on.
+        // The honest relay still gets the prekeys that it lacks, and its numbers are used.
         let other = try #require(
             try ask("honest:1", at: day(6), signed: first.signedPreKey.id, has: 3))
         #expect(other.oneTimePreKeys.count == StateTransaction.batch)
         #expect(try ask("honest:1", at: day(6), signed: first.signedPreKey.id, has: 30) == nil)
-        // On the seventh day the number is above what was said, so that a true word was of use.
+        // On the seventh day the number is above the claimed one, in case the claim was true.
         let renewed = try #require(try ask("liar:1", at: day(7), signed: lie, has: 30))
         #expect(renewed.signedPreKey.id > lie)
         let above = renewed.signedPreKey.id + 5_000
@@ -143,14 +143,14 @@ struct PreKeyScheduleTests {
         #expect(try opens(envelope))
     }
 
-    @Test func aClockThatWasYearsAheadStopsNoRenewalAndDestroysNothing() throws {
+    @Test func aClockThatWasYearsAheadDestroysNothing() throws {
         let first = try publish(at: day(0))
         let envelope = try opening(first)
         try publish(at: day(1), oneTime: 0)
         let future = try publish(at: day(3_650))
         #expect(future.signedPreKey.date?.time == day(3_650))
         #expect(try opens(envelope))
-        // The clock is right again: what it dated is replaced at once, and then by the schedule.
+        // The clock is right again: prekeys that it dated are replaced at once, and then on schedule.
         let now = day(2)
         let next = try #require(
             try store.transaction {
@@ -168,7 +168,7 @@ struct PreKeyScheduleTests {
         #expect(try secrets(.signed).count <= 9)
     }
 
-    @Test func aClockThatIsMovedToAndFroLeavesABoundedNumberOfSecrets() throws {
+    @Test func aJumpingClockLeavesABoundedNumberOfSecrets() throws {
         for turn in 0..<100 { try publish(at: day(turn % 2 * 400), oneTime: 0) }
         #expect(try secrets(.signed).count <= 61)
         #expect(try secrets(.postQuantum).count <= 61)

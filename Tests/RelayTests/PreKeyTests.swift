@@ -10,7 +10,7 @@ import Testing
 @Suite struct PreKeyTests {
     let bob = Sample.identity()
 
-    /// What the relay has of an owner's prekeys.
+    /// Returns the state of an owner's prekeys at the relay.
     func status(_ running: RunningRelay, _ owner: Identity) -> PreKeyStatus? {
         guard case .session(let status, _) = running.client().login(owner) else {
             Issue.record("no session")
@@ -19,12 +19,12 @@ import Testing
         return status
     }
 
-    @Test func whatIsPublishedIsClaimedInOrder() throws {
+    @Test func prekeysAreClaimedInOrder() throws {
         let running = try RunningRelay()
         #expect(status(running, bob) == nil)
         let publication = Sample.preKeys(
             of: bob, signed: 7, oneTime: 1..<4, isPostQuantum: true)
-        // He never got mail, and needs no login.
+        // The owner has no mailbox, and needs no login.
         #expect(running.client().publish(publication) == .stored)
         #expect(
             status(running, bob) == PreKeyStatus(oneTime: 3, signedID: 7, oneTimeMark: 3))
@@ -34,7 +34,7 @@ import Testing
         }
         #expect(
             status(running, bob) == PreKeyStatus(oneTime: 0, signedID: 7, oneTimeMark: 3))
-        // Now they have run out, and the bundle says so.
+        // The one-time prekeys have run out, and the bundle shows it.
         #expect(client.claim(bob.id) == (try publication.bundle(oneTime: nil)))
         guard case .bundle(let line) = client.ask(.claim(owner: bob.id, id: Envelope.newID()))
         else {
@@ -44,8 +44,8 @@ import Testing
         #expect(try JSON.object(parsing: line)["oneTimePreKey"] == .null)
     }
 
-    /// The numbers begin at the clock: of two states within seconds of each other they overlap.
-    @Test func anOwnerWhoLostTheStateAtOnceReplacesAllOfIt() throws {
+    /// The first numbers come from the clock: those of two states within seconds overlap.
+    @Test func aLostStateIsReplacedCompletely() throws {
         let running = try RunningRelay()
         let lost = Sample.preKeys(of: bob, signed: 100, oneTime: 100..<150)
         let fresh = Sample.preKeys(of: bob, signed: 102, oneTime: 102..<140)
@@ -58,7 +58,7 @@ import Testing
         for key in fresh.oneTimePreKeys {
             #expect(client.claim(bob.id) == (try fresh.bundle(oneTime: key)))
         }
-        // Neither comes back.
+        // Republished, neither comes back.
         for publication in [fresh, lost] {
             #expect(running.client().publish(publication) == .stored)
         }
@@ -72,14 +72,14 @@ import Testing
         let id = Envelope.newID()
         let first = running.client().claim(bob.id, id)
         #expect(first?.oneTimePreKey == publication.oneTimePreKeys[0])
-        // Elsewhere, and although the owner has newer prekeys by now.
+        // Another connection gets the same, although the owner has newer prekeys by now.
         let newer = Sample.preKeys(of: bob, signed: 2, oneTime: 3..<5)
         #expect(running.client().publish(newer) == .stored)
         #expect(running.client().claim(bob.id, id) == first)
         #expect(
             running.client().claim(bob.id)
                 == (try newer.bundle(oneTime: publication.oneTimePreKeys[1])))
-        // The id is taken, whoever the other owner is.
+        // The id is taken for every other owner.
         let carol = Sample.identity()
         let conflict = Response.error(Refusal(.conflict))
         #expect(running.client().ask(.claim(owner: carol.id, id: id)) == conflict)
@@ -88,7 +88,7 @@ import Testing
         #expect(running.client().ask(.claim(owner: carol.id, id: id)) == conflict)
     }
 
-    @Test func numbersOnlyGrow() throws {
+    @Test func numbersOnlyIncrease() throws {
         let running = try RunningRelay()
         let client = running.client()
         let first = Sample.preKeys(of: bob, signed: 1, oneTime: 1..<3)
@@ -101,10 +101,10 @@ import Testing
         for key in second.oneTimePreKeys {
             #expect(client.claim(bob.id) == (try second.bundle(oneTime: key)))
         }
-        // What was claimed does not come back.
+        // Claimed prekeys do not come back.
         #expect(client.publish(second) == .stored)
         #expect(client.claim(bob.id)?.oneTimePreKey == nil)
-        // The numbers of signed and one-time prekeys are apart.
+        // The numbers of signed and one-time prekeys are independent.
         let mixed = Sample.preKeys(of: bob, signed: 1, oneTime: 5..<6)
         #expect(client.publish(mixed) == .stored)
         #expect(client.claim(bob.id) == (try second.bundle(oneTime: mixed.oneTimePreKeys[0])))
@@ -113,14 +113,14 @@ import Testing
         #expect(client.claim(bob.id) == (try signed.bundle(oneTime: nil)))
     }
 
-    @Test func whatTheOwnerDidNotSignIsRefused() throws {
+    @Test func forgedPublicationsAreRefused() throws {
         let running = try RunningRelay()
         let client = running.client()
         var record = Sample.preKeys(of: bob, oneTime: 1..<3).record
         record["oneTimePreKeys"] = .array([])
         client.send(Request.publishLine(record.serialized(), requestID: "1"))
         #expect(client.response() == .error(Refusal(.badSignature)))
-        // The prekeys of another, passed off as Bob's.
+        // Another owner's prekeys, presented as Bob's.
         record = Sample.preKeys(of: Sample.identity(), oneTime: 1..<3).record
         record["id"] = .string(bob.id.description)
         client.send(Request.publishLine(record.serialized(), requestID: "2"))
@@ -128,7 +128,7 @@ import Testing
         #expect(status(running, bob) == nil)
     }
 
-    @Test func whoHasNoPrekeysAndWhoIsUnknownReadTheSame() throws {
+    @Test func unknownOwnersAndThoseWithoutPrekeysLookTheSame() throws {
         let running = try RunningRelay()
         let client = running.client()
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func theRelayKeepsSoManyAndTheOwnerGivesTheRestLater() throws {
+    @Test func prekeysOverTheLimitArePublishedLater() throws {
         let running = try RunningRelay()
         let client = running.client()
         let last = Sample.preKeys(of: bob, oneTime: 151..<251)
@@ -172,7 +172,7 @@ import Testing
     }
 }
 
-/// Prekeys and claims grow old.
+/// The expiry of prekeys and claims.
 @Suite struct PreKeyAgeTests {
     let scratch = Scratch()
     let bob = Sample.identity()
@@ -185,7 +185,7 @@ import Testing
             try store.commit([.publish(publication, head: head)], at: minute) == [.published])
     }
 
-    /// The numbers of the signed and the one-time prekey of a claim.
+    /// Returns the numbers of the signed and the one-time prekey of a claim.
     private func claim(_ store: SQLiteStore, _ id: String, at minute: Int64) throws -> [Int64?] {
         let outcome = try store.commit([.claim(owner: bob.id, id: id)], at: minute)[0]
         guard case .bundle(let line) = outcome else { return [] }
@@ -205,7 +205,7 @@ import Testing
         #expect(try claim(store, early, at: week) == [1, 1])
         #expect(try store.sweep(at: week + 1) == false)
         #expect(try claim(store, late, at: week + 1) == [1, 2])
-        // Forgotten: it is a new claim, of the prekeys of now.
+        // After its expiry it is a new claim of the current prekeys.
         #expect(try claim(store, early, at: week + 1) == [2, 3])
         #expect(try store.sweep(at: week + 6) == false)
         #expect(try claim(store, late, at: week + 6) == [2, 4])

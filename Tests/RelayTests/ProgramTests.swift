@@ -21,7 +21,7 @@ import Testing
         #expect(relay.command.wait() == 0)
     }
 
-    @Test func whatIsSentIsReceivedByteForByteAndOnce() {
+    @Test func mailIsReceivedByteForByteAndOnce() {
         defer { stop() }
         let ids = world.envelopes("in", 300)
         #expect(world.run("send", input: "in", output: "results") == 0)
@@ -36,7 +36,7 @@ import Testing
         #expect(world.scratch.lines("nothing").isEmpty)
     }
 
-    @Test func badLinesAreRecordsAndTheOthersGoOn() {
+    @Test func badLinesBecomeErrorRecords() {
         defer { stop() }
         _ = world.envelopes("good", 2)
         let good = Scratch.contents(world.scratch.file("good"))
@@ -87,7 +87,7 @@ import Testing
         #expect(again.command.wait() == 0)
     }
 
-    @Test func configurationErrorsSayWhatToDo() {
+    @Test func configurationErrorsHaveHints() {
         defer { stop() }
         _ = world.envelopes("in", 1)
         #expect(world.run("send", input: "in", relay: "") == 78)
@@ -112,7 +112,7 @@ import Testing
         world.await { world.ids("received") == ids }
         #expect(world.run("recv", ["--lock-timeout", "0.1"]) == 75)
         #expect(world.errors.contains("another recv is running for this identity"))
-        // Without the state it is another consumer, and the newest wins.
+        // Without state it is another consumer, and the newest wins.
         #expect(world.run("recv", ["--stateless"], output: "none") == 1)
         #expect(following.wait() == 75)
     }
@@ -183,11 +183,11 @@ import Testing
         #expect(world.ids("received").count == all.count)
     }
 
-    @Test func slowInputDoesNotWaitForMore() {
+    @Test func slowInputIsSentAtOnce() {
         defer { stop() }
         let fifo = world.scratch.file("fifo")
         mkfifo(fifo, 0o600)
-        // Opened for both, and before the program starts: each end would wait for the other.
+        // Opened for reading and writing before the program starts: each end would wait for the other.
         let descriptor = open(fifo, O_RDWR | O_CLOEXEC)
         let command = world.command("send", input: "fifo", output: "results")
         var ids: [String] = []
@@ -202,7 +202,7 @@ import Testing
         #expect(command.wait() == 0)
     }
 
-    @Test func theLogNamesNobody() {
+    @Test func theLogNamesNoUser() {
         let ids = world.envelopes("in", 1)
         #expect(world.run("send", input: "in") == 0)
         #expect(world.run("recv") == 0)
@@ -214,12 +214,12 @@ import Testing
 }
 
 extension World {
-    /// Waits until something is so; a test that waits for more than 20 s has failed.
+    /// Waits until a condition holds; the test fails after 20 s.
     func await(_ condition: () -> Bool) {
         let deadline = Monotonic.seconds() + 20
         while !condition() {
             guard Monotonic.seconds() < deadline else {
-                Issue.record("waited in vain")
+                Issue.record("timed out")
                 return
             }
             usleep(2_000)

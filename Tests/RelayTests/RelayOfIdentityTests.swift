@@ -6,9 +6,9 @@ import SottoState
 import SottoWire
 import Testing
 
-/// The relay that an identity names: `recv` uses it, its cards name it, `encrypt` notes it and `send` delivers there.
+/// The relay of an identity: `recv` uses it, its cards contain it, `encrypt` notes it and `send` delivers there.
 @Suite struct RelayOfIdentityTests {
-    /// Gives a person's identity and card a relay.
+    /// Sets the relay of a user's identity and card.
     static func move(_ world: Correspondence, _ who: String, to relay: String) throws {
         try world.expect(who, "keygen set -q --relay \(relay) \(who).key")
         try world.expect(who, "keygen public \(who).key > \(who).card")
@@ -28,11 +28,11 @@ import Testing
         let results = try world.expect(
             "alice", "unset SOTTO_RELAY; echo hello | encrypt --to bob.card | send")
         #expect(try Self.record(results[0])["relay"] == .string(relay))
-        // The note is for send: the relay and the recipient do not get it.
+        // The note is only for send: the relay and the recipient do not get it.
         let mail = try world.expect("bob", "unset SOTTO_RELAY; recv > mail; cat mail")
         #expect(mail.count == 1 && !mail[0].contains("\"relay\""))
         #expect(Correspondence.texts(try world.expect("bob", "decrypt < mail")) == ["hello"])
-        // Publications name their owner's relay, too.
+        // Publications use their owner's relay too.
         try world.expect("bob", "unset SOTTO_RELAY; keygen prekeys | send")
         #expect(try world.published().oneTime > 0)
         try world.expect("bob", "unset SOTTO_RELAY; keygen public | send")
@@ -41,7 +41,7 @@ import Testing
         try world.expect("alice", "unset SOTTO_RELAY; recv --bundle bob.card > /dev/null")
     }
 
-    @Test func theFirstThatIsNamedDecides() throws {
+    @Test func relaysHaveAnOrderOfPrecedence() throws {
         let world = try Correspondence()
         defer { world.stop() }
         let other = try #require(RelayProcess(Scratch()))
@@ -49,15 +49,15 @@ import Testing
         let (here, there) = ("tcp://\(world.relay.address)", "tcp://\(other.address)")
         try Self.move(world, "bob", to: here)
         func at(_ relay: String) -> String { "SOTTO_RELAY= recv --relay \(relay) | wc -l" }
-        // An option before the card's relay, and that before the variable.
+        // An option precedes the card's relay, which precedes the variable.
         try world.expect("alice", "echo a | encrypt --to bob.card | SOTTO_RELAY=\(there) send")
         #expect(try world.expect("bob", at(here)) == ["1"])
         try world.expect("alice", "echo b | encrypt --to bob.card | send --relay \(there)")
         #expect(try world.expect("bob", at(there)) == ["1"])
-        // recv: the variable before the identity's.
+        // For recv the variable precedes the identity's relay.
         try world.expect("alice", "echo c | encrypt --to bob.card | send --relay \(there)")
         #expect(try world.expect("bob", "SOTTO_RELAY=\(there) recv | wc -l") == ["1"])
-        // The user's own way to a relay before the way that a card names.
+        // The user's own URL of a relay precedes that on a card.
         let pin = String(repeating: "00", count: 32)
         try Self.move(world, "bob", to: "'tls://\(world.relay.address)#sha256=\(pin)'")
         try world.expect("alice", "echo d | encrypt --to bob.card | SOTTO_RELAY=\(here) send")
@@ -93,7 +93,7 @@ import Testing
         #expect(world.errors.contains("gopher"))
     }
 
-    @Test func aRelayThatIsAwayDelaysNoOther() throws {
+    @Test func anUnreachableRelayDelaysNoOther() throws {
         let world = try Correspondence()
         defer { world.stop() }
         let store = Scratch()
@@ -113,7 +113,7 @@ import Testing
         #expect(statuses.filter { $0 == "false queued" }.count == 3)
         #expect(try world.expect("bob", "recv | wc -l") == ["3"])
 
-        // They are listed, one is dropped, and the others are delivered when the relay is there.
+        // They are listed, one is dropped, and the others are delivered when the relay is back.
         let queued = try world.expect("alice", "send --list --json").map(Self.record)
         #expect(queued.count == 3)
         #expect(queued.allSatisfy { $0["relay"] == .string("tcp://\(away.address)") })
@@ -123,7 +123,7 @@ import Testing
         let dropped = try world.expect("alice", "send --drop \(id)")
         #expect(try Self.record(dropped[0])["status"] == .string("dropped"))
         #expect(world.shell("alice", "send --drop \(id)").status == 1)
-        // A send to another relay says that they wait.
+        // A send to another relay reports that they wait.
         try world.expect("alice", "unset SOTTO_RELAY; echo 4 | encrypt --to bob.card | send")
         #expect(world.errors.contains("2 more wait"))
         let back = try #require(RelayProcess(store, listen: away.address))

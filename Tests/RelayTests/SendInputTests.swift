@@ -24,9 +24,9 @@ import Testing
             ([0x1F, 0x8B, 8], "gzip"), ([0, 1, 2, 3], "binary data"), ([0xC3], "binary data"),
             (Array("sotto:05".utf8), "sotto: URI"),
         ] as [([UInt8], String)])
-    func whatIsNoEnvelopeIsOneError(_ start: [UInt8], _ name: String) {
+    func inputThatIsNoEnvelopeIsOneError(_ start: [UInt8], _ name: String) {
         defer { relay.end() }
-        // Each of these lines must not cause another error.
+        // None of these lines must cause another error.
         let tail = Array(String(repeating: "\nmore\n{\n", count: 20_000).utf8)
         _ = world.scratch.write("in", start + tail)
         #expect(world.run("send", input: "in", output: "results") == 65)
@@ -37,7 +37,7 @@ import Testing
         #expect(errors[1].contains("encrypt --to"))
     }
 
-    @Test func whiteSpaceAndRecordsAreNotHeldUp() {
+    @Test func whiteSpaceIsIgnored() {
         defer { relay.end() }
         let ids = world.envelopes("good", 1)
         let good = Scratch.contents(world.scratch.file("good"))
@@ -58,7 +58,7 @@ import Testing
         let command = world.command(
             tool, tool == "recv" ? ["--follow"] : [], input: tool == "send" ? "input" : nil,
             output: "output")
-        // The reader is gone before there is anything to print.
+        // The reader is closed before there is output.
         close(reader)
         let ids = world.envelopes("in", 1)
         if tool == "recv" {

@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// A relay in this process, on a port of its own.
+/// A relay in this process, on a free port.
 final class RunningRelay: Sendable {
     let relay: Relay
     let scratch = Scratch()
@@ -65,7 +65,7 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.ping) == .pong)
     }
 
-    @Test func whoSaysNothingOrTooSlowlyIsDropped() throws {
+    @Test func silentAndSlowClientsAreDropped() throws {
         let running = try RunningRelay { $0.lineTimeout = 0.2 }
         let silent = running.client()
         let slow = running.client()
@@ -88,7 +88,7 @@ final class RunningRelay: Sendable {
 @Suite struct LoginTests {
     let identity = Sample.identity()
 
-    @Test func theOwnerGetsIn() throws {
+    @Test func theOwnerLogsIn() throws {
         let running = try RunningRelay()
         let client = running.client()
         #expect(client.ask(.subscribe()) == .error(Refusal(.loginRequired)))
@@ -101,27 +101,27 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.subscribe()) == .subscribed)
     }
 
-    @Test func everyFailureReadsTheSame() throws {
+    @Test func everyLoginFailureLooksTheSame() throws {
         let running = try RunningRelay()
         let refused = Response.error(Refusal(.loginFailed))
         let name = running.relay.address
-        /// A login with one thing wrong.
+        /// Returns the answer to a login with one error.
         func attempt(_ change: (RawClient, Identity, [UInt8]) -> Login) -> Response? {
             let client = running.client()
             guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
             return client.ask(.login(change(client, Sample.identity(), nonce)))
         }
-        // Another nonce than the one given.
+        // A nonce that was not issued.
         #expect(
             attempt { _, identity, _ in
                 Login(key: identity.signingKey, nonce: randomBytes(32), relay: name)
             } == refused)
-        // Signed for another relay.
+        // A signature for another relay.
         #expect(
             attempt { _, identity, nonce in
                 Login(key: identity.signingKey, nonce: nonce, relay: "other.example:7667")
             } == refused)
-        // Signed for another relay, and passed off as signed for this one.
+        // A signature for another relay, presented as one for this relay.
         #expect(
             attempt { _, identity, nonce in
                 let other = Login(
@@ -129,7 +129,7 @@ final class RunningRelay: Sendable {
                 return Login(
                     id: other.id, nonce: nonce, relay: name, signature: other.signature)
             } == refused)
-        // Signed by another key.
+        // A signature with another key.
         #expect(
             attempt { _, identity, nonce in
                 let other = Login(
@@ -137,14 +137,14 @@ final class RunningRelay: Sendable {
                 return Login(
                     id: identity.id, nonce: nonce, relay: name, signature: other.signature)
             } == refused)
-        // Without a challenge.
+        // A login without a challenge.
         let client = running.client()
         #expect(
             client.ask(.login(Login(key: identity.signingKey, nonce: randomBytes(32), relay: name)))
                 == refused)
     }
 
-    @Test func aNonceServesOnceAndOnItsConnection() throws {
+    @Test func aNonceIsValidOnceOnItsConnection() throws {
         let running = try RunningRelay()
         let refused = Response.error(Refusal(.loginFailed))
         let client = running.client()
@@ -155,13 +155,13 @@ final class RunningRelay: Sendable {
         let login = Login(key: identity.signingKey, nonce: nonce, relay: names[0])
         #expect(client.ask(.login(login))?.isSession == true)
         #expect(client.ask(.login(login)) == refused)
-        // A recorded login, replayed where another nonce is out.
+        // A recorded login, replayed on a connection with another nonce.
         let other = running.client()
         _ = other.ask(.challenge)
         #expect(other.ask(.login(login)) == refused)
     }
 
-    /// Logs in with a signature of somebody else.
+    /// Logs in with another owner's signature.
     private func fail(_ client: RawClient, name: String) -> Response? {
         guard case .challenge(let nonce, _) = client.ask(.challenge) else { return nil }
         let other = Login(key: Sample.identity().signingKey, nonce: nonce, relay: name)
@@ -170,7 +170,7 @@ final class RunningRelay: Sendable {
                 Login(id: identity.id, nonce: nonce, relay: name, signature: other.signature)))
     }
 
-    @Test func failuresOfOthersDoNotKeepTheOwnerOut() throws {
+    @Test func failuresOfOthersDoNotLockOutTheOwner() throws {
         let running = try RunningRelay()
         let strangers = (0..<30).map { _ in running.client() }
         for stranger in strangers {
@@ -182,7 +182,7 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.subscribe()) == .subscribed)
     }
 
-    @Test func aConnectionThatFailsWaitsAndIsClosedAtLast() throws {
+    @Test func failedLoginsDelayAndCloseTheConnection() throws {
         let running = try RunningRelay { $0.failedLoginPause = 0.05 }
         let client = running.client()
         let begin = Monotonic.seconds()
@@ -213,7 +213,7 @@ final class RunningRelay: Sendable {
         return Sample.id(String(decoding: delivered.envelope, as: UTF8.self))
     }
 
-    @Test func whatWaitsIsPushedInOrderAndThenWhatComes() throws {
+    @Test func waitingAndNewMailIsPushedInOrder() throws {
         let running = try RunningRelay()
         let ids = fill(running, 5)
         let client = running.client()
@@ -229,14 +229,14 @@ final class RunningRelay: Sendable {
         #expect(client.ask(.ack(ids: ids + [Envelope.newID()], .delivered)) == .acked)
     }
 
-    @Test func theWindowHoldsBackUntilSomethingIsAcknowledged() throws {
+    @Test func theWindowWaitsForAcknowledgements() throws {
         let running = try RunningRelay()
         let ids = fill(running, WireLimits.window + 2)
         let client = running.client()
         #expect(client.login(bob)?.isSession == true)
         #expect(client.ask(.subscribe()) == .subscribed)
         for id in ids.prefix(WireLimits.window) { #expect(pushed(client) == id) }
-        // Nothing more comes: the next line is the answer to a question.
+        // Nothing more is pushed: the next line is the answer to a request.
         #expect(client.ask(.ping) == .pong)
         client.send(Request.ack(ids: [ids[0]], .delivered).line(requestID: "a"))
         var seen: [Response?] = [client.response(), client.response()]
@@ -245,7 +245,7 @@ final class RunningRelay: Sendable {
         #expect(seen.contains { if case .newMessage = $0 { true } else { false } })
     }
 
-    @Test func aReconnectionRedeliversWhatIsNotAcknowledged() throws {
+    @Test func aReconnectionRedeliversUnacknowledgedMail() throws {
         let running = try RunningRelay()
         let ids = fill(running, 3)
         for round in 0..<3 {
@@ -274,7 +274,7 @@ final class RunningRelay: Sendable {
         #expect(pushed(second) == ids[0])
     }
 
-    @Test func fetchingOnlyLooks() throws {
+    @Test func fetchingDeletesNothing() throws {
         let running = try RunningRelay()
         let ids = fill(running, 3)
         let client = running.client()
@@ -306,7 +306,7 @@ final class RunningRelay: Sendable {
         #expect(dead.count == 1)
     }
 
-    @Test func onlyWhatIsTakenCountsAsDelivered() throws {
+    @Test func onlyDeletedMailCountsAsDelivered() throws {
         let running = try RunningRelay()
         let ids = fill(running, 3)
         let mallory = running.client()
@@ -323,7 +323,7 @@ final class RunningRelay: Sendable {
         #expect(running.relay.summary.contains("2 delivered"))
     }
 
-    @Test func nobodyElsesMailboxCanBeEmptied() throws {
+    @Test func anotherOwnersMailboxCannotBeEmptied() throws {
         let running = try RunningRelay()
         let ids = fill(running, 1)
         let mallory = running.client()
@@ -357,7 +357,7 @@ final class FailingStore: Store {
 
     func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? { nil }
 
-    func adoptMailboxes() throws(StateError) {}
+    func clearStrangerFlags() throws(StateError) {}
 
     func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
         false
@@ -375,12 +375,12 @@ final class FailingStore: Store {
 }
 
 @Suite struct FailureTests {
-    /// What a relay does by itself, now and then, does not meet a store that is closed.
-    @Test func aRelayEndsInOrderAsSoonAsItHasBegun() throws {
+    /// The relay's periodic work must not use a closed store.
+    @Test func aRelayStopsCleanlyRightAfterItsStart() throws {
         for _ in 0..<100 { _ = try RunningRelay() }
     }
 
-    @Test func afterAFailedSynchronisationNothingIsAcknowledged() throws {
+    @Test func afterAFailedSyncNothingIsAcknowledged() throws {
         let failed = EventBox()
         let relay = try Relay(
             RelayConfiguration(listen: RelayURL(host: "127.0.0.1", port: 0), store: ""),
@@ -394,7 +394,7 @@ final class FailingStore: Store {
     }
 }
 
-/// One error, from another thread.
+/// Passes one error between threads.
 final class EventBox: @unchecked Sendable {
     private let arrived = DispatchSemaphore(value: 0)
     private var error: StateError?

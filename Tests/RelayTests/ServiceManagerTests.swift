@@ -3,11 +3,11 @@ import RelayHarness
 import SottoState
 import Testing
 
-/// What a relay tells the service manager that started it.
+/// The notifications of a relay to its service manager.
 @Suite struct ServiceManagerTests {
     let scratch = Scratch()
 
-    /// A socket that a service manager would listen on.
+    /// Returns a socket as a service manager's.
     func listen(_ path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         HTTP.setTimeout(descriptor)
@@ -22,14 +22,14 @@ import Testing
         return descriptor
     }
 
-    /// The next datagram.
+    /// Returns the next datagram.
     func next(_ descriptor: Int32) -> String {
         var block = [UInt8](repeating: 0, count: 256)
         let count = recv(descriptor, &block, block.count, 0)
         return String(decoding: block.prefix(max(0, count)), as: UTF8.self)
     }
 
-    @Test func itIsToldOfTheStartTheEndAndLifeBetween() {
+    @Test func startStopAndHeartbeatsAreReported() {
         let manager = listen(scratch.file("notify"))
         defer { close(manager) }
         let relay = Command(
@@ -54,7 +54,7 @@ import Testing
         #expect(relay.wait() == 0)
     }
 
-    @Test func aSocketThatIsNotThereIsNoMatter() {
+    @Test func aMissingSocketIsIgnored() {
         let relay = Command(
             "relay",
             [

@@ -6,9 +6,9 @@ import Testing
 
 @testable import SottoState
 
-/// Sessions that begin automatically: `recv` keeps a bundle of each contact ahead, and `encrypt` uses it.
+/// Automatic sessions: `recv` claims a bundle of each contact ahead, and `encrypt` uses it.
 @Suite struct SessionAheadTests {
-    /// Alice and Bob are contacts, and their cards name the relay.
+    /// Alice and Bob are contacts, and their cards contain the relay.
     func introduced() throws -> Correspondence {
         let world = try Correspondence()
         for who in ["alice", "bob"] {
@@ -27,7 +27,7 @@ import Testing
         let world = try introduced()
         defer { world.stop() }
         try world.expect("bob", "keygen prekeys | send")
-        // Before the first bundle, sealed; and encrypt says so once.
+        // Before the first bundle the suite is sealed; encrypt notes it once.
         for n in 1...2 { try world.expect("alice", "echo \(n) | encrypt --to bob > e\(n)") }
         #expect(
             try suites(world.scratch.lines("e1") + world.scratch.lines("e2")) == [
@@ -45,7 +45,7 @@ import Testing
         try world.expect("alice", "cat e1 e2 e3 e4 | send")
         let got = try world.expect("bob", "recv | decrypt")
         #expect(Set(Correspondence.texts(got)) == ["1", "2", "3", "4"])
-        // The answer is in the session, and Bob is told.
+        // The answer is in the session, and Bob sees a note.
         let answer = try world.expect("bob", "echo 5 | encrypt --to alice")
         #expect(try suites(answer) == ["ratchet"])
         #expect(world.errors.occurrences(of: "the suite ratchet") == 1)
@@ -55,7 +55,7 @@ import Testing
         #expect(try world.published().oneTime == left)
     }
 
-    @Test func aFollowerClaimsAheadToo() throws {
+    @Test func aFollowingRecvClaimsBundles() throws {
         let world = try introduced()
         defer { world.stop() }
         try world.expect("bob", "keygen prekeys | send")
@@ -70,10 +70,10 @@ import Testing
         follower.wait()
     }
 
-    @Test func aContactIsAskedAboutOnceADayAndNotAtAllIfUnwanted() throws {
+    @Test func bundlesAreClaimedOnceADayAndNotForUnwantedContacts() throws {
         let world = try introduced()
         defer { world.stop() }
-        // Bob has published nothing: the attempt of today is made, and no other.
+        // Bob has published nothing: today's attempt has been made, and there is no other.
         #expect(world.shell("alice", "recv").status == 1)
         try world.expect("bob", "keygen prekeys | send")
         let before = try world.published().oneTime
@@ -107,7 +107,7 @@ import Testing
             .bundle(oneTime: nil)
     }
 
-    @Test func aBundleServesForAWeek() throws {
+    @Test func aBundleIsFreshForAWeek() throws {
         let scratch = Scratch()
         let (alice, bob) = (Sample.identity(), Sample.identity())
         let store = try IdentityStore(
@@ -134,10 +134,10 @@ import Testing
             #expect(try state.freshBundle(of: bob.id, at: after(-1)) == nil)
             #expect(try state.bundleWishes(at: after(7 * day)).isEmpty)
             #expect(try state.bundleWishes(at: after(7 * day + 1)) == [wish])
-            // The claim of a new one deletes the old one.
+            // A new claim deletes the old bundle.
             _ = try state.beginClaim(for: bob.id, at: after(8 * day))
             #expect(try state.bundle(of: bob.id) == nil)
-            // Another suite is wanted, the key is in doubt, or the card proves no relay.
+            // No bundle is wanted for another suite, for a key in doubt, or for a card without a signed relay.
             let far = after(30 * day)
             contact.suite = .sealed
             try state.save(contact)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func aBundleWithoutAPostQuantumKeyBeginsNothingByItself() throws {
+    @Test func aBundleWithoutAPostQuantumKeyStartsNoSession() throws {
         let world = try introduced()
         defer { world.stop() }
         let store = try IdentityStore(

@@ -2,7 +2,7 @@ import Glibc
 import RelayHarness
 import Testing
 
-/// What keeps a relay from starting.
+/// The errors that keep a relay from starting.
 @Suite struct StartTests {
     let scratch = Scratch()
 
@@ -16,8 +16,10 @@ import Testing
         )
     }
 
-    @Test func aStoreThatIsNoFile() {
-        for (path, what) in [(scratch.path, "is a directory"), ("/dev/null", "is no file")] {
+    @Test func aStoreMustBeARegularFile() {
+        for (path, what) in [
+            (scratch.path, "is a directory"), ("/dev/null", "is not a regular file"),
+        ] {
             let (status, errors) = run(["--store", path])
             #expect(status == 73 && errors.contains("cannot open the store \(path): \(what)"))
         }
@@ -26,21 +28,21 @@ import Testing
     }
 
     @Test func aStoreThatCannotBeOpened() {
-        // Nobody, not even root, writes to a program that runs.
+        // No user, not even root, can write to a running program.
         let (status, errors) = run(["--store", "/proc/\(getpid())/exe"])
         #expect(status == 73 && errors.contains(": text file busy"), "\(errors)")
     }
 
-    @Test func aStoreInUseIsNoMatterOfALockTimeout() throws {
+    @Test func aStoreInUseIsReported() throws {
         let relay = try #require(RelayProcess(scratch))
         let (status, errors) = run(["--store", scratch.file("relay.db")])
-        #expect(status == 75 && errors.contains("uses the store"), "\(errors)")
+        #expect(status == 75 && errors.contains("is in use"), "\(errors)")
         #expect(!errors.contains("--lock-timeout"))
         relay.command.kill(SIGTERM)
         #expect(relay.command.wait() == 0)
     }
 
-    @Test func aReadyFileThatIsTheStore() throws {
+    @Test func theReadyFileMustNotBeTheStore() throws {
         let path = scratch.write("relay.db", [])
         let (status, errors) = run(["--store", path, "--ready-file", path])
         #expect(status == 64 && errors.contains("is read"))

@@ -13,7 +13,7 @@ import Testing
             directory: StateDirectory(path: scratch.path), identity: identity, lockTimeout: 5)
     }
 
-    @Test func openedEnvelopesAreKnownAgain() throws {
+    @Test func openedEnvelopesAreRecognized() throws {
         let store = try store()
         let (id, digest, record) = (Envelope.newID(), sha256([1]), Array("hello".utf8))
         try store.transaction { transaction in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheOwnerGetsIn() throws {
+    @Test func onlyTheOwnerHasAccess() throws {
         chmod(scratch.path, 0o755)
         #expect(throws: StateError.notPrivate(path: scratch.path)) { try store() }
         chmod(scratch.path, 0o700)
@@ -82,7 +82,7 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o700)
     }
 
-    @Test func theInboxHandsOnOnce() throws {
+    @Test func theInboxDeliversOnce() throws {
         let store = try store()
         let ids = (0..<3).map { _ in Envelope.newID() }
         let envelopes = ids.map { (id: $0, envelope: Array($0.utf8)) }
@@ -97,8 +97,8 @@ import Testing
         #expect(try store.kept(.dead, after: 0, limit: 10).map(\.envelope) == [Array(ids[1].utf8)])
     }
 
-    /// A reader may outlive the command that it belongs to, which was killed.
-    @Test func whatIsDeadIsNotDoneByAReaderThatGoesOn() throws {
+    /// A reader may outlive its command, which was killed.
+    @Test func aLateReaderDoesNotFinishADeadLetter() throws {
         let store = try store()
         let id = Envelope.newID()
         _ = try store.receive([(id, Array(id.utf8))], to: .command)
@@ -112,8 +112,8 @@ import Testing
         #expect(try store.kept(.dead, after: 0, limit: 10).map(\.id) == [id])
     }
 
-    /// What was printed is kept until what it says has been printed too, whoever is faster.
-    @Test func whatWasPrintedIsKeptUntilItIsDone() throws {
+    /// Printed mail is kept until its messages have been printed too, in any order.
+    @Test func printedMailIsKeptUntilItIsFinished() throws {
         let store = try store()
         let ids = (0..<4).map { _ in Envelope.newID() }
         let envelopes = ids.map { (id: $0, envelope: Array($0.utf8)) }
@@ -121,7 +121,7 @@ import Testing
         func open(_ id: String, _ bytes: [UInt8]) throws -> Bool {
             try store.transaction { try $0.markOpened(id: id, envelope: bytes) }
         }
-        // A reader that is faster than recv's own note, and one that uses a known id for other bytes.
+        // A reader that is faster than recv's own mark, and one that uses a known id for other bytes.
         #expect(try open(ids[0], Array(ids[0].utf8)))
         #expect(try !open(ids[1], Array("forged".utf8)))
         try store.markPrinted(ids)
@@ -135,8 +135,8 @@ import Testing
         #expect(try store.receive(envelopes, to: .print) == Array(repeating: .handled, count: 4))
     }
 
-    /// A relay that claims to have seen the highest numbers does not use ours up.
-    @Test func aRelaysMarkIsBelievedWithinReason() throws {
+    /// A relay that claims the highest numbers does not use up ours.
+    @Test func aRelaysMarkIsLimited() throws {
         let store = try store()
         _ = try store.transaction { try $0.publication() }
         for mark: UInt32 in [.max, .max - 50, 4_000_000_000, 3 << 30, 2_000_000_000] {
@@ -148,8 +148,8 @@ import Testing
         for _ in 0..<3 { _ = try store.transaction { try $0.publication() } }
     }
 
-    /// The clock may be wrong: age does not take away what was printed and not read.
-    @Test func whatWasNotReadIsKeptWhateverTheClockSays() throws {
+    /// The clock may be wrong: age does not delete mail that was printed but not decrypted.
+    @Test func unreadMailIsKeptWhateverTheClockSays() throws {
         let store = try store()
         let (id, bytes) = (Envelope.newID(), Array("x".utf8))
         _ = try store.receive([(id, bytes)], to: .print)
@@ -164,8 +164,8 @@ import Testing
         #expect(try store.kept(.unfinished, after: 0, limit: 9).map(\.envelope) == [bytes])
     }
 
-    /// With a command, its end alone counts: what decrypt does in it does not take the envelope away.
-    @Test func whatACommandHandlesIsNotDoneBeforeTheCommandIs() throws {
+    /// With a command, only its end counts: its decrypt does not delete the envelope.
+    @Test func mailIsFinishedOnlyWithItsCommand() throws {
         let store = try store()
         let (id, bytes) = (Envelope.newID(), Array("x".utf8))
         _ = try store.receive([(id, bytes)], to: .command)
@@ -203,7 +203,7 @@ import Testing
         #expect(same.tryLock())
     }
 
-    @Test func anOutboxOfTheFirstVersionIsReadOn() throws {
+    @Test func anOutboxOfTheFirstVersionIsUpgraded() throws {
         let directory = try StateDirectory(path: scratch.path)
         let schema = """
             CREATE TABLE outbox (
@@ -225,7 +225,7 @@ import Testing
         #expect(waiting.map(\.item.envelope) == [[0x41], [0x42]])
     }
 
-    @Test func aWriterIsWaitedForAndThenGivenUp() throws {
+    @Test func aLockedDatabaseTimesOut() throws {
         let directory = try StateDirectory(path: scratch.path)
         let database = try DurableDatabase(
             path: scratch.file("x.db"), migrations: ["CREATE TABLE t (n)"], lockTimeout: 5)

@@ -8,14 +8,15 @@ import Testing
 @testable import SottoServer
 
 @Suite struct StoreTests {
-    let place = StorePlace()
+    let place = StoreFixture()
     let bob = Sample.identity().id
 
     func ids(_ store: any Store, dead: Bool = false, at minute: Int64 = 1) throws -> [String] {
         try store.messages(in: bob, after: 0, limit: 100, dead: dead, at: minute).messages.map(\.id)
     }
 
-    @Test(arguments: StoreKind.available) func anEnvelopeIsKeptAsItCame(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func anEnvelopeIsStoredUnchanged(_ kind: StoreKind) throws
+    {
         let store = try place.open(kind)
         let envelope = Sample.envelope(to: bob)
         #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
@@ -24,7 +25,8 @@ import Testing
         #expect(page.messages.map(\.id) == [envelope.id])
     }
 
-    @Test(arguments: StoreKind.available) func idsAreKnownAgainByMailbox(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func idsAreRecognizedPerMailbox(_ kind: StoreKind) throws
+    {
         let store = try place.open(kind)
         let id = Envelope.newID()
         let one = Sample.envelope(id, to: bob)
@@ -45,7 +47,7 @@ import Testing
             let batch = (0..<10).map { _ in Sample.envelope(to: bob) }
             expected += batch.map(\.id)
             _ = try store.commit(batch.map { .store($0) }, at: 1)
-            // Taking out the last must not make its number free again.
+            // Deleting the last one must not make its number free again.
             let last = expected.removeLast()
             _ = try store.commit([.acknowledge(bob, ids: [last], .delivered)], at: 1)
             try store.close()
@@ -71,7 +73,7 @@ import Testing
         #expect(try ids(store, dead: true) == [envelope.id])
     }
 
-    @Test(arguments: StoreKind.available) func aFullMailboxTakesNoMoreAndLosesNothing(
+    @Test(arguments: StoreKind.available) func aFullMailboxRefusesMailAndLosesNothing(
         _ kind: StoreKind
     ) throws {
         let store = try place.open(kind, Retention(mailboxMessages: 2))
@@ -99,7 +101,7 @@ import Testing
         #expect(try ids(store, at: 10) == [envelope.id])
         #expect(try ids(store, at: 11) == [])
         #expect(try store.sweep(at: 11) == false)
-        // The room is free again, but the id is known for another week.
+        // The space is free again, but the id stays known for a week.
         #expect(try store.commit([.store(envelope)], at: 11) == [.duplicate])
         #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 11) == [.stored])
         _ = try store.sweep(at: 12 + Retention.tombstoneMinutes)
@@ -130,7 +132,7 @@ import Testing
         for _ in 0..<5 { _ = try store.commit([.acknowledge(bob, ids: [id], .failed)], at: 1) }
     }
 
-    @Test(arguments: StoreKind.available) func deadLettersLeaveTheRoomToTheLiving(_ kind: StoreKind)
+    @Test(arguments: StoreKind.available) func deadLettersDoNotFillAMailbox(_ kind: StoreKind)
         throws
     {
         let store = try place.open(kind, Retention(mailboxMessages: 2, deadMessages: 3))
@@ -139,13 +141,13 @@ import Testing
             #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
             try fail(store, envelope.id)
         }
-        // The three newest are kept; the older ones made room.
+        // The three newest are kept; the older ones were deleted.
         #expect(try ids(store, dead: true) == all.suffix(3).map(\.id))
         let live = (0..<3).map { _ in Sample.envelope(to: bob) }
         #expect(
             try store.commit(live.map { .store($0) }, at: 1) == [.stored, .stored, .mailboxFull])
         #expect(try ids(store) == live.prefix(2).map(\.id))
-        // Failing once more changes nothing; an acknowledgement takes it out, once.
+        // A further failure changes nothing; an acknowledgement deletes it, once.
         let taken = all[3].id
         #expect(
             try store.commit(
@@ -178,7 +180,7 @@ import Testing
                 == [Outcome](repeating: .stored, count: 8) + [.mailboxFull])
     }
 
-    @Test(arguments: StoreKind.available) func deadLettersAgeApart(_ kind: StoreKind) throws {
+    @Test(arguments: StoreKind.available) func deadLettersExpireToo(_ kind: StoreKind) throws {
         let store = try place.open(kind, Retention(minutes: 10, mailboxMessages: 1))
         let dead = Sample.envelope(to: bob)
         _ = try store.commit([.store(dead)], at: 1)
@@ -191,7 +193,7 @@ import Testing
         #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 16) == [.stored])
     }
 
-    @Test func aStoreOfTheFirstVersionIsCountedAnew() throws {
+    @Test func aStoreOfTheFirstVersionIsUpgraded() throws {
         let path = place.scratch.file("relay.db")
         let database = try DurableDatabase(
             path: path, migrations: [SQLiteStore.migrations[0]], lockTimeout: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SottoServer
 
-/// How much of a mailbox is read at once for its consumer.
+/// The amount that is read at once for a subscriber.
 struct SubscriptionTests {
     private func page(_ count: Int, bytes: Int) -> Page {
         var page = Page()

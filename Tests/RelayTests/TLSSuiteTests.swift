@@ -7,11 +7,11 @@ import Testing
 
 @testable import SottoServer
 
-/// The suites of TLS: 1.3, and 1.2 with ECDHE and authenticated encryption.
+/// The TLS suites: 1.3, and 1.2 with ECDHE and authenticated encryption.
 @Suite(.timeLimit(.minutes(30))) struct TLSSuiteTests {
     let scratch = Scratch()
 
-    /// The suites of TLS 1.2 that openssl's library has, by name.
+    /// Returns the names of the TLS 1.2 suites of openssl's library.
     func suites() -> [String] {
         let status = Command.run(
             "/usr/bin/openssl", ["ciphers", "-s", "-tls1_2", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"],
@@ -26,7 +26,7 @@ import Testing
             "/usr/bin/openssl", ["s_client", "-connect", address, "-brief"] + options) == 0
     }
 
-    /// A certificate for an RSA key, which the suites with RSA need.
+    /// Creates a certificate with an RSA key, which the suites with RSA need.
     func rsaFiles() -> TLSFiles {
         let files = TLSFiles(certificate: scratch.file("c.pem"), key: scratch.file("k.pem"))
         let status = Command.run(
@@ -40,7 +40,7 @@ import Testing
         return files
     }
 
-    @Test(arguments: [true, false]) func aRelaySpeaksModernSuitesAlone(_ isRSA: Bool) throws {
+    @Test(arguments: [true, false]) func aRelayAcceptsOnlyModernSuites(_ isRSA: Bool) throws {
         let files = isRSA ? rsaFiles() : TestCertificate.files
         let running = try RunningRelay { $0.tls = files }
         let address = running.relay.address
@@ -54,7 +54,7 @@ import Testing
         }
         let others = suites().filter { !modern.contains($0) && !$0.hasPrefix("TLS_") }
         #expect(others.contains(prefix + "AES128-SHA") && others.contains("AES128-SHA"))
-        // One connection offers them all, so that the relay has the choice.
+        // One connection offers them all, so that the relay could choose any.
         let all = others.joined(separator: ":") + ":@SECLEVEL=0"
         #expect(!connects(address, ["-tls1_2", "-cipher", all]))
         for suite in [
@@ -66,12 +66,12 @@ import Testing
         #expect(!connects(address, ["-tls1_2", "-sigalgs", "RSA+SHA1:ECDSA+SHA1"]))
     }
 
-    /// A client offers suites in its first message. Wake-ups are posted with the TLS that all clients use.
-    @Test func aClientOffersModernSuitesAlone() throws {
+    /// A client offers suites in its first message. Wake-ups use the same TLS configuration as all clients.
+    @Test func aClientOffersOnlyModernSuites() throws {
         let listener = HTTPListener()
         let running = try RunningRelay { plan in
             let address = try! WakeAddress("https://127.0.0.1:\(listener.port)/wake")
-            plan.operations.wake = WakePlan(ways: [.post(address)], every: 60)
+            plan.operations.wake = WakePlan(methods: [.post(address)], every: 60)
         }
         let bob = Sample.identity()
         #expect(
@@ -85,9 +85,9 @@ import Testing
         #expect(!suites.isEmpty && suites.allSatisfy { modern.contains($0) }, "\(suites)")
     }
 
-    /// The cipher suites of a ClientHello in its record (RFC 8446 §4.1.2).
+    /// Returns the cipher suites of a ClientHello in its record (RFC 8446 §4.1.2).
     static func suites(of record: [UInt8]) -> [UInt16]? {
-        // A record's head of 5 bytes, a message's of 4, a version of 2 and 32 random bytes.
+        // A record header of 5 bytes, a message header of 4, a version of 2 and 32 random bytes.
         guard record.count > 44, record[0] == 22, record[5] == 1 else { return nil }
         let start = 44 + Int(record[43])
         guard record.count > start + 2 else { return nil }

@@ -6,11 +6,11 @@ import SottoState
 import SottoWire
 import Testing
 
-/// The ways into a relay: lines, WebSocket and HTTP, each plain and over TLS, on one port, through the built programs.
+/// The transports of a relay: lines, WebSocket and HTTP, plain and over TLS, on one port, through the built programs.
 struct TransportTests {
     static let schemes = RelayURL.Scheme.allCases.map(\.rawValue)
 
-    /// A relay with a certificate of its own, and what clients pin.
+    /// A relay with a self-signed certificate, and its pin.
     struct SecureRelay {
         let world: World
         let relay: RelayProcess
@@ -45,7 +45,7 @@ struct TransportTests {
     }
 
     @Test(arguments: schemes)
-    func everyWayKeepsOrderAndLosesNothing(_ scheme: String) throws {
+    func everyTransportKeepsOrderAndLosesNothing(_ scheme: String) throws {
         let relay = try SecureRelay()
         let world = relay.world
         let url = relay.url(scheme)
@@ -59,7 +59,7 @@ struct TransportTests {
     }
 
     @Test(arguments: schemes)
-    func whatArrivesWhileOneListensIsHandedOn(_ scheme: String) throws {
+    func newMailReachesAFollowingRecv(_ scheme: String) throws {
         let relay = try SecureRelay()
         let world = relay.world
         let listener = world.command(
@@ -81,7 +81,7 @@ struct TransportTests {
     }
 
     @Test(arguments: schemes)
-    func aRelayThatComesBackIsFoundAgain(_ scheme: String) throws {
+    func aRestartedRelayIsReconnected(_ scheme: String) throws {
         let first = try SecureRelay()
         let world = first.world
         let url = first.url(scheme)
@@ -110,7 +110,7 @@ struct TransportTests {
         second.command.wait()
     }
 
-    @Test func whatIsQueuedForARelayGoesByWhateverWay() throws {
+    @Test func queuedMailUsesAnyTransport() throws {
         let relay = try SecureRelay()
         let world = relay.world
         relay.relay.command.kill(SIGKILL)
@@ -128,7 +128,7 @@ struct TransportTests {
     // MARK: Certificates
 
     @Test(arguments: ["tls", "wss", "https"])
-    func aCertificateThatNobodyVouchesForIsRefused(_ scheme: String) throws {
+    func anUntrustedCertificateIsRefused(_ scheme: String) throws {
         let relay = try SecureRelay()
         let world = relay.world
         let plain = "\(scheme)://\(relay.relay.address)"
@@ -163,20 +163,20 @@ struct TransportTests {
             Monotonic.seconds() < deadline
         { usleep(10_000) }
         let url = "tls://localhost:\(relay.relay.address.split(separator: ":")[1])"
-        // The new certificate is shown: its authority is right, its name and its pin are not.
+        // The new certificate is used: its authority is right, its name and its pin are not.
         #expect(world.run("recv", ["--ca", scratch.file("cert.pem")], relay: url) == 12)
         #expect(world.run("recv", relay: relay.url("tls")) == 12)
-        // Files of no use leave the old ones in service.
+        // Invalid files leave the old ones in use.
         _ = scratch.write("cert.pem", Array("junk".utf8))
         relay.relay.command.kill(SIGHUP)
-        while !scratch.lines("relay.log").contains(where: { $0.contains("serves on") }),
+        while !scratch.lines("relay.log").contains(where: { $0.contains("stays in use") }),
             Monotonic.seconds() < deadline
         { usleep(10_000) }
         #expect(world.run("recv", relay: "tcp://\(relay.relay.address)") == 1)
         relay.stop()
     }
 
-    @Test func withoutTLSNothingIsServedWhereThatIsDemanded() throws {
+    @Test func tlsOnlyRefusesPlainConnections() throws {
         let relay = try SecureRelay(["--tls-only"])
         let world = relay.world
         for scheme in Self.schemes {
@@ -208,12 +208,12 @@ struct TransportTests {
         #expect(scratch.lines("relay.log").contains { $0.contains("others can read the key") })
     }
 
-    // MARK: What others speak
+    // MARK: Other programs
 
-    @Test func curlFindsItsWayByTheManualPage() throws {
+    @Test func curlWorksAsTheManualPageSays() throws {
         let curl = "/usr/bin/curl"
         guard access(curl, X_OK) == 0 else {
-            print("curl is not installed; HTTP was not tried with it")
+            print("curl is not installed: its test is skipped")
             return
         }
         let relay = try SecureRelay()
@@ -233,7 +233,7 @@ struct TransportTests {
         #expect(again["type"] == .string("duplicate"))
         let refused = try ask([base + "/messages/poll"])
         #expect(refused["payload"]?.object?["reason"] == .string("login_required"))
-        // A login: two requests on two connections.
+        // A login with two requests on two connections.
         let challenge = try ask(["-d", #"{"type":"challenge"}"#, base + "/frames"])
         let response = try #require(Response(Frame(parsing: challenge.serialized())))
         guard case .challenge(let nonce, let names) = response else {
@@ -295,7 +295,7 @@ struct TransportTests {
             let line = client.line() ?? ""
             #expect(line.hasPrefix("HTTP/1.1 \(status) "), "\(request.prefix(60)): \(line)")
         }
-        // Two requests on one connection, the second sent before the first was answered.
+        // Two requests on one connection, the second sent before the first is answered.
         let client = RawClient(relay.relay.address)
         let one =
             "POST /api/frames HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n{\"type\":\"ping\"}"
@@ -305,14 +305,14 @@ struct TransportTests {
             if line.hasPrefix("{\"type\":\"pong\"") { pongs += 1 }
         }
         #expect(pongs == 2)
-        // Neither the address nor anything else of the mailbox is in an answer to somebody unknown.
+        // An answer to an unknown client contains nothing about a mailbox.
         let stranger = RawClient(relay.relay.address)
         stranger.send(Array("GET /api/messages/poll?id=\(id) HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
         #expect(stranger.line()?.hasPrefix("HTTP/1.1 400") == true)
         relay.stop()
     }
 
-    @Test func whatIsNoneOfTheThreeIsClosedSilently() throws {
+    @Test func unknownProtocolsAreClosedSilently() throws {
         let scratch = Scratch()
         let relay = try #require(RelayProcess(scratch))
         for bytes in [[0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5], [0x00], [0xFF, 0xFE], [0x80, 0x01]]
@@ -326,12 +326,12 @@ struct TransportTests {
         #expect(relay.command.wait() == 0)
     }
 
-    @Test func theWebsocketsLibrarySpeaksIt() throws {
+    @Test func theWebsocketsLibraryInteroperates() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let python = root.appendingPathComponent(".build-peers/bin/python").path
         guard access(python, X_OK) == 0 || getenv("SOTTO_PEERS") != nil else {
-            print("there is no .build-peers; WebSocket was not tried with another program")
+            print(".build-peers is not installed: the websockets test is skipped")
             return
         }
         let relay = try SecureRelay()

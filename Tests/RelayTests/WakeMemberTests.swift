@@ -7,7 +7,7 @@ import Testing
 
 @testable import SottoServer
 
-/// The mailboxes that are told of while a sender floods the relay.
+/// The mailboxes that are announced while a sender floods the relay.
 @Suite(.timeLimit(.minutes(30))) struct WakeMemberTests {
     let scratch = Scratch()
     let bob = Sample.identity()
@@ -16,20 +16,20 @@ import Testing
         let deadline = Monotonic.seconds() + 60
         while !condition() {
             guard Monotonic.seconds() < deadline else {
-                Issue.record("waited in vain")
+                Issue.record("timed out")
                 return
             }
             usleep(2_000)
         }
     }
 
-    func figure(_ name: String, _ monitor: String) -> Int {
+    func metric(_ name: String, _ monitor: String) -> Int {
         let line = (HTTP.get(monitor, "/metrics")?.body ?? "").split(separator: "\n")
             .first { $0.hasPrefix("sotto_relay_\(name) ") }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
     }
 
-    /// Sends an envelope each to so many random ids.
+    /// Sends one envelope each to `count` random ids.
     func flood(_ client: RawClient, _ count: Int) {
         for _ in 0..<count {
             client.send(
@@ -38,7 +38,7 @@ import Testing
         for _ in 0..<count { #expect(client.response() == .stored) }
     }
 
-    @Test func aRelayForMembersWakesMembersAlone() throws {
+    @Test func aRelayForMembersWakesOnlyMembers() throws {
         let note = "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch.file("woken"))'"
         let relay = try #require(
             RelayProcess(scratch, ["--invited", "--monitor", "127.0.0.1:0", "--wake", note]))
@@ -50,7 +50,7 @@ import Testing
                 "relay", ["admit", "--store", store] + options + [id.description])
             #expect(status == 0)
         }
-        // An address of Bob's is let in on a connection on which he is.
+        // An address of Bob's is admitted on a connection on which he is logged in.
         let member = RawClient(relay.address)
         #expect(member.login(bob)?.isSession == true)
         #expect(member.login(address)?.isSession == true)
@@ -60,14 +60,14 @@ import Testing
         #expect(sender.ask(.send(Sample.envelope(to: address.id))) == .stored)
         until { scratch.lines("woken") == ["\(address.id) 1"] }
         #expect(sender.ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        until { figure("wakeups_total", monitor) == 2 }
-        #expect(figure("wakeups_failed_total", monitor) == 0)
+        until { metric("wakeups_total", monitor) == 2 }
+        #expect(metric("wakeups_failed_total", monitor) == 0)
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken") == ["\(address.id) 1", "\(bob.id) 1"])
     }
 
-    /// On a relay that is open to all, ids that published something come before unknown ones.
-    @Test func aKnownMailboxWaitsOnceAndIsNeverLeftOut() throws {
+    /// On an open relay, ids that have published come before unknown ones.
+    @Test func aKnownMailboxWaitsOnceAndIsNeverDropped() throws {
         let (woken, gate, fifo) = (
             scratch.file("woken"), scratch.file("open"), scratch.file("fifo")
         )
@@ -81,16 +81,16 @@ import Testing
         #expect(client.publish(Sample.preKeys(of: bob, oneTime: 1..<2)) == .stored)
         flood(client, 1_200)
         until { scratch.lines("woken").count == 8 }
-        // Eight are running, 1,000 wait, and the others are left out.
-        until { figure("wakeups_failed_total", monitor) == 192 }
+        // Eight are running, 1,000 wait, and the others are dropped.
+        until { metric("wakeups_failed_total", monitor) == 192 }
         for _ in 0..<5 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
-        #expect(figure("wakeups_failed_total", monitor) == 192)
+        #expect(metric("wakeups_failed_total", monitor) == 192)
         _ = scratch.write("open", [])
         close(open(fifo, O_WRONLY))
         until { scratch.lines("woken").contains("\(bob.id) 5") }
         let place = scratch.lines("woken").firstIndex { $0.hasPrefix("\(bob.id)") }
         #expect(place.map { $0 < 24 } == true)
-        until { figure("wakeups_total", monitor) == 1_009 }
+        until { metric("wakeups_total", monitor) == 1_009 }
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken").filter { $0.hasPrefix("\(bob.id)") } == ["\(bob.id) 5"])
     }

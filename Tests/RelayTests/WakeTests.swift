@@ -7,24 +7,24 @@ import Testing
 
 @testable import SottoServer
 
-/// Whom a relay wakes, and when.
+/// The wake-ups of a relay.
 @Suite struct WakeTests {
     let scratch = Scratch()
     let bob = Sample.identity()
 
-    /// Waits until something is so; a test that waits for more than 20 s has failed.
+    /// Waits until a condition holds; the test fails after 20 s.
     func until(_ condition: () -> Bool) {
         let deadline = Monotonic.seconds() + 20
         while !condition() {
             guard Monotonic.seconds() < deadline else {
-                Issue.record("waited in vain")
+                Issue.record("timed out")
                 return
             }
             usleep(2_000)
         }
     }
 
-    /// A command that notes its environment in a file.
+    /// A command that writes its environment to a file.
     var note: String {
         "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch.file("woken"))'"
     }
@@ -34,25 +34,25 @@ import Testing
         return (relay, try #require(relay.monitor(scratch)))
     }
 
-    func figure(_ name: String, _ monitor: String) -> Int {
+    func metric(_ name: String, _ monitor: String) -> Int {
         let line = (HTTP.get(monitor, "/metrics")?.body ?? "").split(separator: "\n")
             .first { $0.hasPrefix("sotto_relay_\(name) ") }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
     }
 
-    @Test func aCommandIsToldTheMailboxAndTheCount() throws {
+    @Test func aCommandGetsTheMailboxAndTheCount() throws {
         let (relay, monitor) = try start(["--wake", note])
         let client = RawClient(relay.address)
         let envelope = Sample.envelope(to: bob.id)
         #expect(client.ask(.send(envelope)) == .stored)
         until { scratch.lines("woken") == ["\(bob.id) 1"] }
         #expect(client.ask(.send(envelope)) == .duplicate)
-        until { figure("wakeups_total", monitor) == 1 }
+        until { metric("wakeups_total", monitor) == 1 }
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken").count == 1)
     }
 
-    @Test func whatComesSoonAfterIsToldTogetherWhenTheTimeIsOver() throws {
+    @Test func laterMessagesAreAnnouncedTogether() throws {
         let (relay, _) = try start(["--wake", note, "--wake-every", "1"])
         let client = RawClient(relay.address)
         let other = Sample.identity()
@@ -66,7 +66,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func whoeverIsThereIsNotWoken() throws {
+    @Test func aSubscribedMailboxIsNotAnnounced() throws {
         let (relay, monitor) = try start(["--wake", note, "--wake-every", "1"])
         let consumer = RawClient(relay.address)
         guard case .session = consumer.login(bob) else {
@@ -76,16 +76,16 @@ import Testing
         #expect(consumer.ask(.subscribe()) == .subscribed)
         let client = RawClient(relay.address)
         #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        // The next one is woken, and so whatever was to come for the first has come.
+        // The next mailbox is announced, so an announcement of the first would have come before.
         let other = Sample.identity()
         #expect(client.ask(.send(Sample.envelope(to: other.id))) == .stored)
         until { scratch.lines("woken") == ["\(other.id) 1"] }
-        #expect(figure("wakeups_failed_total", monitor) == 0)
+        #expect(metric("wakeups_failed_total", monitor) == 0)
         #expect(relay.end() == 0)
         #expect(scratch.lines("woken") == ["\(other.id) 1"])
     }
 
-    @Test func whatWasTakenMeanwhileIsNotToldOf() throws {
+    @Test func fetchedMailIsNotAnnounced() throws {
         let (relay, monitor) = try start(["--wake", note, "--wake-every", "4"])
         let client = RawClient(relay.address)
         for _ in 0..<3 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
@@ -97,7 +97,7 @@ import Testing
             }
             #expect(consumer.ask(.subscribe()) == .subscribed)
         }
-        until { figure("consumers", monitor) == 0 }
+        until { metric("consumers", monitor) == 0 }
         for _ in 0..<4 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
         until { scratch.lines("woken").count == 2 }
         #expect(scratch.lines("woken") == ["\(bob.id) 1", "\(bob.id) 4"])
@@ -110,8 +110,8 @@ import Testing
         for _ in 0..<20 {
             #expect(client.ask(.send(Sample.envelope(to: Sample.identity().id))) == .stored)
         }
-        until { figure("wakeups_failed_total", monitor) == 20 }
-        #expect(figure("wakeups_total", monitor) == 0)
+        until { metric("wakeups_failed_total", monitor) == 20 }
+        #expect(metric("wakeups_total", monitor) == 0)
         #expect(relay.end() == 0)
     }
 
@@ -123,18 +123,18 @@ import Testing
             #expect(client.ask(.send(Sample.envelope(to: Sample.identity().id))) == .stored)
         }
         until { scratch.lines("woken").count == 8 }
-        #expect(figure("stored_total", monitor) == 20)
+        #expect(metric("stored_total", monitor) == 20)
         #expect(relay.end() == 0)
         let processes = scratch.lines("woken").compactMap { pid_t($0) }
         #expect(processes.count == 8)
         until { processes.allSatisfy { kill($0, 0) != 0 } }
     }
 
-    @Test func whatTakesTooLongIsGivenUp() throws {
+    @Test func aSlowWakeUpIsAborted() throws {
         let silent = HTTPListener()
         let running = try RunningRelay { plan in
             var wake = WakePlan(
-                ways: [
+                methods: [
                     .command(["sh", "-c", "echo $$ >> \(scratch.file("woken")); sleep 1000; :"]),
                     .post(try! WakeAddress("http://127.0.0.1:\(silent.port)")),
                 ], every: 60)
@@ -144,12 +144,12 @@ import Testing
         }
         let monitor = try #require(running.relay.monitorAddress)
         #expect(running.client().ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        until { figure("wakeups_failed_total", monitor) == 2 }
+        until { metric("wakeups_failed_total", monitor) == 2 }
         let process = try #require(scratch.lines("woken").first.flatMap { pid_t($0) })
         until { kill(process, 0) != 0 }
     }
 
-    @Test func aCommandHasNoInputAndNoneOfTheRelaysOwn() throws {
+    @Test func aCommandInheritsNoDescriptors() throws {
         let look =
             "sh -c 'cat; ls -l /proc/self/fd > \(scratch.file("open")); echo >> \(scratch.file("woken"))'"
         let (relay, _) = try start(["--wake", look])
@@ -160,7 +160,7 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func anAddressIsPostedTo() throws {
+    @Test func aWakeUpIsPosted() throws {
         let listener = HTTPListener()
         let (relay, monitor) = try start([
             "--wake-url", "http://127.0.0.1:\(listener.port)/wake?key=1",
@@ -170,11 +170,11 @@ import Testing
         let request = try #require(listener.request())
         #expect(request.line == "POST /wake?key=1 HTTP/1.1")
         #expect(request.body == #"{"mailbox":"\#(bob.id)","count":1}"#)
-        until { figure("wakeups_total", monitor) == 1 }
+        until { metric("wakeups_total", monitor) == 1 }
         let other = Sample.identity()
         #expect(client.ask(.send(Sample.envelope(to: other.id))) == .stored)
         _ = listener.request(answering: 500)
-        until { figure("wakeups_failed_total", monitor) == 1 }
+        until { metric("wakeups_failed_total", monitor) == 1 }
         #expect(relay.end() == 0)
     }
 
@@ -190,15 +190,15 @@ import Testing
         #expect(relay.end() == 0)
     }
 
-    @Test func anAddressThatNobodyAnswersIsCounted() throws {
+    @Test func anUnreachableAddressIsCounted() throws {
         let port = HTTPListener().port
         let (relay, monitor) = try start(["--wake-url", "http://127.0.0.1:\(port)"])
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
-        until { figure("wakeups_failed_total", monitor) == 1 }
+        until { metric("wakeups_failed_total", monitor) == 1 }
         #expect(relay.end() == 0)
     }
 
-    @Test func wrongOptionsAreSaid() {
+    @Test func invalidOptionsAreRefused() {
         for options in [
             ["--wake", ""], ["--wake", "sh -c 'open"], ["--wake-every", "0"],
             ["--wake-url", "ftp://a/b"], ["--wake-url", "http://a b/"],
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func wordsAreThoseOfAShellWithoutTheRest() {
+    @Test func wordsAreSplitLikeAShell() {
         for (line, words) in [
             ("a b", ["a", "b"]), ("  a  'b c' ", ["a", "b c"]),
             (#"a "b \"c\" \d""#, ["a", #"b "c" \d"#]),

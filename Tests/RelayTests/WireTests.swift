@@ -34,7 +34,7 @@ import Testing
                 == #"{"type":"new_message","payload":{"seq":3,"envelope":{}}}"# + "\n")
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func framesRoundTrip() throws {
         let identity = Sample.identity()
         let envelope = Sample.envelope(to: identity.id)
         let login = Login(
@@ -79,7 +79,7 @@ import Testing
         #expect(throws: reason) { try Frame(parsing: Array(line.utf8)) }
     }
 
-    @Test func aFrameOfAHundredThousandLevelsIsNone() {
+    @Test func aFrameOfAHundredThousandLevelsIsRefused() {
         #expect(throws: Reason.badJSON) {
             try Frame(parsing: [UInt8](repeating: UInt8(ascii: "["), count: 100_000))
         }

@@ -1,17 +1,17 @@
--- The functions of the relay's store for a PL/Proxy database, which spreads mailboxes over the partitions of a
--- cluster `sotto`. relay(8) is given the URL of this database. Each partition has the schema of sotto.sql;
--- the number of partitions is a power of two, and stays as it is. The cluster is declared first:
+-- The functions of the relay's store for a PL/Proxy database, which distributes mailboxes over the partitions
+-- of a cluster `sotto`. Give relay(8) the URL of this database. Each partition has the schema of sotto.sql.
+-- The number of partitions is a power of two and never changes. Declare the cluster first:
 --
 --     CREATE EXTENSION plproxy;
 --     CREATE SERVER sotto FOREIGN DATA WRAPPER plproxy OPTIONS (
 --         p0 'host=a.example.org dbname=sotto', p1 'host=b.example.org dbname=sotto');
 --     CREATE USER MAPPING FOR PUBLIC SERVER sotto OPTIONS (user 'sotto');
 --
--- What a relay commits at once is one transaction on each partition.
+-- A commit of the relay is one transaction on each partition.
 CREATE SCHEMA IF NOT EXISTS sotto;
 
 
--- The same on every version and machine, unlike PostgreSQL's own hashes.
+-- Gives the same result on every version and machine, unlike PostgreSQL's own hashes.
 CREATE OR REPLACE FUNCTION sotto.partition(mailbox bytea) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT get_byte(digest, 0) << 16 | get_byte(digest, 1) << 8 | get_byte(digest, 2)

@@ -1,5 +1,6 @@
--- The schema of the relay's store in PostgreSQL, as relay(8) makes it in a database of its own. Here it is for
--- the partitions behind PL/Proxy, for the eyes of administrators, and for roles that may not create:
+-- The schema of the relay's store in PostgreSQL; relay(8) installs it itself in its own database. This file
+-- is for the partitions behind PL/Proxy, for administrators who want to read it, and for roles that may not
+-- create a schema:
 --
 --     psql -v ON_ERROR_STOP=1 -1 -f sotto.sql DATABASE
 --
@@ -18,7 +19,7 @@ CREATE TABLE IF NOT EXISTS sotto.envelope (
     failures bigint NOT NULL, id bytea NOT NULL, body bytea NOT NULL,
     PRIMARY KEY (mailbox, seq)
 );
--- What is encrypted does not compress.
+-- Encrypted data does not compress.
 ALTER TABLE sotto.envelope ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE INDEX IF NOT EXISTS envelope_dead ON sotto.envelope (mailbox, seq) WHERE failures >= 5;
 CREATE INDEX IF NOT EXISTS envelope_minute ON sotto.envelope (minute);
@@ -56,7 +57,7 @@ RETURNS SETOF record LANGUAGE sql STABLE AS $$
     WHERE name IN ('server_version_num', 'fsync', 'full_page_writes', 'synchronous_commit')
 $$;
 
--- The same on every version and machine, unlike PostgreSQL's own hashes.
+-- Gives the same result on every version and machine, unlike PostgreSQL's own hashes.
 CREATE OR REPLACE FUNCTION sotto.partition(mailbox bytea) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT get_byte(digest, 0) << 16 | get_byte(digest, 1) << 8 | get_byte(digest, 2)
@@ -72,7 +73,7 @@ BEGIN
         ON CONFLICT DO NOTHING;
     PERFORM FROM sotto.mailbox WHERE key = ANY (mailboxes) ORDER BY key FOR UPDATE;
 END $$;
--- 1 stored, 2 duplicate, 3 conflict, 4 full.
+-- Outcome: 1 stored, 2 duplicate, 3 conflict, 4 full.
 CREATE OR REPLACE FUNCTION sotto.store(
     at_minute bigint, most_messages bigint, most_bytes bigint, places bigint[],
     mailboxes bytea[], ids bytea[], digests bytea[], bodies bytea[],
@@ -151,7 +152,7 @@ BEGIN
     RETURN QUERY SELECT one, came FROM unnest(places, outcomes) AS row (one, came);
 END $$;
 
--- How many of each place's envelopes were there, and are out now.
+-- Returns the number of envelopes that were deleted, for each place.
 CREATE OR REPLACE FUNCTION sotto.ack(
     places bigint[], mailboxes bytea[], ids bytea[], OUT place bigint, OUT removed bigint)
 RETURNS SETOF record LANGUAGE plpgsql
@@ -187,8 +188,8 @@ BEGIN
     SELECT gone.place, count(*) FROM gone GROUP BY gone.place;
 END $$;
 
--- The fifth failure makes a dead letter. Of these the oldest go until the others are within their
--- bounds; the newest one stays.
+-- The fifth failure makes an envelope a dead letter. Above the limits the oldest dead letters are deleted; the
+-- newest one stays.
 CREATE OR REPLACE FUNCTION sotto.fail(
     most_dead bigint, most_dead_bytes bigint, mailboxes bytea[], ids bytea[])
 RETURNS SETOF bigint LANGUAGE plpgsql
@@ -239,7 +240,7 @@ BEGIN
             WHERE number = box.number;
     END LOOP;
 END $$;
--- Up to the first one that is too much, which says that there is more.
+-- Returns one envelope more than fits, which shows that there are more.
 CREATE OR REPLACE FUNCTION sotto.fetch(
     of_mailbox bytea, after_seq bigint, after_minute bigint, most bigint, most_bytes bigint,
     want_dead boolean, OUT seq bigint, OUT id bytea, OUT body bytea)
@@ -281,7 +282,7 @@ RETURNS SETOF record LANGUAGE sql STABLE SET enable_seqscan = off AS $$
         one_time_mark
     FROM sotto.prekey_owner WHERE key = of_owner
 $$;
--- The rules are those of StoredPreKeys.swift.
+-- The rules are in StoredPreKeys.swift.
 CREATE OR REPLACE FUNCTION sotto.publish(
     at_minute bigint, of_owner bytea, new_signed_id bigint, new_head bytea,
     one_time_from bigint, most bigint, ids bigint[], keys bytea[])
@@ -328,8 +329,8 @@ BEGIN
         WHERE number = known.number;
 END $$;
 
--- 1 a bundle, 2 no such owner, 3 the id is that of a claim of another owner's. The claim's row comes
--- first: who claims with the same id elsewhere waits for it, and gets what is in it.
+-- Status: 1 bundle, 2 no such owner, 3 the id belongs to a claim of another owner's prekeys. The claim's row
+-- is inserted first: a concurrent claim with the same id waits for it, and returns the same prekey.
 CREATE OR REPLACE FUNCTION sotto.claim(
     at_minute bigint, places bigint[], owners bytea[], ids bytea[], OUT place bigint,
     OUT status bigint, OUT head bytea, OUT one_time bigint, OUT one_time_key bytea)
@@ -367,7 +368,7 @@ BEGIN
                     SET one_time = claim.one_time, key = claim.one_time_key
                     WHERE id = item.id;
             ELSE
-                -- There is nothing to give to one alone, and so nothing to remember.
+                -- Without a one-time prekey the claim need not be repeatable.
                 DELETE FROM sotto.prekey_claim WHERE id = item.id;
             END IF;
         ELSE
@@ -390,7 +391,7 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 END $$;
--- Says whether there may be more. Of several relays one sweeps at a time.
+-- Returns whether there may be more. Only one relay sweeps at a time.
 CREATE OR REPLACE FUNCTION sotto.sweep(
     expired bigint, forgotten bigint, claims bigint, most bigint)
 RETURNS SETOF boolean LANGUAGE plpgsql
@@ -460,8 +461,8 @@ ALTER TABLE sotto.mailbox ADD COLUMN IF NOT EXISTS stranger bigint;
 CREATE INDEX IF NOT EXISTS mailbox_stranger ON sotto.mailbox (stranger)
     WHERE stranger IS NOT NULL;
 
--- As lock, where not everybody may have a mailbox: one that is made here is a stranger's, unless there is
--- an account.
+-- The same as lock, if not every id may have a mailbox: a new mailbox gets the stranger flag, unless its owner
+-- has an account.
 CREATE OR REPLACE FUNCTION sotto.meet(at_minute bigint, mailboxes bytea[])
 RETURNS SETOF bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
@@ -487,7 +488,7 @@ RETURNS SETOF record LANGUAGE sql STABLE AS $$
     SELECT key, until, owner FROM sotto.invitation WHERE tag = of_tag
 $$;
 
--- A negative number leaves something as it is.
+-- A negative number leaves a column unchanged.
 CREATE OR REPLACE FUNCTION sotto.update_account(
     at_minute bigint, of_id bytea, new_member bigint, new_card bytea, new_card_issued bigint,
     new_login_key bytea, new_login_key_issued bigint)
@@ -518,7 +519,7 @@ RETURNS SETOF bigint LANGUAGE sql AS $$
         RETURNING 1::bigint
 $$;
 
--- A row when the invitation is the owner's now.
+-- Returns a row if the owner has the invitation now.
 CREATE OR REPLACE FUNCTION sotto.redeem(at_minute bigint, of_tag bytea, new_owner bytea)
 RETURNS SETOF bigint LANGUAGE sql AS $$
     UPDATE sotto.invitation SET owner = new_owner
@@ -530,7 +531,7 @@ CREATE OR REPLACE FUNCTION sotto.adopt() RETURNS SETOF bigint LANGUAGE sql AS $$
     UPDATE sotto.mailbox SET stranger = NULL WHERE stranger IS NOT NULL RETURNING number
 $$;
 
--- Says whether there may be more. Of several relays one sweeps at a time.
+-- Returns whether there may be more. Only one relay sweeps at a time.
 CREATE OR REPLACE FUNCTION sotto.sweep_accounts(
     accounts bigint, invitations bigint, strangers bigint, most bigint)
 RETURNS SETOF boolean LANGUAGE plpgsql AS $$
@@ -554,7 +555,7 @@ BEGIN
         WHERE minute <= accounts AND (card <> '' OR login_key <> '');
     DELETE FROM sotto.invitation WHERE until <= invitations;
     IF strangers >= 0 THEN
-        -- Whose account came at the same moment is no stranger.
+        -- A mailbox whose account was created meanwhile is no stranger.
         UPDATE sotto.mailbox SET stranger = NULL
             WHERE stranger <= strangers
                 AND EXISTS (SELECT FROM sotto.account WHERE account.key = mailbox.key);
@@ -574,13 +575,13 @@ BEGIN
     RETURN NEXT coalesce(more, false);
 END $$;
 
--- The codes of earlier invitations could be had from the store.
+-- The store contained the codes of earlier invitations.
 DELETE FROM sotto.invitation
     WHERE owner = '' AND EXISTS (SELECT FROM sotto.version WHERE version < 3);
 
--- One row. The numbers of a new mailbox begin at next, above those of all mailboxes that were deleted: a
--- consumer that reads on from its last number misses nothing. The round through all mailboxes is at swept. The
--- others are what StoredClock has.
+-- One row. New mailboxes start at the sequence number next, above the numbers of all deleted mailboxes, so
+-- that a consumer that continues after its last number misses nothing. swept is the position of the cyclic
+-- scan of mailboxes. The other columns are those of StoredClock.
 CREATE TABLE IF NOT EXISTS sotto.mark (
     single boolean PRIMARY KEY DEFAULT true CHECK (single), next bigint NOT NULL DEFAULT 1,
     swept bigint NOT NULL DEFAULT 0,
@@ -619,7 +620,7 @@ BEGIN
         WHERE key = ANY (mailboxes) AND stranger > at_minute;
 END $$;
 
--- Says whether there may be more. Of several relays one sweeps at a time.
+-- Returns whether there may be more. Only one relay sweeps at a time.
 CREATE OR REPLACE FUNCTION sotto.sweep_mailboxes(
     future bigint, latest bigint, most bigint)
 RETURNS SETOF boolean LANGUAGE plpgsql
@@ -663,7 +664,7 @@ BEGIN
             AND NOT EXISTS (SELECT FROM sotto.account WHERE account.key = box.key)
         ORDER BY key FOR UPDATE SKIP LOCKED
     ) AS box;
-    -- Looked at again: an envelope may have come and gone before the rows were locked.
+    -- Checked again: an envelope may have come and gone before the rows were locked.
     WITH gone AS (
         DELETE FROM sotto.mailbox AS box
         WHERE number = ANY (bare) AND messages = 0 AND dead = 0
@@ -677,7 +678,7 @@ BEGIN
     RETURN NEXT more OR deleted > 0 AND ended > 0;
 END $$;
 
--- Those that have an account and were not removed, or that published prekeys where that counts too.
+-- Returns the ids with an account that was not removed, and with by_prekeys those that published prekeys.
 CREATE OR REPLACE FUNCTION sotto.known(ids bytea[], by_prekeys boolean)
 RETURNS SETOF bytea LANGUAGE sql STABLE SET enable_seqscan = off AS $$
     SELECT one FROM unnest(ids) AS one
@@ -694,7 +695,7 @@ RETURNS SETOF record LANGUAGE sql STABLE AS $$
     FROM sotto.mark
 $$;
 
--- A held time of -1 is none.
+-- A held time of -1 means none.
 CREATE OR REPLACE FUNCTION sotto.remember(
     new_accepted bigint, new_held bigint, new_agreed bigint)
 RETURNS SETOF bigint LANGUAGE sql AS $$

@@ -1,15 +1,14 @@
-// Loaded into a relay with LD_PRELOAD, this stands between it and the system. What it does is
-// said by the environment; where a variable is not set, that fault does not happen.
+// This library is preloaded into a relay with LD_PRELOAD and causes faults. Each fault is enabled by an
+// environment variable:
 //
-//   FAULT_SYNC_DELAY   so many microseconds more for every fsync and fdatasync
-//   FAULT_SYNC_EIO     the so-manieth fsync or fdatasync of a file, 1 for the first, fails with EIO; later
+//   FAULT_SYNC_DELAY   microseconds by which every fsync and fdatasync is delayed
+//   FAULT_SYNC_EIO     the number of the fsync or fdatasync of a file that fails with EIO, from 1; later
 //                      ones succeed, as on Linux
-//   FAULT_SYNC_NAME    only files whose path ends like this count for FAULT_SYNC_EIO
-//   FAULT_SHADOW       a directory that gets, at each synchronisation of a file, what is on disk from then
-//                      on: after a power cut no more than that is sure to be there
-//   FAULT_LIE          if set, synchronising does nothing at all, and FAULT_SHADOW gets nothing
-//   FAULT_CLOCK        while there is a file of this name, the clock that people set is off by the
-//                      seconds that it says
+//   FAULT_SYNC_NAME    limits FAULT_SYNC_EIO to files whose path ends with this
+//   FAULT_SHADOW       a directory that gets a copy of each file as of its last synchronization: the only
+//                      data that is certain to survive a power cut
+//   FAULT_LIE          if set, synchronization does nothing, and FAULT_SHADOW gets nothing
+//   FAULT_CLOCK        a file; while it exists, the wall clock is off by the seconds in it
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,10 +25,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// Libc's function of this name.
+// The C library's function of this name.
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-// What was written to a file since it was synchronised: everything between two offsets.
+// The range of a file that was written since its last synchronization.
 struct dirty {
     dev_t device;
     ino_t inode;
@@ -67,8 +66,8 @@ static void note(int fd, off_t start, ssize_t count)
     pthread_mutex_unlock(&mutex);
 }
 
-// Brings the copy of a file in FAULT_SHADOW up to date. It is read through the descriptor that SQLite has:
-// closing another one would drop its locks.
+// Updates the copy of a file in FAULT_SHADOW. It reads through SQLite's descriptor: closing another one would release
+// SQLite's locks.
 static void shadow(int fd)
 {
     static char block[1 << 16];
@@ -103,7 +102,7 @@ static void shadow(int fd)
     pthread_mutex_unlock(&mutex);
 }
 
-// What a synchronisation that failed was about is lost: the system takes those pages for written.
+// The data of a failed synchronization is lost: the kernel marks those pages as written.
 static void forget(int fd)
 {
     pthread_mutex_lock(&mutex);
@@ -167,7 +166,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at)
     return pwrite(fd, bytes, count, at);
 }
 
-// How many seconds the clock is off.
+// Returns the seconds by which the clock is off.
 static time_t shift(void)
 {
     const char *path = getenv("FAULT_CLOCK");

@@ -1,38 +1,38 @@
 import Sotto
 import SottoWire
 
-/// What a relay knows of an id beside its mail.
+/// The data that a relay keeps about an id, apart from its mail.
 struct Account: Sendable, Equatable {
-    /// Whether it was invited or admitted to a relay that is not open to all.
+    /// Whether the id was invited or admitted to a relay that is not open to all.
     var isMember = false
-    /// Whether it was a member, and was removed.
+    /// Whether the id was a member and has been removed.
     var wasRemoved = false
-    /// The minute, since 1970, of the last sign of its owner, no finer than a day.
+    /// The minute, since 1970, of the owner's last activity; updated at most once a day.
     var minute: Int64 = 0
-    /// The line of its card; `nil` without one.
+    /// The card, one line, or `nil`.
     var card: [UInt8]?
-    /// Its RSA login key, a SubjectPublicKeyInfo in DER; `nil` without one.
+    /// The RSA login key, a SubjectPublicKeyInfo in DER, or `nil`.
     var loginKey: [UInt8]?
 
-    /// Minutes without a sign of the owner after which what is known of an id is forgotten.
+    /// Minutes without activity of the owner after which the account is deleted.
     static let lifeMinutes: Int64 = 366 * 24 * 60
-    /// How old a sign must be, in minutes, to be noted anew.
+    /// The least age, in minutes, of the noted activity before it is updated.
     static let signMinutes: Int64 = 24 * 60
 }
 
-/// A change to an ``Account``, which is made if there is none.
+/// A change to an ``Account``; if the id has no account, it creates one.
 enum AccountUpdate: Sendable, Equatable {
-    /// Its owner was here.
+    /// The owner logged in.
     case seen
-    /// It is a member from now on, or is not.
+    /// Makes the id a member, or ends its membership.
     case membership(Bool)
-    /// Its card, one line, issued so many seconds after 1970; an older one changes nothing.
+    /// Replaces the card: one line, and its time of issue in seconds since 1970. An older card changes nothing.
     case card([UInt8], issued: Int64)
-    /// Its login key, or none when empty, issued so many seconds after 1970; an older one changes nothing. Of the
-    /// same second, none is the later one: what was revoked stays so, whoever repeats it.
+    /// Replaces the login key, and its time of issue in seconds since 1970; empty revokes it. An older record changes
+    /// nothing. Of two records of the same second the revocation wins, so that replaying a record never undoes it.
     case loginKey([UInt8], issued: Int64)
 
-    /// The update that a record of the owner's is.
+    /// Creates the update that an owner's record asks for.
     init(_ record: OwnersRecord) {
         self =
             switch record.kind {
@@ -41,7 +41,7 @@ enum AccountUpdate: Sendable, Equatable {
             }
     }
 
-    /// The update as the parameters of a statement, where -1 leaves something as it is.
+    /// The update as the parameters of a statement; -1 leaves a column unchanged.
     var row: AccountRow {
         var row = AccountRow()
         switch self {
@@ -54,7 +54,6 @@ enum AccountUpdate: Sendable, Equatable {
     }
 }
 
-/// The parameters of a change to an account.
 struct AccountRow {
     var member: Int64 = -1
     var card: [UInt8] = []
@@ -63,17 +62,17 @@ struct AccountRow {
     var loginKeyIssued: Int64 = -1
 }
 
-/// An invitation as a store has it: enough to verify that somebody has its code.
+/// An invitation as a store keeps it: enough to verify that a login has its code.
 struct StoredInvitation: Sendable, Equatable {
-    /// 16 bytes by which it is found.
+    /// The 16 bytes that identify the invitation.
     let tag: [UInt8]
-    /// The 32 bytes of the code's public key, which verify a login's proof.
+    /// The 32 bytes of the code's public key, which verifies the proof in a login.
     let key: [UInt8]
-    /// The minute, since 1970, at which it ends.
+    /// The minute, since 1970, at which the invitation expires.
     let until: Int64
-    /// Who redeemed it.
+    /// The id that redeemed the invitation, or `nil`.
     var owner: SessionID?
 
-    /// Minutes for which an invitation that ended is kept.
+    /// Minutes for which an expired invitation is kept.
     static let keptMinutes: Int64 = 30 * 24 * 60
 }

@@ -1,21 +1,21 @@
 public import Sotto
 import Synchronization
 
-/// Who may have a mailbox at a relay: everybody, or those who are members.
+/// Which ids may have a mailbox at a relay: all, or only members.
 public struct AdmissionPlan: Sendable {
-    /// Whether those may who redeemed an invitation or were admitted.
+    /// Whether ids that redeemed an invitation or were admitted may have a mailbox.
     public var isByInvitation = false
-    /// Those who may because a list has them; `nil` without a list.
+    /// The ids of the operator's list, or `nil` without a list.
     public var list: Set<SessionID>?
 
-    /// Everybody may.
+    /// Creates a plan that admits every id.
     public init() {}
 
-    /// Whether everybody may.
+    /// Whether every id may have a mailbox.
     public var isOpen: Bool { !isByInvitation && list == nil }
 }
 
-/// Who may have a mailbox at a running relay.
+/// Decides which ids may have a mailbox at a running relay.
 final class Admission: Sendable {
     let isOpen: Bool
     let isByInvitation: Bool
@@ -23,11 +23,11 @@ final class Admission: Sendable {
 
     private struct Listed {
         var ids: Set<SessionID> = []
-        /// When the store got to know them; `nil` before.
-        var noted: Double?
+        /// The time at which the store got the list; `nil` before.
+        var stored: Double?
     }
 
-    /// Seconds after which the store is told again who is on the list: it forgets who is not seen for a year.
+    /// Seconds after which the list is written to the store again: the store deletes ids without activity for a year.
     private static let noteSeconds = 86_400.0
 
     init(_ plan: AdmissionPlan) {
@@ -36,26 +36,26 @@ final class Admission: Sendable {
         list = Mutex(Listed(ids: plan.list ?? []))
     }
 
-    /// Puts another list in place of the one there was.
+    /// Replaces the list.
     func replace(_ ids: Set<SessionID>) { list.withLock { $0 = Listed(ids: ids) } }
 
-    /// Whether an id is on the list of members.
+    /// Whether an id is on the list.
     func lists(_ id: SessionID) -> Bool { list.withLock { $0.ids.contains(id) } }
 
-    /// Those on the list, if the store is to be told of them.
-    func unnoted(at now: Double) -> Set<SessionID>? {
+    /// Returns the list if it is time to write it to the store, or `nil`.
+    func listToStore(at now: Double) -> Set<SessionID>? {
         list.withLock { list in
-            let isDue = list.noted.map { $0 + Self.noteSeconds < now } ?? true
+            let isDue = list.stored.map { $0 + Self.noteSeconds < now } ?? true
             return isDue && !list.ids.isEmpty ? list.ids : nil
         }
     }
 
-    /// The store knows these now.
-    func markNoted(_ ids: Set<SessionID>, at now: Double) {
-        list.withLock { if $0.ids == ids { $0.noted = now } }
+    /// Notes that the store has these ids.
+    func noteStored(_ ids: Set<SessionID>, at now: Double) {
+        list.withLock { if $0.ids == ids { $0.stored = now } }
     }
 
-    /// Whether an id may have a mailbox, with what the store knows of it.
+    /// Whether an id may have a mailbox; `account` is the id's account in the store.
     func admits(_ id: SessionID, _ account: Account?) -> Bool {
         isOpen || list.withLock { $0.ids.contains(id) }
             || isByInvitation && account?.isMember == true

@@ -3,10 +3,10 @@ import NIOCore
 import Sotto
 import Synchronization
 
-/// Where an id's logins have failed: a network that tried a false proof waits before it may try again, from a second
-/// on, twice as long each time, up to a quarter of an hour.
+/// Delays logins after failures: a network that sent a false proof for an id waits before the next try, one second at
+/// first, twice as long after each failure, 15 minutes at most.
 ///
-/// It is kept by id and network, so that nobody locks an owner out who comes from elsewhere.
+/// Failures are counted per id and network, so an attacker cannot lock an owner out who logs in from elsewhere.
 final class Lockout: Sendable {
     private struct Failures {
         var count = 0
@@ -15,7 +15,7 @@ final class Lockout: Sendable {
 
     /// The longest wait, in seconds.
     static let longest = 900.0
-    /// The most that are remembered; over it those are forgotten that wait no more, and nothing new is
+    /// The most entries. At the limit, entries whose wait is over are deleted; if none is, new failures are not
     /// remembered.
     private static let limit = 65_536
 
@@ -26,7 +26,7 @@ final class Lockout: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether a login may not even be looked at.
+    /// Whether a login must wait; it is then refused before its proof is verified.
     func holds(_ id: SessionID, from network: [UInt8], at now: Double) -> Bool {
         state.withLock { ($0.failures[id.publicKey + network]?.until ?? 0) > now }
     }
@@ -43,7 +43,7 @@ final class Lockout: Sendable {
                 guard state.failures.count < Self.limit else { return }
             }
             var entry = known ?? Failures()
-            // Whoever waited as long again as they had to begins anew.
+            // Without a failure for as long as the longest wait after the last one, the count starts over.
             if entry.until + Self.longest < now { entry.count = 0 }
             entry.count = min(entry.count + 1, 16)
             entry.until = now + min(Self.longest, Double(1 << (entry.count - 1)))
@@ -51,16 +51,16 @@ final class Lockout: Sendable {
         }
     }
 
-    /// Notes that the owner is in.
+    /// Forgets the failures after a successful login.
     func noteSuccess(of id: SessionID, from network: [UInt8]) {
         state.withLock { _ = $0.failures.removeValue(forKey: id.publicKey + network) }
     }
 }
 
 extension SocketAddress {
-    /// The network that an address is in: an IPv4 address, or the first 8 bytes of an IPv6 address.
+    /// The network of an address: an IPv4 address, or the first 8 bytes of an IPv6 address.
     ///
-    /// `nil` for this machine: behind a proxy on it everybody has that address.
+    /// Returns `nil` for a loopback address: all clients of a proxy on this machine have one.
     var network: [UInt8]? {
         guard let text = ipAddress else { return nil }
         var v4 = [UInt8](repeating: 0, count: 4)

@@ -2,9 +2,9 @@ public import Sotto
 public import SottoState
 public import SottoWire
 
-/// The members of a relay, changed from outside; a relay may be running meanwhile.
+/// Changes the members of a relay, even while the relay runs.
 public enum Membership {
-    /// Keeps new invitations in a store, that end after so many days, and returns their codes, which are nowhere else.
+    /// Stores new invitations that expire after `days` days, and returns their codes. The store keeps no codes.
     public static func invite(_ count: Int, days: Int64, in store: StoreLocation)
         throws(StateError) -> [InvitationCode]
     {
@@ -19,7 +19,7 @@ public enum Membership {
         return codes
     }
 
-    /// Makes ids members, or no longer.
+    /// Makes ids members, or ends their membership.
     public static func set(_ ids: [SessionID], isMember: Bool, in store: StoreLocation)
         throws(StateError)
     {
@@ -29,7 +29,7 @@ public enum Membership {
     private static func change(_ location: StoreLocation, _ changes: (Int64) -> [Change])
         throws(StateError)
     {
-        let store = try location.open(Retention(), isAlone: false)
+        let store = try location.open(Retention(), isExclusive: false)
         let minute = RelayClock().minute
         let outcomes: [Outcome]
         do throws(StateError) {

@@ -1,20 +1,21 @@
 import Glibc
 
-/// The number of open connections of each network: a /24 of IPv4, or a /64 of IPv6.
+/// Counts the open connections of each network: a /24 of IPv4, or a /64 of IPv6.
 ///
-/// One network cannot take all the connections of a relay. This machine's own addresses are exempt: behind a proxy on it
-/// every client has one of them. Addresses are in their textual form; `nil` is exempt too.
+/// It keeps one network from taking all connections of a relay. Loopback addresses are exempt, because all clients of
+/// a
+/// proxy on this machine have one. Addresses are in textual form; `nil` is exempt too.
 struct NetworkConnections {
     private let limit: Int
     private let limitsLoopback: Bool
     private var counts: [[UInt8]: Int] = [:]
 
-    /// At most `limit` connections from each network.
+    /// Allows `limit` connections from each network.
     init(limit: Int, limitsLoopback: Bool = false) {
         (self.limit, self.limitsLoopback) = (limit, limitsLoopback)
     }
 
-    /// Counts a connection from an address; returns false, and does not count it, if its network is at the limit.
+    /// Counts a connection from an address. Returns false, and does not count it, if its network is at the limit.
     mutating func admit(_ address: String?) -> Bool {
         guard let network = network(of: address) else { return true }
         let count = counts[network, default: 0]
@@ -23,13 +24,13 @@ struct NetworkConnections {
         return true
     }
 
-    /// A connection that was counted has ended.
+    /// Ends a connection that was counted.
     mutating func release(_ address: String?) {
         guard let network = network(of: address), let count = counts[network] else { return }
         counts[network] = count > 1 ? count - 1 : nil
     }
 
-    /// The number of networks with connections that are counted.
+    /// The number of networks with counted connections.
     var count: Int { counts.count }
 
     private func network(of address: String?) -> [UInt8]? {
@@ -38,7 +39,7 @@ struct NetworkConnections {
         if inet_pton(AF_INET, address, &v4) == 1 { return network(v4) }
         var v6 = [UInt8](repeating: 0, count: 16)
         guard inet_pton(AF_INET6, address, &v6) == 1 else { return nil }
-        // An IPv4 address, mapped into IPv6.
+        // An IPv4-mapped IPv6 address.
         if v6.starts(with: [UInt8](repeating: 0, count: 10) + [255, 255]) {
             return network(Array(v6[12...]))
         }

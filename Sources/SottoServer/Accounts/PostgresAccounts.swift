@@ -21,11 +21,11 @@ extension PostgresStore {
             tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2))
     }
 
-    func adoptMailboxes() throws(StateError) {
+    func clearStrangerFlags() throws(StateError) {
         _ = try writer.transaction([PostgresQuery("SELECT sotto.adopt()")])
     }
 
-    /// Lets go of accounts, invitations and, where not everybody may have a mailbox, of strangers' mail.
+    /// Deletes old accounts and invitations, and, if not every id may have a mailbox, strangers' old mail.
     func sweepAccounts(at minute: Int64, strangers: Bool, _ limit: Int64) throws(StateError) -> Bool
     {
         var query = PostgresQuery("SELECT sotto.sweep_accounts($1, $2, $3, $4)")
@@ -39,7 +39,7 @@ extension PostgresStore {
 }
 
 extension PostgresSchema {
-    /// What version 2 adds: accounts and invitations, and which mailboxes are strangers'.
+    /// The additions of version 2: accounts, invitations, and the stranger flag of mailboxes.
     static let accounts = """
         CREATE TABLE IF NOT EXISTS sotto.account (
             key bytea PRIMARY KEY, member bigint NOT NULL, minute bigint NOT NULL,
@@ -55,8 +55,8 @@ extension PostgresSchema {
         CREATE INDEX IF NOT EXISTS mailbox_stranger ON sotto.mailbox (stranger)
             WHERE stranger IS NOT NULL;
 
-        -- As lock, where not everybody may have a mailbox: one that is made here is a stranger's, unless there is
-        -- an account.
+        -- The same as lock, if not every id may have a mailbox: a new mailbox gets the stranger flag, unless its owner
+        -- has an account.
         CREATE OR REPLACE FUNCTION sotto.meet(at_minute bigint, mailboxes bytea[])
         RETURNS SETOF bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
         BEGIN
@@ -82,7 +82,7 @@ extension PostgresSchema {
             SELECT key, until, owner FROM sotto.invitation WHERE tag = of_tag
         $$;
 
-        -- A negative number leaves something as it is.
+        -- A negative number leaves a column unchanged.
         CREATE OR REPLACE FUNCTION sotto.update_account(
             at_minute bigint, of_id bytea, new_member bigint, new_card bytea, new_card_issued bigint,
             new_login_key bytea, new_login_key_issued bigint)
@@ -113,7 +113,7 @@ extension PostgresSchema {
                 RETURNING 1::bigint
         $$;
 
-        -- A row when the invitation is the owner's now.
+        -- Returns a row if the owner has the invitation now.
         CREATE OR REPLACE FUNCTION sotto.redeem(at_minute bigint, of_tag bytea, new_owner bytea)
         RETURNS SETOF bigint LANGUAGE sql AS $$
             UPDATE sotto.invitation SET owner = new_owner
@@ -125,7 +125,7 @@ extension PostgresSchema {
             UPDATE sotto.mailbox SET stranger = NULL WHERE stranger IS NOT NULL RETURNING number
         $$;
 
-        -- Says whether there may be more. Of several relays one sweeps at a time.
+        -- Returns whether there may be more. Only one relay sweeps at a time.
         CREATE OR REPLACE FUNCTION sotto.sweep_accounts(
             accounts bigint, invitations bigint, strangers bigint, most bigint)
         RETURNS SETOF boolean LANGUAGE plpgsql AS $$
@@ -149,7 +149,7 @@ extension PostgresSchema {
                 WHERE minute <= accounts AND (card <> '' OR login_key <> '');
             DELETE FROM sotto.invitation WHERE until <= invitations;
             IF strangers >= 0 THEN
-                -- Whose account came at the same moment is no stranger.
+                -- A mailbox whose account was created meanwhile is no stranger.
                 UPDATE sotto.mailbox SET stranger = NULL
                     WHERE stranger <= strangers
                         AND EXISTS (SELECT FROM sotto.account WHERE account.key = mailbox.key);

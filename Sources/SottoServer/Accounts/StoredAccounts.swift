@@ -2,7 +2,7 @@ import Sotto
 import SottoState
 
 extension StoreTransaction {
-    /// Makes a change to an account, or makes the account.
+    /// Changes an account, or creates it.
     func update(_ id: SessionID, _ update: AccountUpdate) throws(StateError) -> Outcome {
         let row = update.row
         let upsert = try connection.statement(
@@ -35,7 +35,7 @@ extension StoreTransaction {
         return .published
     }
 
-    /// Keeps an invitation.
+    /// Stores an invitation.
     func invite(_ invitation: StoredInvitation) throws(StateError) -> Outcome {
         let insert = try connection.statement(
             """
@@ -49,7 +49,7 @@ extension StoreTransaction {
         return .published
     }
 
-    /// Gives an invitation to an owner, for good. Again to the same one is the same.
+    /// Gives an invitation to an owner for good. Repeating it for the same owner succeeds.
     func redeem(_ tag: [UInt8], by owner: SessionID) throws(StateError) -> Outcome {
         let update = try connection.statement(
             """
@@ -108,13 +108,13 @@ extension SQLiteStore {
         }
     }
 
-    func adoptMailboxes() throws(StateError) {
+    func clearStrangerFlags() throws(StateError) {
         try writer.transaction { connection throws(StateError) in
             try connection.run("UPDATE mailbox SET stranger = NULL WHERE stranger IS NOT NULL")
         }
     }
 
-    /// Lets go of what is known of ids whose owners were not here for a year, and of old invitations.
+    /// Deletes accounts without activity for a year, and old invitations.
     static func forgetAccounts(_ connection: Connection, at minute: Int64, _ limit: Int64)
         throws(StateError) -> Bool
     {
@@ -141,7 +141,8 @@ extension SQLiteStore {
         return more
     }
 
-    /// Lets go of mail up to a minute in mailboxes that nobody came for who may have one. Its ids are known as others are.
+    /// Deletes mail up to a minute in mailboxes whose owners are not admitted. The ids of deleted envelopes stay
+    /// known, as in other mailboxes.
     static func forgetStrangers(
         _ connection: Connection, until minute: Int64, _ limit: Int64
     ) throws(StateError) -> Bool {
@@ -174,7 +175,7 @@ extension SQLiteStore {
 }
 
 extension Account {
-    /// An account as a store has it, where nothing is empty.
+    /// Creates an account from its row, in which empty means `nil`.
     init(member: Int64, minute: Int64, card: [UInt8], loginKey: [UInt8]) {
         self.init(
             isMember: member == 1, wasRemoved: member == 2, minute: minute,
@@ -184,7 +185,7 @@ extension Account {
 }
 
 extension StoredInvitation {
-    /// An invitation as a store has it, where nobody is empty.
+    /// Creates an invitation from its row, in which an empty owner means `nil`.
     init(tag: [UInt8], key: [UInt8], until: Int64, owner: [UInt8]) {
         self.init(
             tag: tag, key: key, until: until,

@@ -1,22 +1,22 @@
 import Sotto
 import Synchronization
 
-/// So many events a second in the long run, and so many at once.
+/// A token bucket: a long-term rate of events in a second, and a burst size.
 struct TokenBucket: Sendable {
     private let rate: Double
     private let capacity: Double
     private var level: Double
     private var last: Double
 
-    /// `rate` events a second, `capacity` at once; full at first.
+    /// Creates a full bucket of `capacity` events that gains `rate` events in a second.
     init(rate: Double, capacity: Double, at now: Double) {
         self.rate = rate
         self.capacity = capacity
         (level, last) = (capacity, now)
     }
 
-    /// Whether an event is within the rate; if so, it is counted, as `cost` events. What it costs more than there was left
-    /// delays the next one.
+    /// Returns whether an event is within the rate, and counts it as `cost` events if so. A cost above the level
+    /// delays the next event.
     mutating func take(_ cost: Double = 1, at now: Double) -> Bool {
         level = min(capacity, level + max(0, now - last) * rate)
         last = now
@@ -25,20 +25,20 @@ struct TokenBucket: Sendable {
         return true
     }
 
-    /// An event that was counted did not happen.
-    mutating func giveBack() { level = min(capacity, level + 1) }
+    /// Takes back an event that was counted but did not happen.
+    mutating func refund() { level = min(capacity, level + 1) }
 
     /// Seconds until an event is within the rate.
     var wait: Double { max(0, 1 - level) / rate }
 
-    /// Whether nothing was taken lately.
+    /// Whether the bucket is full again.
     func isFull(at now: Double) -> Bool { level + (now - last) * rate >= capacity }
 }
 
-/// How fast envelopes may come to one mailbox.
+/// Limits the rate of envelopes to each mailbox.
 final class MailboxRates: Sendable {
-    /// The most mailboxes that are remembered; over it those that got nothing lately are forgotten, and new ones
-    /// are not bounded.
+    /// The most mailboxes with a bucket. At the limit, full buckets are deleted; if none is full, other mailboxes are
+    /// not limited.
     private static let limit = 65_536
 
     private let perMinute: Double
@@ -49,10 +49,10 @@ final class MailboxRates: Sendable {
         var tidied = 0.0
     }
 
-    /// At most `perMinute` envelopes in a minute, all of them at once if they like; 0 for as many as come.
+    /// Allows `perMinute` envelopes in a minute to each mailbox, all at once if they come so; 0 for no limit.
     init(perMinute: Int) { self.perMinute = Double(perMinute) }
 
-    /// Whether a mailbox may get another envelope; if so, it is counted.
+    /// Returns whether a mailbox may get another envelope, and counts it if so.
     func admits(_ mailbox: SessionID, at now: Double) -> Bool {
         guard perMinute > 0 else { return true }
         return state.withLock { state in
@@ -61,7 +61,7 @@ final class MailboxRates: Sendable {
                     state.tidied = now
                     state.buckets = state.buckets.filter { !$0.value.isFull(at: now) }
                 }
-                // Those that are known stay bounded, whoever else comes.
+                // Mailboxes with a bucket stay limited.
                 guard state.buckets.count < Self.limit else { return true }
             }
             return state.buckets[
@@ -70,9 +70,9 @@ final class MailboxRates: Sendable {
         }
     }
 
-    /// What was counted last for a mailbox did not come to be in it.
-    func giveBack(_ mailbox: SessionID) {
+    /// Takes back the last count of a mailbox, because its envelope was not stored.
+    func refund(_ mailbox: SessionID) {
         guard perMinute > 0 else { return }
-        state.withLock { $0.buckets[mailbox]?.giveBack() }
+        state.withLock { $0.buckets[mailbox]?.refund() }
     }
 }

@@ -4,11 +4,12 @@ import Sotto
 import SottoState
 import Synchronization
 
-/// Tells other relays on the same database which mailboxes got something, and hears it from them.
+/// Notifies other relays on the same database of arrivals in mailboxes, and receives their notifications.
 ///
-/// One connection of its own, never in the transaction that stores: `NOTIFY` there would make commits wait for
-/// each other. What arrives within some milliseconds is told at once. A notification may be lost, with the
-/// connection for instance, so every few seconds the mailboxes that somebody consumes here are looked at too.
+/// It has its own connection and notifies outside of the storing transaction: `NOTIFY` in there would make commits
+/// wait
+/// for each other. Arrivals of a few milliseconds are sent together. A notification can be lost, for instance with the
+/// connection, so every few seconds it also polls the mailboxes that have a subscriber here.
 final class PostgresArrivals: Sendable {
     private struct State {
         var pending: Set<SessionID> = []
@@ -21,9 +22,9 @@ final class PostgresArrivals: Sendable {
     private static let channel = "sotto_arrival"
     /// Milliseconds for which arrivals are collected.
     private static let delay = 3.0
-    /// Seconds between two looks.
+    /// Seconds between two polls.
     private static let interval = 3.0
-    /// A notification has room for 8,000 bytes, and 66 characters an id.
+    /// The most ids in a notification: it has room for 8,000 bytes, at 66 bytes an id.
     private static let idsInOne = 100
 
     private let location: PostgresLocation
@@ -51,8 +52,8 @@ final class PostgresArrivals: Sendable {
 
     private func wakeUp() { _ = write(wake.write, [0], 1) }
 
-    /// Begins: `mailboxes` are those that are consumed here, and `onArrival` is told of any that got
-    /// something.
+    /// Starts the thread. `mailboxes` returns the mailboxes with a subscriber here; `onArrival` is called with
+    /// mailboxes that got envelopes.
     func start(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
         _ onArrival: @escaping @Sendable (Set<SessionID>) -> Void
@@ -69,7 +70,7 @@ final class PostgresArrivals: Sendable {
         }
     }
 
-    /// Tells of mailboxes that got something.
+    /// Notifies other relays of arrivals in mailboxes; with `alsoHere` also this relay's subscribers.
     func announce(_ mailboxes: Set<SessionID>, alsoHere: Bool) {
         guard !mailboxes.isEmpty else { return }
         let isNew = state.withLock { state in
@@ -81,7 +82,7 @@ final class PostgresArrivals: Sendable {
         if alsoHere { handler.withLock { $0 }?(mailboxes) }
     }
 
-    /// Ends, after what is pending was told if there is a connection.
+    /// Stops the thread after it has sent pending notifications, if it has a connection.
     func stop() {
         let wasRunning = state.withLock { state in
             defer { state.isStopped = true }
@@ -105,7 +106,7 @@ final class PostgresArrivals: Sendable {
                 pause = 0.1
                 try serve(connection, mailboxes, onArrival)
             } catch {
-                // Commits go on without this, or the writer says why not.
+                // Commits do not need this connection. The writer reports a server that is away.
                 wait(nil, pause)
                 pause = min(pause * 2, 5)
             }
@@ -117,28 +118,28 @@ final class PostgresArrivals: Sendable {
         _ onArrival: (Set<SessionID>) -> Void
     ) throws(PostgresFailure) {
         var heads: [SessionID: Int64] = [:]
-        var nextLook = 0.0
+        var nextPoll = 0.0
         while true {
-            let heard = Self.ids(try connection.notifications())
-            if !heard.isEmpty { onArrival(heard) }
-            if Monotonic.seconds() >= nextLook {
-                let now = try look(connection, mailboxes())
+            let received = Self.ids(try connection.notifications())
+            if !received.isEmpty { onArrival(received) }
+            if Monotonic.seconds() >= nextPoll {
+                let now = try readHeads(connection, mailboxes())
                 let changed = now.filter { heads[$0.key] != $0.value }
                 heads = now
                 if !changed.isEmpty { onArrival(Set(changed.keys)) }
-                nextLook = Monotonic.seconds() + Self.interval
+                nextPoll = Monotonic.seconds() + Self.interval
             }
-            try tell(connection)
+            try sendPending(connection)
             if isStopped { return }
-            wait(connection.socket, nextLook - Monotonic.seconds())
+            wait(connection.socket, nextPoll - Monotonic.seconds())
             if state.withLock({ !$0.pending.isEmpty && !$0.isStopped }) {
                 usleep(UInt32(Self.delay * 1000))
             }
         }
     }
 
-    /// The numbers that mailboxes give next.
-    private func look(_ connection: PostgresConnection, _ mailboxes: [SessionID])
+    /// Returns the next sequence number of each mailbox.
+    private func readHeads(_ connection: PostgresConnection, _ mailboxes: [SessionID])
         throws(PostgresFailure) -> [SessionID: Int64]
     {
         guard !mailboxes.isEmpty else { return [:] }
@@ -154,7 +155,7 @@ final class PostgresArrivals: Sendable {
         return heads
     }
 
-    private func tell(_ connection: PostgresConnection) throws(PostgresFailure) {
+    private func sendPending(_ connection: PostgresConnection) throws(PostgresFailure) {
         let pending = state.withLock { state in
             defer { state.pending = [] }
             return Array(state.pending)
@@ -172,7 +173,7 @@ final class PostgresArrivals: Sendable {
         Set(texts.flatMap { $0.split(separator: " ") }.compactMap { SessionID(String($0)) })
     }
 
-    /// Waits for news, a wake-up, or the time.
+    /// Waits for a notification, a wake-up of the thread, or the timeout.
     private func wait(_ socket: Int32?, _ seconds: Double) {
         var all = [pollfd(fd: wake.read, events: Int16(POLLIN), revents: 0)]
         if let socket { all.append(pollfd(fd: socket, events: Int16(POLLIN), revents: 0)) }

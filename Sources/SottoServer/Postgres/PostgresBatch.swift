@@ -2,14 +2,15 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// The changes of a commit as calls of functions, few however many changes there are.
+/// The changes of a commit as a few function calls, whatever the number of changes.
 ///
-/// Order matters only within a mailbox, or within an owner's prekeys. So each change goes into the first
-/// round in which its kind comes after whatever else there is of that mailbox; most commits have one round.
+/// Order matters only within a mailbox, or within an owner's prekeys. Each change goes into the first round in which
+/// its
+/// kind comes after all earlier changes of the same mailbox; most commits have one round.
 struct PostgresBatch {
     private enum Kind: Int, CaseIterable { case store, fail, acknowledge, publish, claim, account }
 
-    /// What a statement's rows are.
+    /// The kind of rows that a statement returns.
     private enum Answer { case none, stored, acknowledged, published(Int), claimed, redeemed(Int) }
 
     private let changes: [Change]
@@ -18,7 +19,7 @@ struct PostgresBatch {
     private var answers: [Answer] = []
     private(set) var queries: [PostgresQuery] = []
 
-    /// The calls that make `changes`.
+    /// Creates the calls for `changes`.
     init(_ changes: [Change], at minute: Int64, _ retention: Retention) {
         (self.changes, self.minute, self.retention) = (changes, minute, retention)
         var rounds: [[[Int]]] = []
@@ -177,7 +178,7 @@ struct PostgresBatch {
         }
     }
 
-    /// What came of each change, from the rows of ``queries``; `nil` where an answer is missing.
+    /// Returns the outcome of each change from the rows of ``queries``, or `nil` if one is missing.
     func outcomes(_ rows: [PostgresRows]) -> [Outcome]? {
         var outcomes: [Outcome?] = changes.map { change in
             if case .acknowledge = change { .acknowledged(removed: 0) } else { nil }

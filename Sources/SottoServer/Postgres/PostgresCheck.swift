@@ -1,16 +1,16 @@
 import SottoState
 
-/// What a relay makes sure of before it promises anything: that the schema is this version's, and that behind
-/// PL/Proxy every server keeps what it has committed. Of the server itself each connection makes sure.
+/// Checks a database at the start of a relay: the schema must have this version, and every server behind PL/Proxy must
+/// keep committed data. Each connection checks its own server.
 struct PostgresCheck {
     let session: PostgresSession
     let location: PostgresLocation
 
-    /// Throws ``StateError/serverUnsafe(server:setting:value:needed:)`` or
-    /// ``StateError/newerVersion(path:)``, and makes the schema or brings it up to date.
+    /// Installs or upgrades the schema. Throws ``StateError/serverUnsafe(server:setting:value:needed:)`` or
+    /// ``StateError/newerVersion(path:)``.
     func run() throws(StateError) {
         try install()
-        // Behind PL/Proxy these are the settings of every partition.
+        // Behind PL/Proxy this returns the settings of every partition.
         try session.use { connection throws(PostgresFailure) in
             try connection.check("SELECT * FROM sotto.settings()")
         }
@@ -20,13 +20,13 @@ struct PostgresCheck {
         let name = location.name
         let version = try session.use { connection throws(PostgresFailure) in
             let known = try Self.version(connection)
-            // The functions may be PL/Proxy's, and this a database without tables.
+            // With PL/Proxy's functions, this database has no tables.
             guard known < PostgresSchema.scripts.count, try !Self.isProxy(connection) else {
                 return known
             }
             try connection.script("BEGIN; SELECT pg_advisory_xact_lock(\(PostgresSchema.lock))")
             do throws(PostgresFailure) {
-                // Another relay may have been first.
+                // Another relay may have upgraded the schema meanwhile.
                 var version = try Self.version(connection)
                 while version < PostgresSchema.scripts.count {
                     try connection.script(PostgresSchema.scripts[version])
@@ -50,7 +50,8 @@ struct PostgresCheck {
         }
     }
 
-    /// The version of the schema, 0 without one; of several partitions the least, or one that is too new.
+    /// Returns the version of the schema, 0 without one. Of several partitions it is the lowest, or one that is too
+    /// new.
     private static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
         let function = try connection.rows(
             PostgresQuery("SELECT to_regprocedure('sotto.version()') IS NOT NULL"))

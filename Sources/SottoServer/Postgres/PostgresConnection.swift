@@ -1,13 +1,13 @@
 import CPostgres
 import Glibc
 
-/// What went wrong on a connection.
+/// A failure on a connection.
 enum PostgresFailure: Error {
-    /// The connection is lost, or the server says to try again: what was not answered may have been done.
+    /// The connection is lost, or the server asks to try again. An unanswered transaction may have been committed.
     case lost(String)
-    /// The server refused a statement; `state` is its SQLSTATE. Nothing of the transaction was done.
+    /// The server refused a statement; `state` is its SQLSTATE. The transaction was rolled back.
     case refused(state: String, message: String)
-    /// The server does not keep what it commits.
+    /// A setting of the server does not guarantee that committed data is kept.
     case unsafe(setting: String, value: String, needed: String)
 
 }
@@ -26,7 +26,7 @@ final class PostgresConnection {
         self.handle = handle
         guard PQstatus(handle) == CONNECTION_OK else {
             let message = String(cString: PQerrorMessage(handle))
-            // A server that starts or ends says so in words alone.
+            // Starting and stopping servers are recognized only by the text of the message.
             let isRefusal =
                 message.contains("FATAL") && !message.contains("starting up")
                 && !message.contains("shutting down") && !message.contains("recovery mode")
@@ -44,7 +44,7 @@ final class PostgresConnection {
                     warned?.assumingMemoryBound(to: Bool.self).pointee = true
                 }
             }, warned)
-        // A server that lost its client lets go of what the transaction holds.
+        // A server that loses its client ends the transaction and releases its locks.
         try script(
             """
             SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
@@ -58,8 +58,8 @@ final class PostgresConnection {
             """)
     }
 
-    /// Makes sure that settings, in rows of a name and a value, are such that what is committed is kept.
-    /// It is looked at in every connection: after a failover the server is another.
+    /// Checks settings, in rows of a name and a value, that guarantee that committed data is kept. Every connection is
+    /// checked, because after a failover it reaches another server.
     func check(_ sql: String) throws(PostgresFailure) {
         let rows = try rows(PostgresQuery(sql))
         for row in 0..<rows.count {
@@ -80,7 +80,7 @@ final class PostgresConnection {
         warned.deallocate()
     }
 
-    /// The socket, to wait for notifications.
+    /// The socket to poll for notifications.
     var socket: Int32 { PQsocket(handle) }
 
     /// Runs statements without parameters, and ignores their rows.
@@ -91,13 +91,12 @@ final class PostgresConnection {
         guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else { throw failure(result) }
     }
 
-    /// Runs a statement.
     func rows(_ query: PostgresQuery) throws(PostgresFailure) -> PostgresRows {
         try run([query])[0]
     }
 
-    /// Runs statements in one transaction, all on their way before the first answer is read. What this
-    /// returns is committed, and where the server has synchronous standbys, there too.
+    /// Runs statements in one transaction, in pipeline mode. The returned rows are committed, on the synchronous
+    /// standbys too if the server has some.
     func transaction(_ queries: [PostgresQuery]) throws(PostgresFailure) -> [PostgresRows] {
         warned.pointee = false
         let begin = PostgresQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
@@ -108,7 +107,7 @@ final class PostgresConnection {
             if case .refused = error { try script("ROLLBACK") }
             throw error
         }
-        // A commit that stopped waiting for its standby is a warning, not an error.
+        // A commit that stops waiting for its standby gives a warning, not an error.
         guard !warned.pointee else { throw .lost("the server warned at the commit") }
         return Array(rows.dropFirst().dropLast())
     }
@@ -146,7 +145,7 @@ final class PostgresConnection {
     private func send(_ query: PostgresQuery) -> Bool {
         query.bytes.withUnsafeBufferPointer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { bytes in
-                // Never nil: that would be a null.
+                // Never nil, which would mean a null.
                 let values = query.starts.map { start in
                     bytes.baseAddress.map { $0 + start } ?? UnsafePointer(bitPattern: 1)
                 }
@@ -164,7 +163,7 @@ final class PostgresConnection {
             let field = PQresultErrorField(result, Int32(UInt8(ascii: "C")))
         else { return .lost(message) }
         let state = String(cString: field)
-        // Connections, a server that ends or is a standby by now, deadlocks, and want of connections.
+        // Connection errors, a server that ends or has become a standby, deadlocks, and too many connections.
         let passing = ["08", "57P", "40", "25006", "53300"]
         if passing.contains(where: { state.hasPrefix($0) }) { return .lost(message) }
         return .refused(state: state, message: message)
@@ -172,7 +171,7 @@ final class PostgresConnection {
 
     // MARK: Notifications
 
-    /// What was notified meanwhile by other connections. Throws when the connection is lost.
+    /// Returns the notifications from other connections. Throws if the connection is lost.
     func notifications() throws(PostgresFailure) -> [String] {
         guard PQconsumeInput(handle) == 1 else { throw failure(nil) }
         var texts: [String] = []

@@ -1,13 +1,13 @@
 import Sotto
 import SottoState
 
-/// All of a PostgreSQL store, to copy it. The tables must be in this database, not behind PL/Proxy.
+/// Exports and imports a whole PostgreSQL store. The tables must be in this database, not behind PL/Proxy.
 extension PostgresStore {
     func export(_ sink: StoreTable.Sink) throws(StateError) {
         let connection = try connect()
-        try told { () throws(PostgresFailure) in
-            // In the order of their minutes, as nearly as the order in each mailbox allows: a store that
-            // keeps one order of all lets the first of it go first.
+        try withStateErrors { () throws(PostgresFailure) in
+            // Order by minutes as far as the order in each mailbox allows: a store with one sequence for all mailboxes
+            // deletes its lowest numbers first.
             try connection.script(
                 """
                 BEGIN ISOLATION LEVEL REPEATABLE READ;
@@ -23,20 +23,22 @@ extension PostgresStore {
                 """)
         }
         for table in StoreTable.allCases {
-            try told { () throws(PostgresFailure) in
+            try withStateErrors { () throws(PostgresFailure) in
                 try connection.script(
                     "DECLARE copied BINARY NO SCROLL CURSOR FOR \(Self.select(table))")
             }
             while true {
-                let rows = try told { () throws(PostgresFailure) in
+                let rows = try withStateErrors { () throws(PostgresFailure) in
                     try connection.rows(PostgresQuery("FETCH \(StoreTable.rows) FROM copied"))
                 }
                 guard rows.count > 0 else { break }
                 try sink(table, Self.values(rows, of: table))
             }
-            try told { () throws(PostgresFailure) in try connection.script("CLOSE copied") }
+            try withStateErrors { () throws(PostgresFailure) in
+                try connection.script("CLOSE copied")
+            }
         }
-        try told { () throws(PostgresFailure) in try connection.script("ROLLBACK") }
+        try withStateErrors { () throws(PostgresFailure) in try connection.script("ROLLBACK") }
     }
 
     private static func values(_ rows: PostgresRows, of table: StoreTable) -> [[StoreValue]] {
@@ -68,11 +70,11 @@ extension PostgresStore {
     }
 
     func load(_ copy: (StoreTable.Sink) throws(StateError) -> Void) throws(StateError) {
-        // One that is lost takes the transaction with it.
+        // A lost connection rolls the transaction back.
         let connection = try connect()
-        try told { () throws(PostgresFailure) in try connection.script("BEGIN") }
+        try withStateErrors { () throws(PostgresFailure) in try connection.script("BEGIN") }
         for table in StoreTable.allCases {
-            let found = try told { () throws(PostgresFailure) in
+            let found = try withStateErrors { () throws(PostgresFailure) in
                 try connection.script("LOCK TABLE sotto.\(table.rawValue) IN EXCLUSIVE MODE")
                 return try connection.rows(
                     PostgresQuery("SELECT EXISTS (SELECT FROM sotto.\(table.rawValue))"))
@@ -98,7 +100,7 @@ extension PostgresStore {
                         })
                 }
             }
-            _ = try told { () throws(PostgresFailure) in try connection.rows(query) }
+            _ = try withStateErrors { () throws(PostgresFailure) in try connection.rows(query) }
         }
         let numbered = [StoreTable.mailbox, .preKeyOwner, .preKeySigned].map { table in
             """
@@ -106,7 +108,7 @@ extension PostgresStore {
             FROM sotto.\(table.rawValue);
             """
         }
-        try told { () throws(PostgresFailure) in
+        try withStateErrors { () throws(PostgresFailure) in
             try connection.script(
                 """
                 UPDATE sotto.mailbox SET next = 1 + last.seq
@@ -120,11 +122,14 @@ extension PostgresStore {
 
     private func connect() throws(StateError) -> PostgresConnection {
         let location = location
-        return try told { () throws(PostgresFailure) in try PostgresConnection(location) }
+        return try withStateErrors { () throws(PostgresFailure) in
+            try PostgresConnection(location)
+        }
     }
 
-    /// Runs something on a connection that is not made again.
-    private func told<T>(_ body: () throws(PostgresFailure) -> T) throws(StateError) -> T {
+    /// Runs `body` without reconnecting.
+    private func withStateErrors<T>(_ body: () throws(PostgresFailure) -> T) throws(StateError) -> T
+    {
         do throws(PostgresFailure) {
             return try body()
         } catch {

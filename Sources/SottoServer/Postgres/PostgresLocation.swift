@@ -5,19 +5,19 @@ import SottoState
 
 /// A PostgreSQL database, from a URL that libpq reads.
 struct PostgresLocation: Sendable {
-    /// The parameters of a connection. They may have the password, and are never printed.
+    /// The parameters of a connection. They may contain the password and are never printed.
     private let parameters: [String: String]
 
-    /// What the database is called in messages: never with a user or a password.
+    /// The name of the database in messages, without user and password.
     let name: String
 
-    /// Whether a text is a URL of PostgreSQL.
+    /// Whether a text is a PostgreSQL URL.
     static func isURL(_ text: String) -> Bool {
         text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
     }
 
-    /// Reads a URL. The password may be in it, in the file that `?passfile` or `PGPASSFILE` names, or in
-    /// `~/.pgpass`. Throws ``StateError/badServerURL`` for one that libpq does not take.
+    /// Parses a URL. The password may be in it, in the file that `?passfile` or `PGPASSFILE` names, or in `~/.pgpass`.
+    /// Throws ``StateError/badServerURL`` if libpq refuses the URL.
     init(url: String) throws(StateError) {
         // libpq's own message would repeat parts of the URL.
         guard let options = PQconninfoParse(url, nil) else { throw .badServerURL }
@@ -34,7 +34,7 @@ struct PostgresLocation: Sendable {
         name =
             "postgresql://\(hosts)\(parameters["port"].map { ":\($0)" } ?? "")/\(parameters["dbname"] ?? "")"
         let usual = [
-            // After a failover the standby that was promoted is found, and no other is written to.
+            // After a failover libpq finds the promoted standby, and connects to no server that is read-only.
             "target_session_attrs": "read-write", "connect_timeout": "5",
             "keepalives_idle": "5", "keepalives_interval": "3", "keepalives_count": "3",
             "tcp_user_timeout": "15000", "application_name": "sotto-relay",
@@ -42,7 +42,7 @@ struct PostgresLocation: Sendable {
         self.parameters = parameters.merging(usual) { own, _ in own }
     }
 
-    /// Begins a connection; `nil` only when memory is out.
+    /// Opens a connection. Returns `nil` only if memory runs out.
     func connect() -> OpaquePointer? {
         let all = Array(parameters)
         var words = all.map { strdup($0.key) } + [nil]
@@ -55,7 +55,7 @@ struct PostgresLocation: Sendable {
         }
     }
 
-    /// A text of the server or of libpq on one line, unless it has the password.
+    /// Returns the first line of a message of the server or libpq, or a fixed text if the line has the password.
     func safe(_ text: String) -> String {
         let line = String(text.prefix { $0 != "\n" })
         if let password = parameters["password"], !password.isEmpty, line.contains(password) {

@@ -1,16 +1,16 @@
 import CPostgres
 
-/// A statement and its parameters, in PostgreSQL's binary form.
+/// A statement and its parameters, in PostgreSQL's binary format.
 struct PostgresQuery {
     let sql: String
     private(set) var types: [UInt32] = []
     private(set) var starts: [Int] = []
     private(set) var bytes: [UInt8] = []
 
-    /// A statement whose parameters `$1`, `$2`, … are added in order.
+    /// Creates a statement; its parameters `$1`, `$2`, … are added in order.
     init(_ sql: String) { self.sql = sql }
 
-    /// The lengths of the parameters.
+    /// The lengths of the parameters, in bytes.
     var lengths: [Int32] {
         zip(starts, starts.dropFirst() + [bytes.count]).map { Int32($1 - $0) }
     }
@@ -64,7 +64,7 @@ struct PostgresQuery {
         starts.append(bytes.count)
     }
 
-    /// One dimension from 1, perhaps with nulls.
+    /// Writes the header of a one-dimensional array.
     private mutating func header(element: Int32, count: Int) {
         append(Int32(count == 0 ? 0 : 1))
         append(Int32(1))
@@ -79,19 +79,19 @@ struct PostgresQuery {
     }
 }
 
-/// The rows that a statement gave, in PostgreSQL's binary form.
+/// The rows that a statement returned, in PostgreSQL's binary format.
 final class PostgresRows {
     private let result: OpaquePointer
 
-    /// Takes a result over.
+    /// Takes ownership of a result.
     init(_ result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
 
-    /// How many rows.
+    /// The number of rows.
     var count: Int { Int(PQntuples(result)) }
 
-    /// An integer of any size, or a boolean.
+    /// Returns an integer of any size, or a boolean.
     func integer(_ row: Int, _ column: Int32) -> Int64 {
         var value: Int64 = 0
         for (place, byte) in view(row, column).enumerated() {
@@ -100,15 +100,15 @@ final class PostgresRows {
         return value
     }
 
-    /// Whether there is no value.
+    /// Whether a value is null.
     func isNull(_ row: Int, _ column: Int32) -> Bool {
         PQgetisnull(result, Int32(row), column) == 1
     }
 
-    /// The bytes of a `bytea`.
+    /// Returns a `bytea`.
     func bytes(_ row: Int, _ column: Int32) -> [UInt8] { Array(view(row, column)) }
 
-    /// A text.
+    /// Returns a `text`.
     func text(_ row: Int, _ column: Int32) -> String {
         String(decoding: view(row, column), as: UTF8.self)
     }

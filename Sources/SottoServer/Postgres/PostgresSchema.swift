@@ -1,31 +1,31 @@
-/// The schema in a PostgreSQL database, `sotto`, and its interface: functions, each keyed by a mailbox or an
-/// owner of prekeys, with arrays for batches.
+/// The schema `sotto` in a PostgreSQL database, and its interface: functions, each keyed by a mailbox or an owner of
+/// prekeys, with arrays for batches.
 ///
-/// | function | what it does |
+/// | function | purpose |
 /// |---|---|
-/// | `store` | puts envelopes at the ends of their mailboxes |
-/// | `ack`, `fail` | take envelopes out, or count a failure of theirs |
-/// | `fetch` | the oldest envelopes of a mailbox |
-/// | `heads` | the number that a mailbox gives to its next envelope, to see whether one came |
-/// | `publish`, `claim`, `prekeys` | prekeys |
-/// | `account`, `update_account`, `adopt` | what is known of ids beside their mail |
-/// | `invite`, `invitation`, `redeem` | invitations |
-/// | `sweep`, `sweep_accounts`, `sweep_mailboxes` | delete what is too old, and mailboxes of which nothing is left |
-/// | `known` | which ids have an account or prekeys |
-/// | `clock`, `remember`, `confirm` | what is remembered of the time |
-/// | `lock` | what a transaction of several of these begins with, so that none waits for another in a circle |
-/// | `meet` | the same where not everybody may have a mailbox |
-/// | `settings`, `version` | what a relay checks at its start |
-/// | `partition` | the number by which PL/Proxy spreads mailboxes |
+/// | `store` | appends envelopes to their mailboxes |
+/// | `ack`, `fail` | delete envelopes, or count a failure |
+/// | `fetch` | returns the oldest envelopes of a mailbox |
+/// | `heads` | returns the next sequence numbers of mailboxes, which show arrivals |
+/// | `publish`, `claim`, `prekeys` | publish, claim and count prekeys |
+/// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
+/// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
+/// | `sweep`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
+/// | `known` | returns the ids that have an account or prekeys |
+/// | `clock`, `remember`, `confirm` | read and write the clock state |
+/// | `lock` | locks mailboxes in a fixed order, first in a transaction of several calls, against deadlocks |
+/// | `meet` | does the same if not every id may have a mailbox |
+/// | `settings`, `version` | return what a relay checks at its start |
+/// | `partition` | returns the number by which PL/Proxy distributes mailboxes |
 ///
-/// A mailbox's row is locked by whatever changes the mailbox. So its counts are right, and its numbers become
-/// visible in their order, however many relays write. The tables are as those of ``SQLiteStore``, except that
-/// each mailbox numbers its own envelopes.
+/// Every change to a mailbox locks its row. This keeps its counts right, and makes its sequence numbers visible in
+/// order, however many relays write. The tables are those of ``SQLiteStore``, except that each mailbox has its own
+/// sequence.
 enum PostgresSchema {
-    /// The scripts, by version. A later version adds a script; one that was released never changes.
+    /// The scripts, by version. A later version adds a script; the statements of a released script never change.
     static let scripts = [tables + functions, accounts, upkeep]
 
-    /// A transaction that brings a database up to date holds this advisory lock.
+    /// The advisory lock of an upgrade's transaction.
     static let lock = 7_667_000_001
 
     private static let tables = """
@@ -43,7 +43,7 @@ enum PostgresSchema {
             failures bigint NOT NULL, id bytea NOT NULL, body bytea NOT NULL,
             PRIMARY KEY (mailbox, seq)
         );
-        -- What is encrypted does not compress.
+        -- Encrypted data does not compress.
         ALTER TABLE sotto.envelope ALTER COLUMN body SET STORAGE EXTERNAL;
         CREATE INDEX IF NOT EXISTS envelope_dead ON sotto.envelope (mailbox, seq) WHERE failures >= 5;
         CREATE INDEX IF NOT EXISTS envelope_minute ON sotto.envelope (minute);
@@ -74,7 +74,7 @@ enum PostgresSchema {
 
         """
 
-    private static let functions = start + mailboxes + reading + preKeys + ageing
+    private static let functions = start + mailboxes + reading + preKeys + expiry
 
     private static let start = """
         CREATE OR REPLACE FUNCTION sotto.version() RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
@@ -87,7 +87,7 @@ enum PostgresSchema {
             WHERE name IN ('server_version_num', 'fsync', 'full_page_writes', 'synchronous_commit')
         $$;
 
-        -- The same on every version and machine, unlike PostgreSQL's own hashes.
+        -- Gives the same result on every version and machine, unlike PostgreSQL's own hashes.
         CREATE OR REPLACE FUNCTION sotto.partition(mailbox bytea) RETURNS integer
         LANGUAGE sql IMMUTABLE AS $$
             SELECT get_byte(digest, 0) << 16 | get_byte(digest, 1) << 8 | get_byte(digest, 2)
@@ -107,7 +107,7 @@ enum PostgresSchema {
         """
 
     private static let mailboxes = """
-        -- 1 stored, 2 duplicate, 3 conflict, 4 full.
+        -- Outcome: 1 stored, 2 duplicate, 3 conflict, 4 full.
         CREATE OR REPLACE FUNCTION sotto.store(
             at_minute bigint, most_messages bigint, most_bytes bigint, places bigint[],
             mailboxes bytea[], ids bytea[], digests bytea[], bodies bytea[],
@@ -186,7 +186,7 @@ enum PostgresSchema {
             RETURN QUERY SELECT one, came FROM unnest(places, outcomes) AS row (one, came);
         END $$;
 
-        -- How many of each place's envelopes were there, and are out now.
+        -- Returns the number of envelopes that were deleted, for each place.
         CREATE OR REPLACE FUNCTION sotto.ack(
             places bigint[], mailboxes bytea[], ids bytea[], OUT place bigint, OUT removed bigint)
         RETURNS SETOF record LANGUAGE plpgsql
@@ -222,8 +222,8 @@ enum PostgresSchema {
             SELECT gone.place, count(*) FROM gone GROUP BY gone.place;
         END $$;
 
-        -- The fifth failure makes a dead letter. Of these the oldest go until the others are within their
-        -- bounds; the newest one stays.
+        -- The fifth failure makes an envelope a dead letter. Above the limits the oldest dead letters are deleted; the
+        -- newest one stays.
         CREATE OR REPLACE FUNCTION sotto.fail(
             most_dead bigint, most_dead_bytes bigint, mailboxes bytea[], ids bytea[])
         RETURNS SETOF bigint LANGUAGE plpgsql
@@ -278,7 +278,7 @@ enum PostgresSchema {
         """
 
     private static let reading = """
-        -- Up to the first one that is too much, which says that there is more.
+        -- Returns one envelope more than fits, which shows that there are more.
         CREATE OR REPLACE FUNCTION sotto.fetch(
             of_mailbox bytea, after_seq bigint, after_minute bigint, most bigint, most_bytes bigint,
             want_dead boolean, OUT seq bigint, OUT id bytea, OUT body bytea)
@@ -324,7 +324,7 @@ enum PostgresSchema {
         """
 
     private static let preKeys = """
-        -- The rules are those of StoredPreKeys.swift.
+        -- The rules are in StoredPreKeys.swift.
         CREATE OR REPLACE FUNCTION sotto.publish(
             at_minute bigint, of_owner bytea, new_signed_id bigint, new_head bytea,
             one_time_from bigint, most bigint, ids bigint[], keys bytea[])
@@ -371,8 +371,8 @@ enum PostgresSchema {
                 WHERE number = known.number;
         END $$;
 
-        -- 1 a bundle, 2 no such owner, 3 the id is that of a claim of another owner's. The claim's row comes
-        -- first: who claims with the same id elsewhere waits for it, and gets what is in it.
+        -- Status: 1 bundle, 2 no such owner, 3 the id belongs to a claim of another owner's prekeys. The claim's row
+        -- is inserted first: a concurrent claim with the same id waits for it, and returns the same prekey.
         CREATE OR REPLACE FUNCTION sotto.claim(
             at_minute bigint, places bigint[], owners bytea[], ids bytea[], OUT place bigint,
             OUT status bigint, OUT head bytea, OUT one_time bigint, OUT one_time_key bytea)
@@ -410,7 +410,7 @@ enum PostgresSchema {
                             SET one_time = claim.one_time, key = claim.one_time_key
                             WHERE id = item.id;
                     ELSE
-                        -- There is nothing to give to one alone, and so nothing to remember.
+                        -- Without a one-time prekey the claim need not be repeatable.
                         DELETE FROM sotto.prekey_claim WHERE id = item.id;
                     END IF;
                 ELSE
@@ -436,8 +436,8 @@ enum PostgresSchema {
 
         """
 
-    private static let ageing = """
-        -- Says whether there may be more. Of several relays one sweeps at a time.
+    private static let expiry = """
+        -- Returns whether there may be more. Only one relay sweeps at a time.
         CREATE OR REPLACE FUNCTION sotto.sweep(
             expired bigint, forgotten bigint, claims bigint, most bigint)
         RETURNS SETOF boolean LANGUAGE plpgsql

@@ -2,24 +2,24 @@ import Glibc
 import SottoState
 import Synchronization
 
-/// A connection that is made again when it is lost, for one thread at a time.
+/// A connection that reconnects when it is lost, for one thread at a time.
 ///
-/// What was under way is then run again. That is safe for all of ``PostgresStore``: envelopes and claims are
-/// known again, and what a lost answer would have said is said by the next.
+/// The interrupted transaction is then run again. That is safe for all of ``PostgresStore``: repeated envelopes and
+/// claims are recognized, and the second try returns the answer that was lost.
 final class PostgresSession: @unchecked Sendable {
-    // Sendable: `connection` is touched only under `lock`.
+    // Sendable: `connection` is used only under `lock`.
     private let location: PostgresLocation
     private var connection: PostgresConnection?
     private let lock = Mutex(false)
 
-    /// Seconds until a server that is away is given up.
+    /// Seconds to keep trying while the server is away.
     static let patience = 30.0
 
-    /// Connects when it is first used.
+    /// Creates a session; it connects at its first use.
     init(_ location: PostgresLocation) { self.location = location }
 
-    /// Runs statements in one transaction, again and again while the connection is lost; says whether
-    /// that was necessary. Want of room is thrown as ``StateError/full(path:)``.
+    /// Runs statements in one transaction, again while the connection is lost; `isRepeated` is true if it was. A full
+    /// disk is thrown as ``StateError/full(path:)``.
     func transaction(_ queries: [PostgresQuery]) throws(StateError) -> (
         rows: [PostgresRows], isRepeated: Bool
     ) {
@@ -36,7 +36,7 @@ final class PostgresSession: @unchecked Sendable {
         try use { connection throws(PostgresFailure) in try connection.rows(query) }
     }
 
-    /// Lends the connection, a new one whenever it is lost, for as long as ``patience`` lasts.
+    /// Runs `body` with the connection, and again with a new one after a loss, for ``patience`` seconds.
     func use<T>(
         patience: Double = PostgresSession.patience,
         _ body: (PostgresConnection) throws(PostgresFailure) -> T
@@ -68,7 +68,7 @@ final class PostgresSession: @unchecked Sendable {
         return new
     }
 
-    /// What a failure means to who uses a store.
+    /// Translates a failure to an error of the store.
     func stateError(_ failure: PostgresFailure) -> StateError {
         switch failure {
         case .lost(let reason): .serverAway(server: location.name, reason: reason)
@@ -80,6 +80,5 @@ final class PostgresSession: @unchecked Sendable {
         }
     }
 
-    /// Ends the connection.
     func close() { lock.withLock { _ in connection = nil } }
 }

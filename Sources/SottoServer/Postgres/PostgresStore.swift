@@ -2,10 +2,10 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// The store in a PostgreSQL database, which any number of relays may use at the same time: nothing is
-/// remembered between commits.
+/// The store in a PostgreSQL database, which several relays may use at the same time: it caches nothing between
+/// commits.
 ///
-/// What is in the database is in ``PostgresSchema``.
+/// ``PostgresSchema`` describes the tables.
 final class PostgresStore: CopyableStore {
     let location: PostgresLocation
     let retention: Retention
@@ -16,7 +16,7 @@ final class PostgresStore: CopyableStore {
     /// The most rows that one sweep deletes from a table.
     private static let sweepRows: Int64 = 1_000
 
-    /// Connects, refuses a server that does not keep its promises, and brings the schema up to date.
+    /// Connects, refuses a server with unsafe settings, and upgrades the schema.
     init(url: String, retention: Retention) throws(StateError) {
         let location = try PostgresLocation(url: url)
         self.location = location
@@ -33,7 +33,7 @@ final class PostgresStore: CopyableStore {
         do throws(StateError) {
             return try write(changes, at: minute)
         } catch .full {
-            // What takes room is put off; the rest is tried.
+            // Changes that need space are deferred; the others are tried alone.
             var outcomes = [Outcome](repeating: .diskFull, count: changes.count)
             let places = changes.indices.filter { changes[$0].growth == 0 }
             guard !places.isEmpty else { return outcomes }
@@ -53,11 +53,11 @@ final class PostgresStore: CopyableStore {
         let (rows, isRepeated) = try writer.transaction(batch.queries)
         guard let outcomes = batch.outcomes(rows) else {
             throw .serverRefused(
-                server: location.name, state: "", reason: "the schema answers otherwise")
+                server: location.name, state: "", reason: "the schema returned unexpected rows")
         }
         var stored: Set<SessionID> = []
         for (change, outcome) in zip(changes, outcomes) {
-            // What was repeated may have been stored by the try whose answer was lost.
+            // After a repetition a duplicate may be from the try whose answer was lost.
             guard outcome == .stored || isRepeated && outcome == .duplicate,
                 let mailbox = change.mailbox
             else { continue }

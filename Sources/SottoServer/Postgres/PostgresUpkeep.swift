@@ -2,7 +2,7 @@ import Sotto
 import SottoState
 
 extension PostgresStore {
-    /// Deletes mailboxes of which nothing is left, and mends what was stored in the future.
+    /// Deletes empty mailboxes, and corrects times in the future.
     func sweepMailboxes(latest: Int64, _ limit: Int64) throws(StateError) -> Bool {
         var query = PostgresQuery("SELECT sotto.sweep_mailboxes($1, $2, $3)")
         query.add(latest + SQLiteStore.futureMinutes)
@@ -26,7 +26,7 @@ extension PostgresStore {
         func column(_ column: Int32) -> [Int64] {
             (0..<rows.count).filter { !rows.isNull($0, column) }.map { rows.integer($0, column) }
         }
-        // Behind PL/Proxy there is a row for each partition.
+        // Behind PL/Proxy there is one row for each partition.
         guard let accepted = column(0).max() else { return nil }
         return StoredClock(
             accepted: accepted, held: column(1).max(), agreed: column(2).min() ?? 0,
@@ -49,15 +49,15 @@ extension PostgresStore {
 }
 
 extension PostgresSchema {
-    /// Version 3: the deletion of empty mailboxes, the time, and a look for accounts.
+    /// Version 3: the deletion of empty mailboxes, the clock state, and `known`.
     static let upkeep = """
-        -- The codes of earlier invitations could be had from the store.
+        -- The store contained the codes of earlier invitations.
         DELETE FROM sotto.invitation
             WHERE owner = '' AND EXISTS (SELECT FROM sotto.version WHERE version < 3);
 
-        -- One row. The numbers of a new mailbox begin at next, above those of all mailboxes that were deleted: a
-        -- consumer that reads on from its last number misses nothing. The round through all mailboxes is at swept. The
-        -- others are what StoredClock has.
+        -- One row. New mailboxes start at the sequence number next, above the numbers of all deleted mailboxes, so
+        -- that a consumer that continues after its last number misses nothing. swept is the position of the cyclic
+        -- scan of mailboxes. The other columns are those of StoredClock.
         CREATE TABLE IF NOT EXISTS sotto.mark (
             single boolean PRIMARY KEY DEFAULT true CHECK (single), next bigint NOT NULL DEFAULT 1,
             swept bigint NOT NULL DEFAULT 0,
@@ -96,7 +96,7 @@ extension PostgresSchema {
                 WHERE key = ANY (mailboxes) AND stranger > at_minute;
         END $$;
 
-        -- Says whether there may be more. Of several relays one sweeps at a time.
+        -- Returns whether there may be more. Only one relay sweeps at a time.
         CREATE OR REPLACE FUNCTION sotto.sweep_mailboxes(
             future bigint, latest bigint, most bigint)
         RETURNS SETOF boolean LANGUAGE plpgsql
@@ -140,7 +140,7 @@ extension PostgresSchema {
                     AND NOT EXISTS (SELECT FROM sotto.account WHERE account.key = box.key)
                 ORDER BY key FOR UPDATE SKIP LOCKED
             ) AS box;
-            -- Looked at again: an envelope may have come and gone before the rows were locked.
+            -- Checked again: an envelope may have come and gone before the rows were locked.
             WITH gone AS (
                 DELETE FROM sotto.mailbox AS box
                 WHERE number = ANY (bare) AND messages = 0 AND dead = 0
@@ -154,7 +154,7 @@ extension PostgresSchema {
             RETURN NEXT more OR deleted > 0 AND ended > 0;
         END $$;
 
-        -- Those that have an account and were not removed, or that published prekeys where that counts too.
+        -- Returns the ids with an account that was not removed, and with by_prekeys those that published prekeys.
         CREATE OR REPLACE FUNCTION sotto.known(ids bytea[], by_prekeys boolean)
         RETURNS SETOF bytea LANGUAGE sql STABLE SET enable_seqscan = off AS $$
             SELECT one FROM unnest(ids) AS one
@@ -171,7 +171,7 @@ extension PostgresSchema {
             FROM sotto.mark
         $$;
 
-        -- A held time of -1 is none.
+        -- A held time of -1 means none.
         CREATE OR REPLACE FUNCTION sotto.remember(
             new_accepted bigint, new_held bigint, new_agreed bigint)
         RETURNS SETOF bigint LANGUAGE sql AS $$

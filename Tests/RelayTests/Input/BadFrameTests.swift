@@ -8,9 +8,9 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// What a relay answers to what it should not be sent, by each way in.
+/// The answers of a relay to invalid input, over each transport.
 @Suite(.timeLimit(.minutes(30))) struct BadFrameTests {
-    typealias Way = RelayURL.Scheme
+    typealias Scheme = RelayURL.Scheme
 
     static func relay(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws
         -> RunningRelay
@@ -21,18 +21,21 @@ import Testing
         }
     }
 
-    /// A refusal as a way has it.
-    static func refusal(_ reason: Reason, by way: Way, id: String? = nil) -> WayClient.Heard {
+    /// Returns a refusal as a transport delivers it.
+    static func refusal(_ reason: Reason, by scheme: Scheme, id: String? = nil)
+        -> TransportClient.Received
+    {
         let line = Response.error(Refusal(reason)).line(requestID: id)
-        let isHTTP = way == .http || way == .https
+        let isHTTP = scheme == .http || scheme == .https
         return .frame(
             String(decoding: line.dropLast(), as: UTF8.self),
             status: isHTTP ? Int(reason.code) : nil)
     }
 
-    static func pong(_ way: Way) -> WayClient.Heard {
+    static func pong(_ scheme: Scheme) -> TransportClient.Received {
         .frame(
-            #"{"type":"pong","payload":{}}"#, status: way == .http || way == .https ? 200 : nil)
+            #"{"type":"pong","payload":{}}"#,
+            status: scheme == .http || scheme == .https ? 200 : nil)
     }
 
     static let notJSON: [[UInt8]] =
@@ -43,77 +46,80 @@ import Testing
                 + String(repeating: "]", count: 15) + "}}",
         ].map { Array($0.utf8) } + [Array(#"{"type":""#.utf8) + [0xFF, 0xFE] + Array("\"}".utf8)]
 
-    @Test(arguments: Way.allCases)
-    func whatIsNotJSONIsAnsweredAndTheTenthInARowCloses(_ way: Way) throws {
+    @Test(arguments: Scheme.allCases)
+    func invalidJSONIsRefusedAndTheTenthInARowCloses(_ scheme: Scheme) throws {
         let running = try Self.relay()
-        let client = WayClient(way, running.relay.address)
-        let refused = Self.refusal(.badJSON, by: way)
+        let client = TransportClient(scheme, running.relay.address)
+        let refused = Self.refusal(.badJSON, by: scheme)
         for frame in Self.notJSON {
-            client.say(frame)
+            client.sendFrame(frame)
             #expect(
-                client.hear() == refused, "\(String(decoding: frame.prefix(40), as: UTF8.self))")
+                client.receive() == refused, "\(String(decoding: frame.prefix(40), as: UTF8.self))")
         }
-        // As deep as may be, and neither the last one nor the first of ten.
+        // The deepest allowed nesting, which also resets the count.
         let deep = String(repeating: "[", count: 14) + String(repeating: "]", count: 14)
-        #expect(client.ask(#"{"type":"ping","payload":{"a":\#(deep)}}"#) == Self.pong(way))
+        #expect(client.ask(#"{"type":"ping","payload":{"a":\#(deep)}}"#) == Self.pong(scheme))
         for _ in 0..<10 { #expect(client.ask("nonsense") == refused) }
         #expect(client.endsSilently())
     }
 
-    /// Over HTTP, bodies that are to be envelopes or acknowledgements count as well.
-    @Test(arguments: [Way.http, .https])
-    func bodiesThatAreNotJSONCountToo(_ way: Way) throws {
+    /// Over HTTP, bodies that should be envelopes or acknowledgements count too.
+    @Test(arguments: [Scheme.http, .https])
+    func bodiesThatAreNotJSONCountToo(_ scheme: Scheme) throws {
         let running = try Self.relay()
-        let client = WayClient(way, running.relay.address)
+        let client = TransportClient(scheme, running.relay.address)
         for number in 0..<10 {
             client.send(
-                WayClient.post(number % 2 == 0 ? "/api/messages" : "/api/messages/ack", 1) + "{")
-            #expect(client.hear() == Self.refusal(.badJSON, by: way))
+                TransportClient.post(number % 2 == 0 ? "/api/messages" : "/api/messages/ack", 1)
+                    + "{")
+            #expect(client.receive() == Self.refusal(.badJSON, by: scheme))
         }
         #expect(client.endsSilently())
     }
 
-    @Test(arguments: [Way.ws, .wss, .http, .https])
-    func aLineFeedIsWhiteSpaceBetweenTokensAlone(_ way: Way) throws {
+    @Test(arguments: [Scheme.ws, .wss, .http, .https])
+    func aLineFeedIsWhiteSpaceOnlyBetweenTokens(_ scheme: Scheme) throws {
         let running = try Self.relay()
-        let client = WayClient(way, running.relay.address)
-        #expect(client.ask("{\n\"type\"\n:\"ping\"}") == Self.pong(way))
+        let client = TransportClient(scheme, running.relay.address)
+        #expect(client.ask("{\n\"type\"\n:\"ping\"}") == Self.pong(scheme))
         #expect(
-            client.ask("{\"type\":\"ping\",\"x\":\"a\nb\"}") == Self.refusal(.badJSON, by: way))
+            client.ask("{\"type\":\"ping\",\"x\":\"a\nb\"}") == Self.refusal(.badJSON, by: scheme))
     }
 
-    @Test(arguments: Way.allCases) func aFrameOverTheLimitIsAnsweredAndCloses(_ way: Way) throws {
+    @Test(arguments: Scheme.allCases) func aFrameOverTheLimitIsAnsweredAndCloses(_ scheme: Scheme)
+        throws
+    {
         let running = try Self.relay()
-        let client = WayClient(way, running.relay.address)
+        let client = TransportClient(scheme, running.relay.address)
         var longest = Array(#"{"type":"ping"}"#.utf8)
         longest += [UInt8](repeating: 0x20, count: WireLimits.requestBytes - longest.count)
-        client.say(longest)
-        #expect(client.hear() == Self.pong(way))
-        client.say(longest + [0x20])
-        if !client.isWebSocket { #expect(client.hear() == Self.refusal(.tooLarge, by: way)) }
+        client.sendFrame(longest)
+        #expect(client.receive() == Self.pong(scheme))
+        client.sendFrame(longest + [0x20])
+        if !client.isWebSocket { #expect(client.receive() == Self.refusal(.tooLarge, by: scheme)) }
         #expect(client.endsSilently(1009))
     }
 
-    @Test(arguments: Way.allCases)
-    func anEnvelopeOverTheLimitIsRejectedAndTheConnectionStays(_ way: Way) throws {
+    @Test(arguments: Scheme.allCases)
+    func anEnvelopeOverTheLimitIsRejectedAndTheConnectionStays(_ scheme: Scheme) throws {
         let running = try Self.relay()
-        let client = WayClient(way, running.relay.address)
+        let client = TransportClient(scheme, running.relay.address)
         let record = Sample.record(
             to: Sample.identity().id, text: String(repeating: "A", count: 66_000))
-        client.say(Array(Request.sendLine(record.serialized(), requestID: "1").dropLast()))
+        client.sendFrame(Array(Request.sendLine(record.serialized(), requestID: "1").dropLast()))
         let rejected = #"{"type":"rejected","request_id":"1","#
         #expect(
-            client.hear()
+            client.receive()
                 == .frame(
                     rejected + #""payload":{"code":413,"reason":"too_large"}}"#,
                     status: client.isHTTP ? 413 : nil))
-        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(scheme))
     }
 
-    @Test(arguments: Way.allCases)
-    func whatIsWrongOrNotAllowedIsAnsweredUnderItsID(_ way: Way) throws {
+    @Test(arguments: Scheme.allCases)
+    func refusalsCarryTheRequestID(_ scheme: Scheme) throws {
         let running = try Self.relay()
-        let client = WayClient(way, running.relay.address)
+        let client = TransportClient(scheme, running.relay.address)
         let id = Envelope.newID()
         for (number, (type, payload, reason)) in [
             ("nonsense", "{}", Reason.unknownType), ("send", "{}", .badFields),
@@ -127,23 +133,25 @@ import Testing
         ].enumerated() {
             let frame = #"{"type":"\#(type)","request_id":"r.\#(number)","payload":\#(payload)}"#
             #expect(
-                client.ask(frame) == Self.refusal(reason, by: way, id: "r.\(number)"), "\(frame)")
+                client.ask(frame) == Self.refusal(reason, by: scheme, id: "r.\(number)"), "\(frame)"
+            )
         }
-        // Over HTTP nothing could be pushed.
+        // HTTP could not deliver the pushes.
         let subscribe = client.ask(#"{"type":"subscribe","request_id":"s"}"#)
         let reason = client.isHTTP ? Reason.unknownType : .loginRequired
-        #expect(subscribe == Self.refusal(reason, by: way, id: "s"))
-        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+        #expect(subscribe == Self.refusal(reason, by: scheme, id: "s"))
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(scheme))
     }
 
-    @Test(arguments: Way.allCases) func everyFailureOfLoginIsTheSameBytes(_ way: Way) throws {
+    @Test(arguments: Scheme.allCases) func everyLoginFailureHasTheSameBytes(_ scheme: Scheme) throws
+    {
         let running = try Self.relay { $0.failedLoginPause = 0.001 }
         let name = running.relay.address
         let owner = Sample.identity()
         let stranger = Sample.identity()
-        /// What a login is answered that is made of a nonce.
-        func attempt(_ make: ([UInt8]) -> Login) throws -> WayClient.Heard {
-            let client = WayClient(way, name)
+        /// Returns the answer to a login that `make` creates from a nonce.
+        func attempt(_ make: ([UInt8]) -> Login) throws -> TransportClient.Received {
+            let client = TransportClient(scheme, name)
             guard case .frame(let text, _) = client.ask(.challenge),
                 case .challenge(let nonce, _)? = Response(try Frame(parsing: Array(text.utf8)))
             else { return .end }
@@ -169,7 +177,7 @@ import Testing
             },
         ]
         var answers = Set(try causes.map(attempt))
-        // Without a challenge, without a form, and with a token that is none.
+        // Without a challenge, malformed, and with an invalid token.
         for frame in [
             String(
                 decoding: Request.login(
@@ -179,8 +187,8 @@ import Testing
             #"{"type":"login","request_id":"login","payload":{"id":"x","nonce":7}}"#,
             #"{"type":"resume","request_id":"login","payload":{"token":"x"}}"#,
             #"{"type":"resume","request_id":"login","payload":{}}"#,
-        ] { answers.insert(WayClient(way, name).ask(frame)) }
-        #expect(answers == [Self.refusal(.loginFailed, by: way, id: "login")])
+        ] { answers.insert(TransportClient(scheme, name).ask(frame)) }
+        #expect(answers == [Self.refusal(.loginFailed, by: scheme, id: "login")])
         guard
             case .frame(let text, _) = try attempt({ nonce in
                 Login(key: owner.signingKey, nonce: nonce, relay: name)
@@ -192,65 +200,69 @@ import Testing
         #expect(text.hasPrefix(#"{"type":"session","request_id":"login""#))
     }
 
-    @Test(arguments: Way.allCases) func whoSaysNothingOrTooSlowlyIsDropped(_ way: Way) throws {
+    @Test(arguments: Scheme.allCases) func silentAndSlowClientsAreDropped(_ scheme: Scheme) throws {
         let running = try Self.relay { $0.lineTimeout = 0.5 }
         let address = running.relay.address
-        let silent = WayClient(way, address)
-        // A part of a frame at first, and one after a frame.
+        let silent = TransportClient(scheme, address)
+        // A partial frame at first, and one after a frame.
         let part: [UInt8] =
             silent.isHTTP
             ? Array("POST /api/fra".utf8)
             : silent.isWebSocket ? [0x81, 0x8F, 1, 2] : Array(#"{"type"#.utf8)
-        let begun = WayClient(way, address)
+        let begun = TransportClient(scheme, address)
         begun.send(part)
-        let later = WayClient(way, address)
-        #expect(later.ask(#"{"type":"ping"}"#) == Self.pong(way))
+        let later = TransportClient(scheme, address)
+        #expect(later.ask(#"{"type":"ping"}"#) == Self.pong(scheme))
         later.send(part)
         for client in [silent, begun, later] { #expect(client.endsSilently()) }
         if silent.isHTTP {
-            let bodiless = WayClient(way, address)
-            bodiless.send(WayClient.post("/api/frames", 15) + "{")
+            let bodiless = TransportClient(scheme, address)
+            bodiless.send(TransportClient.post("/api/frames", 15) + "{")
             #expect(bodiless.endsSilently())
         }
     }
 
-    /// Who has said a frame, and what else is whole, may be silent for longer.
-    @Test(arguments: [Way.ws, .http]) func whatIsWholeIsNotWaitedFor(_ way: Way) throws {
+    /// A client that has sent a complete frame, or a complete request of another kind, may be silent for longer.
+    @Test(arguments: [Scheme.ws, .http]) func aCompleteFrameEndsTheLineTimeout(_ scheme: Scheme)
+        throws
+    {
         let running = try Self.relay { $0.lineTimeout = 0.2 }
-        let client = WayClient(way, running.relay.address)
-        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+        let client = TransportClient(scheme, running.relay.address)
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(scheme))
         if client.isWebSocket {
             client.send(WebSocketBytes.frame(.ping, "hello"))
-            #expect(client.hear() == .pong(Array("hello".utf8)))
+            #expect(client.receive() == .pong(Array("hello".utf8)))
         } else {
             client.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
-            guard case .frame(_, status: 404) = client.hear() else {
+            guard case .frame(_, status: 404) = client.receive() else {
                 Issue.record("not 404")
                 return
             }
         }
-        // Another one is dropped for its silence, which takes as long as it would for this one.
-        #expect(WayClient(.tcp, running.relay.address).endsSilently())
-        #expect(WayClient(.tcp, running.relay.address).endsSilently())
-        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(way))
+        // Another client is dropped for its silence, which takes as long as it would for this one.
+        #expect(TransportClient(.tcp, running.relay.address).endsSilently())
+        #expect(TransportClient(.tcp, running.relay.address).endsSilently())
+        #expect(client.ask(#"{"type":"ping"}"#) == Self.pong(scheme))
     }
 
-    @Test(arguments: [Way.tcp, .tls]) func whatIsNoneOfTheWaysIsClosedSilently(_ way: Way) throws {
+    @Test(arguments: [Scheme.tcp, .tls]) func unknownProtocolsAreClosedSilently(_ scheme: Scheme)
+        throws
+    {
         let running = try Self.relay()
         let strange: [[UInt8]] = [[0], [0xFF, 0xFE], [0x80, 1], Array("\u{7F}ELF".utf8)]
-        // TLS that is none, or within TLS.
+        // Invalid TLS, inside or outside of TLS.
         for bytes in strange + [[0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5], [0x16, 3, 1, 0xFF, 0xFF]] {
-            let client = WayClient(way, running.relay.address)
+            let client = TransportClient(scheme, running.relay.address)
             client.send(bytes + [0x0A])
-            // OpenSSL's library says why in an alert, which is TLS's own word.
+            // OpenSSL's library sends a TLS alert.
             while let line = client.line() { #expect(!line.contains("{"), "\(line)") }
         }
     }
 }
 
-/// A disk that is full, and one that fails, by each way in.
+/// A full disk, and a failing disk, over each transport.
 @Suite struct FaultTests {
-    typealias Way = RelayURL.Scheme
+    typealias Scheme = RelayURL.Scheme
 
     static func relay(
         _ store: any Store, onFailure: @escaping @Sendable (StateError) -> Void
@@ -261,12 +273,14 @@ import Testing
         return try Relay(configuration, store: store, onFailure: onFailure)
     }
 
-    @Test(arguments: Way.allCases) func aFullDiskDefersAndAcknowledgementsWork(_ way: Way) throws {
-        let store = MoodyStore()
+    @Test(arguments: Scheme.allCases) func aFullDiskDefersAndAcknowledgementsWork(_ scheme: Scheme)
+        throws
+    {
+        let store = StubStore()
         store.outcome.withLock { $0 = .diskFull }
         let relay = try Self.relay(store) { Issue.record("\($0)") }
         let bob = Sample.identity()
-        let client = WayClient(way, relay.address)
+        let client = TransportClient(scheme, relay.address)
         let envelope = Sample.envelope(to: bob.id)
         #expect(
             client.ask(.send(envelope), id: "s")
@@ -274,7 +288,7 @@ import Testing
                     #"{"type":"deferred","request_id":"s","#
                         + #""payload":{"code":507,"reason":"disk_full"}}"#,
                     status: client.isHTTP ? 507 : nil))
-        // One login for both ways of acknowledging over HTTP.
+        // One token for both kinds of HTTP acknowledgement.
         guard case .frame(let text, _) = client.ask(.challenge),
             case .challenge(let nonce, let names)? = Response(
                 try Frame(parsing: Array(text.utf8))),
@@ -292,7 +306,7 @@ import Testing
                 "POST /api/messages/ack HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n"
                     + "Content-Length: \(ack.utf8.count)\r\n\r\n\(ack)")
             #expect(
-                client.hear()
+                client.receive()
                     == .frame(
                         #"{"type":"acked","request_id":"http","payload":{}}"#, status: 200))
         } else {
@@ -303,14 +317,14 @@ import Testing
         try relay.stop()
     }
 
-    @Test(arguments: Way.allCases)
-    func afterAFailedSynchronisationNothingIsAcknowledged(_ way: Way) throws {
+    @Test(arguments: Scheme.allCases)
+    func afterAFailedSyncNothingIsAcknowledged(_ scheme: Scheme) throws {
         let failed = EventBox()
         let relay = try Self.relay(FailingStore()) { failed.put($0) }
-        let client = WayClient(way, relay.address)
-        let bystander = WayClient(way, relay.address)
-        #expect(bystander.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
-        client.say(
+        let client = TransportClient(scheme, relay.address)
+        let bystander = TransportClient(scheme, relay.address)
+        #expect(bystander.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(scheme))
+        client.sendFrame(
             Array(
                 Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "1")
                     .dropLast()))
@@ -320,10 +334,11 @@ import Testing
         try relay.stop()
     }
 
-    /// The built program, on a disk whose synchronisation fails from some moment on.
+    /// The built program, on a disk whose synchronization starts to fail.
     @Test(
-        .enabled(if: FailingDisk.library != nil, "there is no C compiler"), arguments: Way.allCases)
-    func theProgramEndsWhenTheDiskFails(_ way: Way) throws {
+        .enabled(if: FailingDisk.library != nil, "there is no C compiler"),
+        arguments: Scheme.allCases)
+    func theProgramEndsWhenTheDiskFails(_ scheme: Scheme) throws {
         let scratch = Scratch()
         let disk = FailingDisk(scratch)
         let relay = try #require(
@@ -334,7 +349,7 @@ import Testing
                     TestCertificate.files.key,
                 ], environment: disk.environment))
         let bob = Sample.identity()
-        let client = WayClient(way, relay.address)
+        let client = TransportClient(scheme, relay.address)
         let first = Sample.envelope(to: bob.id)
         guard case .frame(let stored, _) = client.ask(.send(first)) else {
             Issue.record("not stored")
@@ -342,12 +357,12 @@ import Testing
         }
         #expect(stored.hasPrefix(#"{"type":"stored""#))
         disk.fail()
-        client.say(
+        client.sendFrame(
             Array(Request.send(Sample.envelope(to: bob.id)).line(requestID: "2").dropLast()))
-        let heard = client.hear()
-        #expect(heard == .end || heard == .goodbye(1000))
+        let received = client.receive()
+        #expect(received == .end || received == .closeFrame(1000))
         #expect(relay.command.wait() == 74)
-        // A clean start afterwards, with what was promised.
+        // The next start is clean, and has the mail that was acknowledged.
         let again = try #require(RelayProcess(scratch))
         let reader = RawClient(again.address)
         #expect(reader.login(bob)?.isSession == true)
@@ -361,7 +376,7 @@ import Testing
     }
 }
 
-/// Makes every synchronisation of a program fail when it is told to.
+/// Makes every synchronization of a program fail on demand.
 struct FailingDisk {
     private let scratch: Scratch
 
@@ -378,7 +393,7 @@ struct FailingDisk {
         int fdatasync(int file) { return fails() ? (errno = EIO, -1) : syscall(SYS_fdatasync, file); }
         """
 
-    /// What is loaded before the C library; `nil` where it cannot be made.
+    /// The library to preload, or `nil` if it cannot be built.
     static let library: String? = {
         let source = home.write("sync.c", Array(Self.source.utf8))
         let library = home.file("sync.so")
@@ -396,6 +411,6 @@ struct FailingDisk {
         ["LD_PRELOAD": Self.library ?? "", "FAILS_WHERE": scratch.file("fails")]
     }
 
-    /// From now on.
+    /// Makes all further synchronizations fail.
     func fail() { _ = scratch.write("fails", []) }
 }

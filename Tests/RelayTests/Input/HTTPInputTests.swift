@@ -5,34 +5,34 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// What is right and wrong in HTTP itself, plain and over TLS.
+/// Valid and invalid HTTP, plain and over TLS.
 @Suite(.timeLimit(.minutes(30))) struct HTTPInputTests {
-    typealias Way = RelayURL.Scheme
+    typealias Scheme = RelayURL.Scheme
 
-    static let ways = [Way.http, .https]
+    static let schemes = [Scheme.http, .https]
     static let ping = #"{"type":"ping"}"#
-    static let good = WayClient.post("/api/frames", ping.utf8.count) + ping
+    static let good = TransportClient.post("/api/frames", ping.utf8.count) + ping
 
     static func post(_ headers: String, _ body: String = ping) -> String {
         "POST /api/frames HTTP/1.1\r\nHost: x\r\n\(headers)\r\n\(body)"
     }
 
-    /// What is no HTTP, or not ours: refused, and the connection closes.
+    /// Invalid HTTP, or HTTP that the relay does not serve: refused, and the connection closes.
     static let wrong: [(name: String, request: String, status: Int)] = [
-        ("a size that is none", post("Transfer-Encoding: chunked\r\n", "zz\r\n"), 400),
+        ("an invalid chunk size", post("Transfer-Encoding: chunked\r\n", "zz\r\n"), 400),
         (
-            "two ways of length",
+            "two kinds of length",
             post("Content-Length: 15\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), 400
         ),
         ("a negative length", post("Content-Length: -1\r\n"), 400),
         ("a length in words", post("Content-Length: many\r\n"), 400),
         ("a length beyond numbers", post("Content-Length: 99999999999999999999999\r\n"), 400),
         ("two lengths", post("Content-Length: 15\r\nContent-Length: 16\r\n"), 400),
-        // Nothing of the body is waited for.
+        // The relay does not wait for the body.
         ("a length over the limit", post("Content-Length: 98305\r\n", ""), 413),
         ("a terabyte", post("Content-Length: 1000000000000\r\n", ""), 413),
         (
-            "a terabyte, if told to go on",
+            "a terabyte, with Expect",
             post("Content-Length: 1000000000000\r\nExpect: 100-continue\r\n", ""), 413
         ),
         (
@@ -48,38 +48,38 @@ import Testing
         ("many headers", "GET / HTTP/1.1\r\n" + String(repeating: "X: a\r\n", count: 40_000), 400),
         ("a long address", "GET /\(String(repeating: "a", count: 200_000)) HTTP/1.1\r\n", 400),
         ("NUL in a header", "GET / HTTP/1.1\r\nA: \0\r\n\r\n", 400),
-        ("no words", "A\r\n\r\n", 400), ("words that are none", "GARBAGE\r\n\r\n", 400),
+        ("no words", "A\r\n\r\n", 400), ("unknown words", "GARBAGE\r\n\r\n", 400),
         ("an unknown method", "BREW /api/messages HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         ("HTTP/3.1", "GET / HTTP/3.1\r\n\r\n", 400), ("HTTP/0.9", "GET /\r\n\r\n", 400),
     ]
 
-    static func status(_ heard: WayClient.Heard) -> Int? {
-        if case .frame(_, let status) = heard { status } else { nil }
+    static func status(_ received: TransportClient.Received) -> Int? {
+        if case .frame(_, let status) = received { status } else { nil }
     }
 
-    @Test(arguments: ways) func whatIsNoHTTPIsRefusedAndCloses(_ way: Way) throws {
+    @Test(arguments: schemes) func invalidHTTPIsRefusedAndCloses(_ scheme: Scheme) throws {
         let running = try BadFrameTests.relay()
         for (name, request, status) in Self.wrong {
-            // As the first request and as a later one.
+            // As the first request, and as a later one.
             for isFirst in [true, false] {
-                let client = WayClient(way, running.relay.address)
-                if !isFirst { #expect(client.ask(Self.ping) == BadFrameTests.pong(way)) }
+                let client = TransportClient(scheme, running.relay.address)
+                if !isFirst { #expect(client.ask(Self.ping) == BadFrameTests.pong(scheme)) }
                 client.send(request)
-                let heard = client.hear()
-                #expect(Self.status(heard) == status, "\(name), \(isFirst): \(heard)")
-                // What was sent behind the first error is perhaps refused as well; then it is over.
-                var next = client.hear()
-                if next != .end { next = client.hear() }
+                let received = client.receive()
+                #expect(Self.status(received) == status, "\(name), \(isFirst): \(received)")
+                // Input behind the first error may be refused as well; then the connection ends.
+                var next = client.receive()
+                if next != .end { next = client.receive() }
                 #expect(next == .end, "\(name), \(isFirst): \(next)")
             }
         }
     }
 
-    /// Refused, and the next request on the connection is served.
-    @Test(arguments: ways) func whatIsNotServedLeavesTheConnection(_ way: Way) throws {
+    /// The request is refused, and the next request on the connection is served.
+    @Test(arguments: schemes) func unknownPathsKeepTheConnectionOpen(_ scheme: Scheme) throws {
         let running = try BadFrameTests.relay()
-        let client = WayClient(way, running.relay.address)
+        let client = TransportClient(scheme, running.relay.address)
         for (line, status) in [
             ("GET /", 404), ("GET /api", 404), ("GET /api/messages/poll/", 404),
             ("POST /api/messages%2Fack", 404), ("OPTIONS *", 404), ("GET /api/messages", 405),
@@ -91,57 +91,57 @@ import Testing
             ("POST /api/frames", 400),
         ] {
             client.send("\(line) HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
-            let heard = client.hear()
-            #expect(Self.status(heard) == status, "\(line): \(heard)")
-            #expect(client.ask(Self.ping) == BadFrameTests.pong(way), "\(line)")
+            let received = client.receive()
+            #expect(Self.status(received) == status, "\(line): \(received)")
+            #expect(client.ask(Self.ping) == BadFrameTests.pong(scheme), "\(line)")
         }
-        // The answer to HEAD has no body, and the next one begins where it would.
+        // The answer to HEAD has no body, so the next answer follows directly.
         client.send("HEAD /api/messages/poll HTTP/1.1\r\nHost: x\r\n\r\n" + Self.good)
         #expect(client.line()?.hasPrefix("HTTP/1.1 405 ") == true)
         while let line = client.line(), line != "\r" {}
-        #expect(client.hear() == BadFrameTests.pong(way))
+        #expect(client.receive() == BadFrameTests.pong(scheme))
     }
 
-    @Test(arguments: ways) func whatIsRightIsServed(_ way: Way) throws {
+    @Test(arguments: schemes) func validInputIsServed(_ scheme: Scheme) throws {
         let running = try BadFrameTests.relay()
-        let client = WayClient(way, running.relay.address)
-        let pong = BadFrameTests.pong(way)
+        let client = TransportClient(scheme, running.relay.address)
+        let pong = BadFrameTests.pong(scheme)
         // In chunks, with a trailer; byte by byte; many at once.
         client.send(
             Self.post(
                 "Transfer-Encoding: chunked\r\n",
                 "6;x=y\r\n\(Self.ping.prefix(6))\r\n9\r\n\(Self.ping.dropFirst(6))\r\n0\r\nA: b\r\n\r\n"
             ))
-        #expect(client.hear() == pong)
+        #expect(client.receive() == pong)
         for byte in Self.good.utf8 { client.send([byte]) }
-        #expect(client.hear() == pong)
+        #expect(client.receive() == pong)
         client.send(String(repeating: Self.good, count: 300))
-        #expect((0..<300).allSatisfy { _ in client.hear() == pong })
-        // Many more than fit into one read, each of which waits for the disk.
+        #expect((0..<300).allSatisfy { _ in client.receive() == pong })
+        // Many more than fit into one read; each waits for the disk.
         let envelopes = (0..<400).map { _ in
             Sample.record(to: Sample.identity().id, text: String(repeating: "A", count: 400))
         }
         let bodies = envelopes.map { String(decoding: $0.serialized(), as: UTF8.self) }
         client.send(
-            bodies.map { WayClient.post("/api/messages", $0.utf8.count) + $0 }.joined())
-        let stored = WayClient.Heard.frame(
+            bodies.map { TransportClient.post("/api/messages", $0.utf8.count) + $0 }.joined())
+        let stored = TransportClient.Received.frame(
             #"{"type":"stored","request_id":"http","payload":{}}"#, status: 200)
-        #expect(envelopes.allSatisfy { _ in client.hear() == stored })
-        // A body that comes only when it is asked for.
+        #expect(envelopes.allSatisfy { _ in client.receive() == stored })
+        // The client sends the body only after `100 Continue`.
         client.send(Self.post("Content-Length: 15\r\nExpect: 100-Continue\r\n", ""))
         #expect(client.line() == "HTTP/1.1 100 Continue\r")
         while let line = client.line(), line != "\r" {}
         client.send(Self.ping)
-        #expect(client.hear() == pong)
-        // HTTP/1.0 ends with the answer, and asks for no more than it says.
+        #expect(client.receive() == pong)
+        // HTTP/1.0 ends with the answer, and gets no `100 Continue`.
         client.send(
             "POST /api/frames HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 15\r\n\r\n"
                 + Self.ping)
-        #expect(client.hear() == pong)
-        #expect(client.hear() == .end)
-        let last = WayClient(way, running.relay.address)
+        #expect(client.receive() == pong)
+        #expect(client.receive() == .end)
+        let last = TransportClient(scheme, running.relay.address)
         last.send(Self.post("Connection: close\r\nContent-Length: 15\r\n") + Self.good)
-        #expect(last.hear() == pong)
-        #expect(last.hear() == .end)
+        #expect(last.receive() == pong)
+        #expect(last.receive() == .end)
     }
 }

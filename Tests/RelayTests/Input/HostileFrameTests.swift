@@ -7,13 +7,13 @@ import Testing
 @testable import SottoServer
 @testable import SottoWire
 
-/// The look at a line before it is parsed.
+/// The scan of a line before it is parsed.
 @Suite struct FrameOutlineTests {
     func outline(_ text: String, limit: Int = 512) -> FrameOutline {
         FrameOutline(of: Array(text.utf8), limit: limit)
     }
 
-    @Test func theTypeAndTheIDAreFoundWhereverTheyAre() {
+    @Test func theTypeAndTheIDAreFoundAnywhere() {
         let texts = [
             #"{"type":"prekeys","request_id":"r1","payload":{}}"#,
             #" { "payload" : {"type":"ping","request_id":"no"}, "request_id" :"r1" , "type": "prekeys" } "#,
@@ -35,7 +35,7 @@ import Testing
         #expect(outline(#"{"request_id":"a b"}"#).requestID == nil)
     }
 
-    @Test func whatIsOneObjectIsSeen() {
+    @Test func oneObjectIsRecognized() {
         for text in ["{}", " {\"a\":[{}]}\n", #"{"a":"}{"}"#, #"{"a":"\"}"}"#] {
             #expect(outline(text).isOneObject, "\(text)")
         }
@@ -57,7 +57,7 @@ import Testing
         let escapes = #"{"a":""# + String(repeating: #"\u0041"#, count: 10_000) + "\"}"
         #expect(outline(escapes, limit: 9).isOverLimit)
         #expect(!outline(escapes, limit: 20_000).isOverLimit)
-        // Each byte is looked at a few times at most.
+        // Each byte is scanned a few times at most.
         let slashes = #"{"a":""# + String(repeating: #"\\"#, count: 40_000) + "\"}"
         #expect(outline(slashes).isOneObject && outline(slashes).values == 1)
     }
@@ -123,19 +123,19 @@ import Testing
     }
 
     @Test(arguments: RelayURL.Scheme.allCases)
-    func tooManyMembersAreRefusedAndTheTenthInARowCloses(_ way: RelayURL.Scheme) throws {
-        // Without a rate, refusals delay nothing.
+    func tooManyMembersAreRefusedAndTheTenthInARowCloses(_ scheme: RelayURL.Scheme) throws {
+        // Without a rate limit, refusals delay nothing.
         let running = try BadFrameTests.relay { $0.connectionRate = 0 }
-        let client = WayClient(way, running.relay.address)
+        let client = TransportClient(scheme, running.relay.address)
         let frame =
             #"{"type":"prekeys","request_id":"h","payload":{"publication":{"#
             + Self.members(5_500) + "}}}"
         let line = Response.rejected(Refusal(.tooLarge)).line(requestID: "h").dropLast()
-        let refused = WayClient.Heard.frame(
+        let refused = TransportClient.Received.frame(
             String(decoding: line, as: UTF8.self), status: client.isHTTP ? 413 : nil)
         #expect(client.ask(frame) == refused)
-        // One that is right begins the count anew.
-        #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(way))
+        // A valid frame resets the count.
+        #expect(client.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(scheme))
         for _ in 0..<10 { #expect(client.ask(frame) == refused) }
         #expect(client.endsSilently())
     }
@@ -156,20 +156,20 @@ import Testing
         #expect(ask("send", 300) == "too_large")
         #expect(ask("later", 100) == "unknown_type")
         #expect(ask("later", 200) == "too_large")
-        // Without a mailbox a list of ids is not even parsed.
+        // Without a mailbox a list of ids is not parsed.
         let ids = (0..<200).map { _ in Envelope.newID() }
         #expect(client.ask(.ack(ids: ids, .delivered)) == .error(Refusal(.loginRequired)))
         #expect(client.login(Sample.identity())?.isSession == true)
         #expect(client.ask(.ack(ids: ids, .delivered)) == .acked)
     }
 
-    /// A body is put into a frame as it is, and can be nothing but the envelope there.
-    @Test func aBodyStaysInItsPlace() throws {
+    /// A body is copied into a frame, and can only be the envelope there.
+    @Test func aBodyCannotLeaveItsFrame() throws {
         let running = try RunningRelay()
-        let client = WayClient(.http, running.relay.address)
-        func post(_ body: String) -> WayClient.Heard {
-            client.send(WayClient.post("/api/messages", body.utf8.count) + body)
-            return client.hear()
+        let client = TransportClient(.http, running.relay.address)
+        func post(_ body: String) -> TransportClient.Received {
+            client.send(TransportClient.post("/api/messages", body.utf8.count) + body)
+            return client.receive()
         }
         let badJSON = BadFrameTests.refusal(.badJSON, by: .http)
         #expect(post(#"{}},"type":"ping","more":{"envelope":{}"#) == badJSON)
@@ -186,7 +186,7 @@ import Testing
     /// Pings count as requests do: after 200 of them a connection waits longer than after 40 requests.
     @Test func pingsCountAgainstTheRate() throws {
         let running = try RunningRelay { $0.connectionRate = 20 }
-        let pinging = WayClient(.ws, running.relay.address)
+        let pinging = TransportClient(.ws, running.relay.address)
         let ping = WebSocketBytes.frame(.ping, [])
         pinging.send(
             Array(repeatElement(ping, count: 200).joined())
@@ -201,16 +201,16 @@ import Testing
     /// A flood of pings closes the connection.
     @Test func aFloodOfPingsEndsTheConnection() throws {
         let running = try RunningRelay()
-        let client = WayClient(.ws, running.relay.address)
+        let client = TransportClient(.ws, running.relay.address)
         let ping = WebSocketBytes.frame(.ping, [])
         client.send(Array(repeatElement(ping, count: 20_000).joined()))
-        var heard = client.hear()
-        while heard == .pong([]) { heard = client.hear() }
-        #expect(heard == .goodbye(1000) || heard == .end)
+        var received = client.receive()
+        while received == .pong([]) { received = client.receive() }
+        #expect(received == .closeFrame(1000) || received == .end)
         #expect(running.client().ask(.ping) == .pong)
     }
 
-    /// Requests behind one that is verified elsewhere wait for it.
+    /// Requests behind one that is verified on another thread wait for it.
     @Test func orderIsKept() throws {
         let running = try RunningRelay()
         let client = running.client()
@@ -225,7 +225,7 @@ import Testing
             lines += request.line(requestID: "\(number)")
         }
         client.send(lines)
-        // A pong overtakes what waits for the disk, and nothing else changes places.
+        // A pong overtakes requests that wait for the disk; nothing else changes order.
         var answered: [Int] = []
         for _ in 0..<60 { answered += [client.frame()?.requestID.flatMap { Int($0) } ?? -1] }
         for kind in 0..<3 {

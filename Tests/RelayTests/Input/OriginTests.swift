@@ -22,7 +22,7 @@ import Testing
     }
 
     static func handshake(_ origin: String) -> String {
-        let (head, rest) = ("GET / HTTP/1.1\r\n", WayClient.handshake.dropFirst(16))
+        let (head, rest) = ("GET / HTTP/1.1\r\n", TransportClient.handshake.dropFirst(16))
         return head + "Origin: \(origin)\r\n" + rest
     }
 
@@ -32,11 +32,11 @@ import Testing
         let envelope = Sample.envelope(to: bob.id)
         let own = "http://" + running.relay.address
         for origins in Self.foreign.map({ [$0] }) + [[own, "http://evil.example"]] {
-            let client = WayClient(.http, running.relay.address)
+            let client = TransportClient(.http, running.relay.address)
             client.send(Self.post("/api/messages", origins, envelope.bytes))
             let refused = BadFrameTests.refusal(.foreignOrigin, by: .http)
-            #expect(client.hear() == refused, "\(origins)")
-            #expect(client.hear() == .end)
+            #expect(client.receive() == refused, "\(origins)")
+            #expect(client.receive() == .end)
         }
         let reader = running.client()
         #expect(reader.login(bob)?.isSession == true)
@@ -46,7 +46,7 @@ import Testing
     @Test func aForeignPageOpensNoWebSocket() throws {
         let running = try RunningRelay()
         for origin in Self.foreign {
-            let client = WayClient(.ws, running.relay.address, raw: true)
+            let client = TransportClient(.ws, running.relay.address, raw: true)
             client.send(Self.handshake(origin))
             #expect(client.line()?.hasPrefix("HTTP/1.1 403") == true, "\(origin)")
         }
@@ -62,10 +62,10 @@ import Testing
             "https://chat.example.org", "HTTPS://Chat.Example.org",
         ]
         for origin in origins {
-            let client = WayClient(.http, running.relay.address)
+            let client = TransportClient(.http, running.relay.address)
             client.send(Self.post("/api/frames", [origin], Array(#"{"type":"ping"}"#.utf8)))
-            #expect(client.hear() == BadFrameTests.pong(.http), "\(origin)")
-            let page = WayClient(.ws, running.relay.address, raw: true)
+            #expect(client.receive() == BadFrameTests.pong(.http), "\(origin)")
+            let page = TransportClient(.ws, running.relay.address, raw: true)
             page.send(Self.handshake(origin))
             #expect(page.line()?.hasPrefix("HTTP/1.1 101") == true, "\(origin)")
         }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func theOptionTakesOriginsAlone() {
+    @Test func theOptionAcceptsOnlyOrigins() {
         let scratch = Scratch()
         for origin in ["chat.example.org", "https://chat.example.org/", "*"] {
             let status = Command.run(

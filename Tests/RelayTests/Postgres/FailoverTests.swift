@@ -11,7 +11,7 @@ import Testing
 
 /// A primary server that is killed while relays write to it, and its synchronous standby.
 @Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct FailoverTests {
-    @Test func aPromotedStandbyHasAllThatWasAcknowledged() throws {
+    @Test func aPromotedStandbyHasAllAcknowledgedMail() throws {
         let primary = try #require(PostgresCluster())
         let standby = try #require(PostgresCluster(from: primary))
         primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
@@ -52,7 +52,7 @@ import Testing
         let start = Monotonic.seconds()
         #expect(kill(primary.process, SIGKILL) == 0)
         #expect(standby.run("pg_ctl", ["-D", standby.path + "/data", "-w", "promote"]) == 0)
-        // What was on its way when the primary ended is among the first of these.
+        // Commits that were running when the primary was killed are among the first of these.
         while batches.wait(timeout: .now()) == .success {}
         for _ in 0..<100 { batches.wait() }
         #expect(Monotonic.seconds() - start < 30)
@@ -75,14 +75,14 @@ import Testing
         }
     }
 
-    /// Who cancels a commit that waits for its standby makes the server say that it is done, with a warning.
-    /// It is not: nothing is answered before a standby, or whoever gives it up, has let it through.
-    @Test func aCommitThatStoppedWaitingIsNotAnswered() throws {
+    /// If a commit that waits for its standby is cancelled, the server reports success with a warning. It is not
+    /// durable: the relay must not answer until a standby has it, or the operator removes the standby.
+    @Test func aCommitWithoutItsStandbyIsNotAnswered() throws {
         let cluster = try #require(PostgresCluster())
         let bob = Sample.identity().id
         let store = try PostgresStore(url: cluster.url("postgres"), retention: Retention())
         cluster.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        // The servers' processes take a new setting one after the other.
+        // The server's processes take a new setting one after the other.
         while cluster.sql(
             "SELECT pg_reload_conf(); SELECT current_setting('synchronous_standby_names')"
         ).last != "nobody" {}
@@ -94,7 +94,7 @@ import Testing
             let came = try? store.commit([.store(envelope)], at: 1)
             outcomes.withLock { $0 = came ?? [] }
         }
-        // Once it is stored, and every try after that, which finds it stored already.
+        // The first try stores it, and every further try finds it stored.
         var processes: Set<String> = []
         while processes.count < 3 {
             let waiting = cluster.sql(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SottoServer
 
-/// What only a server can do: be used by several relays, go away and come back, be set up wrongly.
+/// Behaviour that only a server has: several relays, lost connections, wrong settings.
 @Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct PostgresTests {
     let bob = Sample.identity()
 
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func theFileForAdministratorsIsTheSchema() {
+    @Test func theSQLFileIsTheSchema() {
         let file = PostgresCluster.shared("sotto.sql")
         let end =
             "\nDELETE FROM sotto.version;\nINSERT INTO sotto.version VALUES (\(PostgresSchema.scripts.count));\n"
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["off", "local"]) func aServerThatAnswersTooSoonIsRefused(_ value: String)
+    @Test(arguments: ["off", "local"]) func anUnsafeCommitSettingIsRefused(_ value: String)
         throws
     {
         let cluster = try #require(PostgresCluster.shared)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["fsync", "full_page_writes"])
-    func aServerThatForgetsIsRefused(_ setting: String) throws {
+    func anUnsafeServerSettingIsRefused(_ setting: String) throws {
         let cluster = try #require(PostgresCluster(settings: ["\(setting)=off"]))
         let url = cluster.url("postgres")
         #expect(
@@ -81,7 +81,7 @@ import Testing
         ) { try PostgresStore(url: url, retention: Retention()) }
     }
 
-    @Test func aPasswordIsNeverSaid() throws {
+    @Test func passwordsAreNeverPrinted() throws {
         let cluster = try #require(PostgresCluster.shared)
         let urls = [
             "postgresql:///postgres?host=\(cluster.path)&user=nobody&password=opensesame",
@@ -118,7 +118,7 @@ import Testing
             }
         }
         for (number, batch) in batches.enumerated() {
-            // The cut comes at any moment of the following ones.
+            // The connection is cut at any moment of the following batches.
             if number % 5 == 0 { cuts.signal() }
             let outcomes = try store.commit(batch.map { .store($0) }, at: 1)
             #expect(outcomes.allSatisfy { $0 == .stored || $0 == .duplicate })
@@ -127,8 +127,8 @@ import Testing
         #expect(try everything(store, of: bob.id) == batches.flatMap { $0 }.map(\.id))
     }
 
-    /// A number is given when its envelope becomes visible: who reads on from the last one misses none.
-    @Test func aReaderMissesNothingThatSeveralWrite() throws {
+    /// A number becomes visible together with its envelope: a reader that continues after the last one misses none.
+    @Test func aReaderMissesNothingFromSeveralWriters() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let stores = try (0..<4).map { _ in try PostgresStore(url: url, retention: Retention()) }
@@ -156,8 +156,8 @@ import Testing
         #expect(last == Int64(count))
     }
 
-    /// Commits that touch the same mailboxes and owners in all orders do not stop each other for good.
-    @Test func changesInAllOrdersAgree() throws {
+    /// Commits that use the same mailboxes and owners in all orders do not deadlock.
+    @Test func commitsInAllOrdersDoNotDeadlock() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let people = (0..<6).map { _ in Sample.identity() }
@@ -212,7 +212,7 @@ import Testing
                         let id = Envelope.newID()
                         let claim = Change.claim(owner: bob.id, id: id)
                         let first = try? stores[number % 2].commit([claim], at: 1)
-                        // Elsewhere the same.
+                        // The other relay gives the same answer.
                         #expect((try? stores[1 - number % 2].commit([claim], at: 1)) == first)
                         guard case .bundle(let line)? = first?.first else {
                             Issue.record("no bundle")
@@ -229,7 +229,7 @@ import Testing
         }
         #expect(bundles.count == keys)
         #expect(Set(bundles.compactMap(\.oneTimePreKey?.id)) == Set(1...UInt32(keys)))
-        // The same claim at both at the same time takes one key.
+        // The same claim at both relays at the same time takes one key.
         let publication = Sample.preKeys(
             of: bob, signed: 1_001, oneTime: 1_001..<1_051)
         _ = try stores[0].commit(
@@ -259,7 +259,7 @@ import Testing
         return client
     }
 
-    @Test func whatOneRelayStoresAnotherPushes() throws {
+    @Test func oneRelayPushesWhatAnotherStores() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let homes = [Scratch(), Scratch()]
@@ -284,8 +284,8 @@ import Testing
         }
     }
 
-    /// Without any notification the mailbox is looked at some seconds later.
-    @Test func aLostNotificationIsMadeUpFor() throws {
+    /// Without a notification the mailbox is polled some seconds later.
+    @Test func pollingReplacesALostNotification() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
         let running = try RunningRelay { $0.store = url }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SottoServer
 
-/// How fast a commit of many is beside inserts of one, on the same server. Runs where `SOTTO_BENCH` is set.
+/// The rate of large commits compared to single inserts, on the same server. Runs if `SOTTO_BENCH` is set.
 @Suite(.enabled(if: getenv("SOTTO_BENCH") != nil && PostgresCluster.isExpected), .serialized)
 struct RateTests {
     @Test func envelopesInASecond() throws {
@@ -48,7 +48,7 @@ struct RateTests {
                 INSERT INTO single (mailbox, id, body) VALUES (1 + (random() * 199)::int, \
                 uuid_send(gen_random_uuid()), convert_to(repeat('x', \(size)), 'UTF8'));
                 """.utf8))
-        // A number, not a time: its alarm may be blocked in what a test starts.
+        // A number of transactions, not a time: pgbench's alarm may be blocked in a child of a test.
         for clients in [1, 16] {
             let status = Command.run(
                 "/bin/sh",

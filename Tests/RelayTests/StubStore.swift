@@ -6,8 +6,8 @@ import Synchronization
 
 @testable import SottoServer
 
-/// A store that keeps nothing, and says what it is told to.
-final class MoodyStore: Store {
+/// A store that stores nothing, and returns a given outcome.
+final class StubStore: Store {
     let outcome = Mutex(Outcome.stored)
 
     func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
@@ -25,7 +25,7 @@ final class MoodyStore: Store {
 
     func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? { nil }
 
-    func adoptMailboxes() throws(StateError) {}
+    func clearStrangerFlags() throws(StateError) {}
 
     func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
         false

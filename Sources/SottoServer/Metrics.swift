@@ -1,22 +1,22 @@
 import Glibc
 
-/// What a relay says of itself to whoever watches it: sums, never a mailbox, an id or an address.
-struct Figures: Sendable {
+/// The metrics of a relay: sums, never a mailbox, an id or an address.
+struct Metrics: Sendable {
     private let services: Services
-    private let registry: Registry
+    private let registry: ConnectionRegistry
     private let store: String
 
-    /// The figures of a running relay with its store in a file.
-    init(services: Services, registry: Registry, store: String) {
+    /// Creates the metrics of a running relay; `store` is the path of its store.
+    init(services: Services, registry: ConnectionRegistry, store: String) {
         self.services = services
         self.registry = registry
         self.store = store
     }
 
-    /// How the store is now.
+    /// The health of the store.
     var health: CommitTimes.Health { services.counters.commits.health() }
 
-    /// Everything, in Prometheus' text format 0.0.4.
+    /// All metrics, in Prometheus' text format 0.0.4.
     var text: String {
         var text = ""
         func add(_ name: String, _ kind: String, _ help: String, _ lines: [(String, String)]) {
@@ -28,19 +28,19 @@ struct Figures: Sendable {
             add("\(name)_total", "counter", help, [("", "\(counts[counter] ?? 0)")])
         }
         var gauges = [
-            ("connections_open", "Connections that are open.", registry.count),
-            ("consumers", "Mailboxes that somebody is subscribed to.", services.hub.count),
-            ("queue_length", "Changes that wait for the next commit.", services.writer.queueLength),
-            ("healthy", "Whether the store takes messages: 1 or 0.", health == .good ? 1 : 0),
+            ("connections_open", "Open connections.", registry.count),
+            ("consumers", "Mailboxes with a subscriber.", services.subscribers.count),
+            ("queue_length", "Changes waiting for the next commit.", services.writer.queueLength),
+            ("healthy", "1 if the store accepts messages, otherwise 0.", health == .good ? 1 : 0),
             (
                 "clock_minutes_off",
-                "Minutes that the clock is ahead of the newest time of the store, while that is not believed.",
+                "Minutes that the clock is ahead of the newest time in the store and not accepted.",
                 Int(services.clock.error ?? 0)
             ),
         ]
         if let free = Self.freeBytes(store) {
             gauges.append(
-                ("store_free_bytes", "Free bytes of the file system of the store.", free))
+                ("store_free_bytes", "Free bytes of the store's file system.", free))
         }
         for (name, help, value) in gauges { add(name, "gauge", help, [("", "\(value)")]) }
         let commits = services.counters.commits.histogram
@@ -53,27 +53,27 @@ struct Figures: Sendable {
             lines.append(("_bucket{le=\"\(limit)\"}", "\(sum)"))
         }
         lines += [("_sum", "\(commits.sum)"), ("_count", "\(sum)")]
-        add("commit_seconds", "histogram", "How long commits took, in seconds.", lines)
+        add("commit_seconds", "histogram", "Duration of commits in seconds.", lines)
         return text
     }
 
     private static let counters: [(Counters.Name, String, String)] = [
-        (.connections, "connections", "Connections that were made."),
-        (.stored, "stored", "Messages that were stored."),
-        (.storedBytes, "stored_bytes", "Bytes of the messages that were stored."),
-        (.duplicates, "duplicates", "Messages that had been stored before."),
-        (.delivered, "delivered", "Messages that their recipients took."),
+        (.connections, "connections", "Accepted connections."),
+        (.stored, "stored", "Stored messages."),
+        (.storedBytes, "stored_bytes", "Bytes of stored messages."),
+        (.duplicates, "duplicates", "Messages that were already stored."),
+        (.delivered, "delivered", "Messages delivered to their recipients."),
         (
             .deferred, "deferred",
-            "Changes that were put off: for want of room, or too many at once."
+            "Changes deferred because the store was full or a rate limit was reached."
         ),
-        (.refused, "refused", "Requests that were refused."),
-        (.failedLogins, "logins_failed", "Logins that failed."),
-        (.wakeUps, "wakeups", "Wake-ups that were sent."),
-        (.failedWakeUps, "wakeups_failed", "Wake-ups that failed or were left out."),
+        (.refused, "refused", "Refused requests."),
+        (.failedLogins, "logins_failed", "Failed logins."),
+        (.wakeUps, "wakeups", "Wake-ups sent."),
+        (.failedWakeUps, "wakeups_failed", "Wake-ups that failed or were dropped."),
     ]
 
-    /// The free bytes of the file system that a file is on; `nil` where there is none.
+    /// Returns the free bytes of a file's file system, or `nil` if they cannot be read.
     private static func freeBytes(_ path: String) -> Int? {
         var space = statvfs()
         guard statvfs(path, &space) == 0 else { return nil }

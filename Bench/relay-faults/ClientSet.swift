@@ -4,12 +4,12 @@ import SottoState
 import SottoWire
 
 /// Many connections to one relay, served by the thread that calls ``run(for:until:)``.
-final class Crowd {
-    /// What happens to a connection.
+final class ClientSet {
+    /// An event of a connection.
     enum Event {
         case opened
         case frame(Frame)
-        /// It ended, or could not be made.
+        /// The connection ended, or could not be made.
         case ended
     }
 
@@ -21,17 +21,17 @@ final class Crowd {
         var descriptor: Int32 = -1
     }
 
-    /// Called for what happens to a member.
+    /// Handles the events of connections.
     var onEvent: (Int, Event) -> Void = { _, _ in }
     /// Called some hundred times a second.
     var onTick: (Double) -> Void = { _ in }
 
     private let address: String
     private var members: [Member]
-    /// What is waited for, by member.
+    /// The poll entry of each connection.
     private var polls: [pollfd]
 
-    /// Members who are not connected yet.
+    /// Creates `count` connections, which are not connected yet.
     init(_ count: Int, of address: String) {
         self.address = address
         members = [Member](repeating: Member(), count: count)
@@ -40,10 +40,10 @@ final class Crowd {
 
     deinit { for member in members where member.descriptor >= 0 { close(member.descriptor) } }
 
-    /// How many are connected, or about to be.
+    /// The number of connections that are open or being opened.
     var count: Int { members.count { $0.descriptor >= 0 } }
 
-    /// Begins to connect a member. With `window`, its socket takes so many bytes that nobody reads.
+    /// Starts a connection. With `window`, its socket buffers only that number of unread bytes.
     func connect(_ index: Int, window: Int32? = nil) {
         let parts = address.split(separator: ":")
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -75,25 +75,25 @@ final class Crowd {
         watch(index)
     }
 
-    /// Sends a member's request.
+    /// Sends a request on a connection.
     func send(_ index: Int, _ request: Request, _ requestID: String = "0") {
         send(index, request.line(requestID: requestID))
     }
 
-    /// Sends a member's bytes, as soon as the socket takes them.
+    /// Sends bytes on a connection as soon as its socket takes them.
     func send(_ index: Int, _ bytes: [UInt8]) {
         guard members[index].descriptor >= 0 else { return }
         members[index].out += bytes
         flush(index)
     }
 
-    /// A member reads no more.
-    func deafen(_ index: Int) {
+    /// Stops reading from a connection.
+    func stopReading(_ index: Int) {
         members[index].isDeaf = true
         watch(index)
     }
 
-    /// Ends a member's connection, without an event.
+    /// Closes a connection, without an event.
     func disconnect(_ index: Int) {
         guard members[index].descriptor >= 0 else { return }
         close(members[index].descriptor)
@@ -101,7 +101,7 @@ final class Crowd {
         watch(index)
     }
 
-    /// Serves everybody until that is so; `false` if it is not within so many seconds.
+    /// Serves all connections until `isDone`; returns `false` if that takes longer than `seconds`.
     @discardableResult
     func run(for seconds: Double, until isDone: () -> Bool = { false }) -> Bool {
         let end = Monotonic.seconds() + seconds
@@ -117,12 +117,12 @@ final class Crowd {
         return true
     }
 
-    /// Has the next round wait for what the member waits for.
+    /// Updates the poll entry of a connection.
     private func watch(_ index: Int) {
         let member = members[index]
         let input = member.isDeaf ? 0 : POLLIN
         let output = member.isConnecting || !member.out.isEmpty ? POLLOUT : 0
-        // A deaf one would be told of its end again and again.
+        // Without reading, poll would report the end of the connection again and again.
         polls[index].fd = member.isDeaf && output == 0 ? -1 : member.descriptor
         polls[index].events = Int16(input | output)
     }
@@ -170,28 +170,28 @@ final class Crowd {
     }
 }
 
-/// What a consumer says after its connection was made: it logs in and subscribes.
+/// Subscribers: each logs in and subscribes once it is connected.
 struct Consumers {
     private let keys: [SigningKey]
 
-    /// So many owners of mailboxes.
+    /// Creates the keys of `count` mailboxes.
     init(_ count: Int) {
         keys = (0..<count).map { _ in SigningKey(seed: SecretBytes(randomCount: 32)) }
     }
 
-    /// The mailbox of one.
+    /// Returns the mailbox of a subscriber.
     func mailbox(_ index: Int) -> SessionID { SessionID(publicKey: keys[index].publicKey) }
 
-    /// Goes on from what happened to a member of a crowd; says whether it has a subscription from now on.
-    func advance(_ index: Int, _ event: Crowd.Event, in crowd: Crowd) -> Bool {
+    /// Advances a subscriber after an event. Returns whether it has just subscribed.
+    func advance(_ index: Int, _ event: ClientSet.Event, in clients: ClientSet) -> Bool {
         switch event {
-        case .opened: crowd.send(index, .challenge)
+        case .opened: clients.send(index, .challenge)
         case .frame(let frame):
             switch Response(frame) {
             case .challenge(let nonce, let names):
                 let login = Login(key: keys[index], nonce: nonce, relay: names.first ?? "")
-                crowd.send(index, .login(login))
-            case .session: crowd.send(index, .subscribe())
+                clients.send(index, .login(login))
+            case .session: clients.send(index, .subscribe())
             case .subscribed: return true
             default: break
             }

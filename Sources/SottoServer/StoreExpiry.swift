@@ -1,7 +1,7 @@
 import SottoState
 import Synchronization
 
-/// The deletion of old rows, some at a time so that commits get between.
+/// The deletion of old rows, a few at a time so that commits are not delayed.
 extension SQLiteStore {
     /// The most rows that one sweep deletes from a table.
     static let sweepRows: Int64 = 1_000
@@ -14,8 +14,8 @@ extension SQLiteStore {
                 if !more { memory.sweepRows = Self.sweepRows }
                 return more
             } catch .full where rows > 1 {
-                // Deleting is writing too, and fewer rows may find room in the log.
-                try room.fold(writer)
+                // A deletion writes too; fewer rows may fit into the log.
+                try room.checkpoint(writer)
                 memory.sweepRows = max(1, rows / 4)
                 return true
             }
@@ -44,12 +44,12 @@ extension SQLiteStore {
                 } else { false }
             return expired || found || emptied || forgotten || claims || accounts || strangers
         }
-        // Counts changed behind the memory's back.
+        // The sweep changed the counts that the memory caches.
         memory.mailboxes = [:]
         return more
     }
 
-    /// Deletes those of the first envelopes that are as old as a minute. Where clocks were right, the oldest are first.
+    /// Deletes the oldest envelopes up to a minute. With correct clocks the oldest have the lowest numbers.
     private func expire(_ connection: Connection, until minute: Int64, _ limit: Int64)
         throws(StateError) -> Bool
     {
@@ -64,8 +64,8 @@ extension SQLiteStore {
         return rows.count == limit
     }
 
-    /// Goes on through all envelopes, some at a time and round and round: deletes what is too old wherever it is, and
-    /// makes what is in the future as old as if it had come now. A clock that was wrong leaves both behind.
+    /// Continues a cyclic scan of all envelopes: deletes envelopes that are too old, and sets times in the future to
+    /// the current time. A wrong clock leaves both behind.
     private func expireRound(
         _ connection: Connection, until minute: Int64, latest: Int64, _ limit: Int64,
         _ memory: inout StoreMemory
@@ -97,7 +97,7 @@ extension SQLiteStore {
         return count > 0 && Int64(rows.count) == limit
     }
 
-    /// Rows up to so many minutes ahead are left alone: the clocks of several relays differ.
+    /// The tolerance, in minutes, for times in the future: the clocks of several relays differ.
     static let futureMinutes: Int64 = 24 * 60
 
     /// The columns of an envelope that the sweeps read.
@@ -109,7 +109,7 @@ extension SQLiteStore {
         let dead: Int64
     }
 
-    /// The rows of a statement, and the last number among them.
+    /// Returns the rows of a statement, and the number of the last row.
     private static func rows(_ select: PreparedStatement) throws(StateError) -> (
         rows: [SweptRow], last: Int64
     ) {
@@ -140,8 +140,8 @@ extension SQLiteStore {
         try count.run()
     }
 
-    /// Goes on through all mailboxes, some at a time and round and round, deleting those of which nothing is left: no
-    /// envelope, no id that is known again, no account. Their owners lose nothing by it.
+    /// Continues a cyclic scan of all mailboxes: deletes those without an envelope, a known envelope id or an account.
+    /// Their owners lose nothing.
     private func forgetMailboxes(
         _ connection: Connection, _ limit: Int64, _ memory: inout StoreMemory
     ) throws(StateError) -> Bool {
@@ -172,8 +172,8 @@ extension SQLiteStore {
         return count == limit && !empty.isEmpty
     }
 
-    /// Goes on through `seen`, some rows at a time and round and round, deleting old ones: they need no
-    /// index by time. What is in the future becomes as old as if it had come now.
+    /// Continues a cyclic scan of `seen`: deletes old rows, and sets times in the future to the current time. The scan
+    /// needs no index by time.
     private func forget(
         _ connection: Connection, until minute: Int64, latest: Int64, _ limit: Int64,
         _ memory: inout StoreMemory
@@ -219,7 +219,8 @@ extension SQLiteStore {
         return count == limit && !(old.isEmpty && future.isEmpty)
     }
 
-    /// Deletes the oldest claims up to a minute, and signed prekeys that none can name any more.
+    /// Deletes the oldest claims up to a minute, and then the superseded signed prekeys that no claim can name any
+    /// more.
     private func forgetClaims(_ connection: Connection, until minute: Int64, _ limit: Int64)
         throws(StateError) -> Bool
     {

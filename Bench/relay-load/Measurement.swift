@@ -1,12 +1,12 @@
 import Glibc
 import SottoState
 
-/// How often something was done in a second, and how long it took.
-struct Figures: CustomStringConvertible {
+/// A rate per second, and the distribution of the times.
+struct Measurement: CustomStringConvertible {
     private let rate: Double
     private let sorted: [Double]
 
-    /// From the times in seconds of what was done in so many seconds.
+    /// Takes the times, in seconds, of all operations within `seconds`.
     init(times: [Double], seconds: Double) {
         rate = Double(times.count) / seconds
         sorted = times.sorted()
@@ -22,9 +22,9 @@ struct Figures: CustomStringConvertible {
     }
 }
 
-/// How often the disk takes 4 KB and says that it is safe.
+/// Measures how often per second the disk synchronizes 4 KB.
 enum Calibration {
-    static func run(directory: String, seconds: Double) throws -> Figures {
+    static func run(directory: String, seconds: Double) throws -> Measurement {
         var template = Array((directory + "/relay-load.XXXXXX").utf8CString)
         let file = mkstemp(&template)
         guard file >= 0 else { throw LoadError.file(directory) }
@@ -40,13 +40,13 @@ enum Calibration {
             }
             times.append(Monotonic.seconds() - start)
         }
-        return Figures(times: times, seconds: seconds)
+        return Measurement(times: times, seconds: seconds)
     }
 }
 
 /// The memory of another process.
 enum Memory {
-    /// Kilobytes of it that are resident: `VmRSS` of proc(5).
+    /// Returns the resident kilobytes of a process: `VmRSS` of proc(5).
     static func resident(of process: Int) throws -> Int {
         guard let file = fopen("/proc/\(process)/status", "r") else {
             throw LoadError.file("/proc/\(process)/status")

@@ -7,13 +7,13 @@ import Testing
 
 @testable import SottoServer
 
-/// The stores that one test suite holds to one behaviour.
+/// The stores that must behave the same.
 enum StoreKind: String, Sendable, CaseIterable {
     case sqlite, postgres
-    /// Two PostgreSQL databases behind one of PL/Proxy's.
+    /// Two PostgreSQL databases behind a PL/Proxy database.
     case partitions
 
-    /// Those that there are on this machine, or must be.
+    /// The kinds that this machine has, or must have.
     static let available = allCases.filter { kind in
         switch kind {
         case .sqlite: true
@@ -24,18 +24,18 @@ enum StoreKind: String, Sendable, CaseIterable {
 }
 
 extension Store {
-    /// Lets go of all that is too old.
+    /// Deletes expired rows.
     func sweep(at minute: Int64) throws(StateError) -> Bool {
         try sweep(at: minute, latest: minute, strangers: true)
     }
 }
 
-/// Where a test has its store: a file and a database, made when they are first asked for.
-final class StorePlace: Sendable {
+/// The stores of a test: a file and a database, created at their first use.
+final class StoreFixture: Sendable {
     let scratch = Scratch()
     private let database = Mutex<String?>(nil)
 
-    /// What `--store` names it.
+    /// Returns the value of `--store`.
     func location(_ kind: StoreKind) throws -> String {
         guard kind != .sqlite else { return scratch.file("relay.db") }
         let cluster = try #require(PostgresCluster.shared)

@@ -5,7 +5,7 @@ import SottoWire
 
 @testable import SottoServer
 
-/// The certificate that relays of these tests show.
+/// The certificate of the relays in these tests.
 enum TestCertificate {
     private static let scratch = Scratch()
 
@@ -19,29 +19,29 @@ enum TestCertificate {
     }()
 }
 
-/// A client that says bytes as they are, over whatever way; TLS is `openssl s_client`'s.
-final class WayClient {
-    /// What a relay says.
-    enum Heard: Equatable, Hashable {
-        /// A frame, and over HTTP its status.
+/// A client that sends raw bytes over any transport; `openssl s_client` provides TLS.
+final class TransportClient {
+    /// Input from the relay.
+    enum Received: Equatable, Hashable {
+        /// A frame, and over HTTP the status.
         case frame(String, status: Int?)
-        /// WebSocket's goodbye, with this code; 0 without one.
-        case goodbye(UInt16)
-        /// WebSocket's answer to a ping.
+        /// A WebSocket close frame with this code, or 0 without a code.
+        case closeFrame(UInt16)
+        /// A WebSocket pong.
         case pong([UInt8])
         /// The end of the connection.
         case end
     }
 
-    let way: RelayURL.Scheme
+    let scheme: RelayURL.Scheme
     private let descriptor: Int32
     private let openssl: Command?
     private var buffer: [UInt8] = []
 
-    /// Connects; over WebSocket the handshake is done unless `raw`.
-    init(_ way: RelayURL.Scheme, _ address: String, raw: Bool = false) {
-        self.way = way
-        if way.isSecure {
+    /// Connects; over WebSocket it also does the handshake unless `raw`.
+    init(_ scheme: RelayURL.Scheme, _ address: String, raw: Bool = false) {
+        self.scheme = scheme
+        if scheme.isSecure {
             var ends: [Int32] = [0, 0]
             socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
             openssl = Command(
@@ -79,8 +79,8 @@ final class WayClient {
         "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
-    var isWebSocket: Bool { way == .ws || way == .wss }
-    var isHTTP: Bool { way == .http || way == .https }
+    var isWebSocket: Bool { scheme == .ws || scheme == .wss }
+    var isHTTP: Bool { scheme == .http || scheme == .https }
 
     // MARK: Bytes
 
@@ -97,7 +97,7 @@ final class WayClient {
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Sends a text again and again until the relay has taken none for a second, or 64 MiB.
+    /// Sends a text repeatedly until the relay has read nothing for a second, or up to 64 MiB.
     func flood(_ text: String) {
         var timeout = timeval(tv_sec: 1, tv_usec: 0)
         setsockopt(
@@ -117,14 +117,14 @@ final class WayClient {
         return true
     }
 
-    /// So many bytes; `nil` where the connection ends before.
+    /// Returns `count` bytes, or `nil` if the connection ends before.
     private func bytes(_ count: Int) -> [UInt8]? {
         while buffer.count < count { guard fill() else { return nil } }
         defer { buffer.removeFirst(count) }
         return Array(buffer[..<count])
     }
 
-    /// The next line, without its line feed; `nil` at the end.
+    /// Returns the next line, without its line feed, or `nil` at the end.
     func line() -> String? {
         while true {
             if let feed = buffer.firstIndex(of: 0x0A) {
@@ -135,7 +135,7 @@ final class WayClient {
         }
     }
 
-    /// The bytes that have come and were not read, without waiting for more.
+    /// Returns the unread bytes that have arrived, without waiting for more.
     func receivedSoFar() -> [UInt8] {
         var block = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -147,8 +147,8 @@ final class WayClient {
 
     // MARK: Frames
 
-    /// Says one frame as the way has it.
-    func say(_ frame: [UInt8]) {
+    /// Sends one frame over the transport.
+    func sendFrame(_ frame: [UInt8]) {
         if isHTTP {
             send(Array(Self.post("/api/frames", frame.count).utf8) + frame)
         } else if isWebSocket {
@@ -158,32 +158,32 @@ final class WayClient {
         }
     }
 
-    func say(_ frame: String) { say(Array(frame.utf8)) }
+    func sendFrame(_ frame: String) { sendFrame(Array(frame.utf8)) }
 
-    /// The head of a request whose body has so many bytes.
+    /// Returns the head of a request with a body of `count` bytes.
     static func post(_ path: String, _ count: Int) -> String {
         "POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: \(count)\r\n\r\n"
     }
 
-    /// The next thing that the relay says.
-    func hear() -> Heard {
-        if isHTTP { return hearResponse() }
-        if isWebSocket { return hearMessage() }
+    /// Returns the next input from the relay.
+    func receive() -> Received {
+        if isHTTP { return receiveResponse() }
+        if isWebSocket { return receiveMessage() }
         return line().map { .frame($0, status: nil) } ?? .end
     }
 
-    /// Says a frame, and hears what is said to it.
-    func ask(_ frame: String) -> Heard {
-        say(frame)
-        return hear()
+    /// Sends a frame and returns the next input.
+    func ask(_ frame: String) -> Received {
+        sendFrame(frame)
+        return receive()
     }
 
-    func ask(_ request: Request, id: String = "r") -> Heard {
-        say(Array(request.line(requestID: id).dropLast()))
-        return hear()
+    func ask(_ request: Request, id: String = "r") -> Received {
+        sendFrame(Array(request.line(requestID: id).dropLast()))
+        return receive()
     }
 
-    private func hearResponse() -> Heard {
+    private func receiveResponse() -> Received {
         guard let first = line() else { return .end }
         var length = 0
         while let header = line(), header != "\r" {
@@ -199,7 +199,7 @@ final class WayClient {
             status: Int(first.split(separator: " ")[1]))
     }
 
-    private func hearMessage() -> Heard {
+    private func receiveMessage() -> Received {
         guard let head = bytes(2) else { return .end }
         var length = Int(head[1] & 0x7F)
         if length >= 126 {
@@ -208,34 +208,34 @@ final class WayClient {
         }
         guard let data = bytes(length) else { return .end }
         switch head[0] & 0x0F {
-        case 8: return .goodbye(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
+        case 8: return .closeFrame(data.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
         case 10: return .pong(data)
         default: return .frame(String(decoding: data, as: UTF8.self), status: nil)
         }
     }
 
-    /// Whether the relay ends the connection, with a goodbye of this code over WebSocket, and says nothing else.
+    /// Whether the relay ends the connection without further input, over WebSocket with a close frame of this code.
     func endsSilently(_ code: UInt16 = 1000) -> Bool {
-        var heard = hear()
-        if isWebSocket, heard == .goodbye(code) { heard = hear() }
-        return heard == .end
+        var received = receive()
+        if isWebSocket, received == .closeFrame(code) { received = receive() }
+        return received == .end
     }
 }
 
-/// Frames of WebSocket (RFC 6455 §5.2), right and wrong.
+/// WebSocket frames (RFC 6455 §5.2), valid and invalid.
 enum WebSocketBytes {
     enum Opcode: UInt8 {
         case continuation = 0
         case text = 1
         case binary = 2
         case reserved = 3
-        case goodbye = 8
+        case closeFrame = 8
         case ping = 9
         case pong = 10
         case reservedControl = 11
     }
 
-    /// A frame; `length` is what its head says where that is not how long it is.
+    /// Returns a frame; `length` replaces the true length in its header.
     static func frame(
         _ opcode: Opcode, _ data: [UInt8], isFinal: Bool = true, isMasked: Bool = true,
         reserved: UInt8 = 0, length: Int? = nil

@@ -3,22 +3,22 @@ import RelayHarness
 import SottoState
 import SottoWire
 
-/// A relay of this program's, which is killed and started again on the same store and address.
-struct Subject {
+/// A relay that is killed and restarted on the same store and address.
+struct RelayUnderTest {
     let scratch: Scratch
     private let options: [String]
     private let store: String?
     private(set) var relay: RelayProcess
-    /// The longest that it took from a start until a client was answered, in seconds.
+    /// The longest time, in seconds, from a start to the first answer.
     private(set) var slowestStart = 0.0
 
-    /// No mailbox is ever full: it is not what these rows are about.
+    /// Options with which no mailbox is ever full.
     static let roomy = [
         "--mailbox-messages", "100000000", "--mailbox-bytes", "100000000000",
     ]
 
-    /// Starts one; `nil` if it does not start. Its store is a file in `scratch`, unless `store` is the URL of a
-    /// database.
+    /// Starts a relay; returns `nil` if it does not start. The store is a file in `scratch`, unless `store` is the URL
+    /// of a database.
     init?(
         _ scratch: Scratch = Scratch(), options: [String] = [], store: String? = nil,
         environment: [String: String] = [:]
@@ -33,13 +33,13 @@ struct Subject {
 
     var address: String { relay.address }
 
-    /// Bytes of memory that it uses now.
+    /// The resident memory, in bytes.
     var memory: Int { process("VmRSS") }
 
-    /// The most bytes of memory that it used since ``forgetPeak()``.
+    /// The peak memory since ``forgetPeak()``, in bytes.
     var peak: Int { process("VmHWM") }
 
-    /// Begins ``peak`` anew.
+    /// Resets ``peak``.
     func forgetPeak() {
         let file = open("/proc/\(relay.command.process)/clear_refs", O_WRONLY)
         _ = write(file, "5", 1)
@@ -54,7 +54,7 @@ struct Subject {
         return words.count > 1 ? (Int(words[1]) ?? 0) << 10 : 0
     }
 
-    /// What pins its key, as its start says.
+    /// The pin of its key, from its log.
     var pin: String? {
         let mark = "#sha256="
         return scratch.lines("relay.log").lazy
@@ -64,8 +64,8 @@ struct Subject {
             }.first
     }
 
-    /// A figure of its monitor.
-    func figure(_ name: String) -> Int? {
+    /// Returns a metric from its monitor.
+    func metric(_ name: String) -> Int? {
         let mark = "relay: monitor on "
         guard let line = scratch.lines("relay.log").last(where: { $0.hasPrefix(mark) }),
             let client = RawClient(reaching: String(line.dropFirst(mark.count)))
@@ -78,13 +78,13 @@ struct Subject {
         return nil
     }
 
-    /// Ends it without a warning.
+    /// Kills the relay.
     func kill() {
         relay.command.kill(SIGKILL)
         relay.command.wait()
     }
 
-    /// Starts it again, and waits until it answers.
+    /// Restarts the relay, and waits until it answers.
     mutating func restart(environment: [String: String] = [:]) -> Bool {
         let start = Monotonic.seconds()
         guard
@@ -97,7 +97,7 @@ struct Subject {
         return true
     }
 
-    /// Ends a load on it: everything is answered, drained and counted.
+    /// Ends a load: waits for all answers, drains the mailboxes and counts.
     mutating func settle(_ load: Load) -> (acknowledged: Int, lost: Int, twice: Int)? {
         load.finish()
         let old = self

@@ -2,26 +2,27 @@ import Sotto
 import SottoWire
 import Synchronization
 
-/// Whether so many ids publish something that new ones must do some work first.
-final class Surge: Sendable {
+/// Demands proof of work from new ids while publications surge.
+final class SurgeLimit: Sendable {
     private struct State {
         var since = 0.0
         var count = 0
-        /// What there was in the minute before.
+        /// The number of publications in the minute before.
         var before = 0
     }
 
-    /// The most that the zero bits grow by.
+    /// The most bits that are added to the base difficulty.
     private static let mostMore = 4
 
     private let limit: Int
     private let least: Int
     private let state = Mutex(State())
 
-    /// A surge is more than `limit` publications in a minute; 0 for never. The work begins at so many zero bits.
+    /// Creates a limit: more than `limit` publications in a minute are a surge; 0 turns it off. `bits` is the number
+    /// of zero bits that a proof of work needs when a surge begins.
     init(limit: Int, bits: Int) { (self.limit, least) = (limit, bits) }
 
-    /// Counts a publication, and says how many zero bits are asked of a new id; `nil` without a surge.
+    /// Counts a publication. Returns the number of zero bits that a new id must prove, or `nil` without a surge.
     func note(at now: Double) -> Int? {
         guard limit > 0 else { return nil }
         return state.withLock { state in
@@ -34,12 +35,12 @@ final class Surge: Sendable {
         }
     }
 
-    /// How many zero bits are asked of a new id now, surge or not.
+    /// The number of zero bits that a new id must prove now, whether or not there is a surge.
     var bits: Int {
         state.withLock { bits(max($0.count, $0.before)) } ?? least
     }
 
-    /// One bit more each time that the number doubles.
+    /// Adds a bit each time that the count doubles.
     private func bits(_ count: Int) -> Int? {
         guard count > limit else { return nil }
         let doublings = Int.bitWidth - 1 - (count / limit).leadingZeroBitCount

@@ -6,21 +6,21 @@ import Sotto
 import SottoTransport
 import SottoWire
 
-/// What stands before a connection until its first bytes say what it speaks: TLS, lines of JSON, or HTTP, which may
-/// become WebSocket. All of them end in the same ``ClientConnection``.
+/// Detects the protocol of a connection by its first bytes: TLS, lines of JSON, or HTTP, which may become WebSocket.
+/// It then adds the handlers of that protocol before the ``ClientConnection``.
 ///
-/// Belongs to its event loop, which is why it may call itself Sendable.
-final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
+final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private let connection: ClientConnection
-    /// The certificate to show; `nil` where there is none, or TLS has begun already.
+    /// The certificate for TLS; `nil` without one, and inside a TLS connection.
     private let tls: TLSCertificate?
     private let requiresTLS: Bool
     private var isOpen = false
 
-    /// The door of a connection that is not in the pipeline yet.
+    /// Creates a detector for a connection that is not in the pipeline yet.
     init(to connection: ClientConnection, tls: TLSCertificate?, requiresTLS: Bool) {
         self.connection = connection
         self.tls = tls
@@ -58,7 +58,7 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
         context.close(promise: nil)
     }
 
-    /// Puts behind itself what understands a connection that begins so; says whether anything does.
+    /// Adds the handlers of the protocol that begins with `first`. Returns false for an unknown protocol.
     private func open(for first: UInt8, _ context: ChannelHandlerContext) throws -> Bool {
         let pipeline = context.pipeline.syncOperations
         switch first {
@@ -66,7 +66,7 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
             guard let tls else { return false }
             let handlers: [any ChannelHandler] = [
                 NIOSSLServerHandler(context: tls.context),
-                Doorway(to: connection, tls: nil, requiresTLS: false),
+                ProtocolDetector(to: connection, tls: nil, requiresTLS: false),
             ]
             try pipeline.addHandlers(handlers, position: .after(self))
         case _ where requiresTLS: return false
@@ -84,12 +84,12 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: WireLimits.requestBytes, automaticErrorHandling: false,
             shouldUpgrade: { channel, head in
-                // A foreign page's handshake is left to the front, which refuses it.
+                // The upgrade of a foreign page's handshake is declined here; HTTPFront then refuses the request.
                 let isGood = Self.isHandshake(head) && connection.admitsOrigin(head.headers)
                 return channel.eventLoop.makeSucceededFuture(isGood ? [:] : nil)
             },
             upgradePipelineHandler: { channel, _ in
-                connection.isOfRequests = false
+                connection.isHTTP = false
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
                         WebSocketRules(),
@@ -116,8 +116,8 @@ final class Doorway: ChannelInboundHandler, RemovableChannelHandler, @unchecked 
         try pipeline.addHandler(front)
     }
 
-    /// Whether a request that asks for WebSocket may (RFC 6455 §4.2.1): a `GET` of HTTP/1.1 with a key of 16 bytes. The
-    /// upgrader looks at the rest.
+    /// Whether a request is a WebSocket handshake (RFC 6455 §4.2.1): a `GET` of HTTP/1.1 with a key of 16 bytes. The
+    /// upgrader checks the other headers.
     private static func isHandshake(_ head: HTTPRequestHead) -> Bool {
         let key = head.headers.first(name: "sec-websocket-key")
         let connection = head.headers[canonicalForm: "connection"]

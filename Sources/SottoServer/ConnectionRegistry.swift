@@ -1,15 +1,15 @@
 import NIOCore
 import Synchronization
 
-/// The connections that are open.
-final class Registry: Sendable {
+/// The open connections of a relay.
+final class ConnectionRegistry: Sendable {
     /// The decision about a new connection.
-    enum Welcome {
-        /// It is served.
+    enum Decision {
+        /// The connection is served.
         case served
-        /// It is told that the relay is busy, and closed.
+        /// The client gets `busy`, and the connection is closed.
         case busy
-        /// It is closed at once: too many are being told already.
+        /// The connection is closed at once, because too many others are getting `busy`.
         case closed
     }
 
@@ -19,13 +19,13 @@ final class Registry: Sendable {
         var networks: NetworkConnections
     }
 
-    /// The most connections that are being told that the relay is busy. Their descriptors are for the others.
+    /// The most connections that are getting `busy` at once. It saves descriptors for served connections.
     static let busyLimit = 64
 
     private let limit: Int
     private let state: Mutex<State>
 
-    /// At most `limit` connections in all, and as many of each network as `networks` allows.
+    /// Serves at most `limit` connections, and the number of each network that `networks` allows.
     init(limit: Int, networks: NetworkConnections) {
         self.limit = limit
         state = Mutex(State(networks: networks))
@@ -34,8 +34,8 @@ final class Registry: Sendable {
     /// The number of open connections.
     var count: Int { state.withLock { $0.connections.count } }
 
-    /// Decides about a new connection from an address. One that is served is counted from now on.
-    func welcome(_ address: String?) -> Welcome {
+    /// Decides about a new connection from an address, and counts it if it is served.
+    func decide(about address: String?) -> Decision {
         state.withLock { state in
             if state.served < limit, state.networks.admit(address) {
                 state.served += 1
@@ -46,16 +46,16 @@ final class Registry: Sendable {
         }
     }
 
-    /// Notes a connection, until ``remove(_:)``.
+    /// Adds a connection until ``remove(_:)``.
     func add(_ connection: ClientConnection) {
         state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
     }
 
-    /// Forgets a connection, which has ended.
+    /// Removes a connection that has ended.
     func remove(_ connection: ClientConnection) {
         state.withLock { state in
             guard state.connections.removeValue(forKey: ObjectIdentifier(connection)) != nil,
-                connection.isWelcome
+                connection.isServed
             else { return }
             state.served -= 1
             state.networks.release(connection.remoteAddress?.ipAddress)

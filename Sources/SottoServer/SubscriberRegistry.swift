@@ -2,35 +2,35 @@ import NIOCore
 import Sotto
 import Synchronization
 
-/// Who consumes which mailbox: one connection each, the newest.
-final class Hub: Sendable {
+/// The subscriber of each mailbox: one connection, the newest.
+final class SubscriberRegistry: Sendable {
     private let consumers = Mutex<[SessionID: ClientConnection]>([:])
     private let wakeUps = Mutex<WakeUps?>(nil)
 
-    /// Tells these of mail that nobody takes at once.
+    /// Sets the wake-ups that announce mail in mailboxes without a subscriber.
     func attach(_ wakeUps: WakeUps) { self.wakeUps.withLock { $0 = wakeUps } }
 
-    /// How many mailboxes are being consumed.
+    /// The number of mailboxes with a subscriber.
     var count: Int { consumers.withLock { $0.count } }
 
-    /// Makes a connection the mailbox's consumer; returns the one that it replaces.
+    /// Makes a connection the subscriber of a mailbox. Returns the connection that it replaces, or `nil`.
     func subscribe(_ connection: ClientConnection, to mailbox: SessionID) -> ClientConnection? {
         let older = consumers.withLock { $0.updateValue(connection, forKey: mailbox) }
         wakeUps.withLock { $0 }?.forget(mailbox)
         return older
     }
 
-    /// Ends a connection's consumption, unless another one has taken over.
+    /// Removes a connection as subscriber, unless another one has replaced it.
     func unsubscribe(_ connection: ClientConnection, from mailbox: SessionID) {
         consumers.withLock { consumers in
             if consumers[mailbox] === connection { consumers[mailbox] = nil }
         }
     }
 
-    /// The mailboxes that are consumed.
+    /// The mailboxes with a subscriber.
     var mailboxes: [SessionID] { consumers.withLock { Array($0.keys) } }
 
-    /// Wakes the consumers of mailboxes that got something elsewhere.
+    /// Notifies the subscribers of mailboxes to which another relay delivered.
     func wake(_ mailboxes: Set<SessionID>) {
         let present = consumers.withLock { consumers in
             mailboxes.compactMap { mailbox in consumers[mailbox].map { ($0, mailbox) } }
@@ -38,7 +38,7 @@ final class Hub: Sendable {
         Self.wake(present)
     }
 
-    /// Wakes consumers, each once.
+    /// Notifies connections, each once.
     private static func wake(_ arrived: [(ClientConnection, SessionID)]) {
         for group in Dictionary(grouping: arrived, by: { ObjectIdentifier($0.0) }).values {
             let (consumer, mailboxes) = (group[0].0, group.map(\.1))
@@ -46,7 +46,8 @@ final class Hub: Sendable {
         }
     }
 
-    /// Wakes the consumers of mailboxes that got so much mail. Where there is none, somebody may have to be woken.
+    /// Notifies the subscribers of mailboxes that got mail; the values are numbers of envelopes. Mailboxes without a
+    /// subscriber may get a wake-up.
     func wake(_ arrived: [SessionID: Int]) {
         let wakeUps = wakeUps.withLock { $0 }
         var alone: [SessionID: Int] = [:]
