@@ -155,6 +155,7 @@ extension Outcome {
 /// Some envelopes of a mailbox, oldest first.
 struct Page: Sendable {
     /// The envelopes, with their ids.
+    var messages: [StoredEnvelope] = []
     /// Whether others follow.
     var hasMore = false
 }
