@@ -155,7 +155,7 @@ extension Outcome {
 /// Some envelopes of a mailbox, oldest first.
 struct Page: Sendable {
     /// The envelopes, with their ids.
-    var messages: [StoredEnvelope] = []
+    var messages: [(id: String, delivered: Delivered)] = []
     /// Whether others follow.
     var hasMore = false
 }
