@@ -20,13 +20,14 @@ struct RelayUnderTest {
     /// Starts a relay; returns `nil` if it does not start. The store is a file in `scratch`, unless `store` is the URL
     /// of a database.
     init?(
-        _ scratch: Scratch = Scratch(), options: [String] = [], store: String? = nil,
-        environment: [String: String] = [:]
+        _ scratch: Scratch = Scratch(), listen: String = "127.0.0.1:0", options: [String] = [],
+        store: String? = nil, environment: [String: String] = [:]
     ) {
         (self.scratch, self.options, self.store) = (scratch, Self.roomy + options, store)
         guard
             let relay = RelayProcess(
-                scratch, Self.roomy + options, store: store, environment: environment)
+                scratch, listen: listen, Self.roomy + options, store: store,
+                environment: environment)
         else { return nil }
         self.relay = relay
     }

@@ -1,4 +1,5 @@
 import NIOCore
+import Sotto
 import Synchronization
 
 /// The open connections of a relay.
@@ -37,7 +38,7 @@ final class ConnectionRegistry: Sendable {
     /// Decides about a new connection from an address, and counts it if it is served.
     func decide(about address: String?) -> Decision {
         state.withLock { state in
-            if state.served < limit, state.networks.admit(address) {
+            if state.served < limit, state.networks.admit(address, at: Monotonic.seconds()) {
                 state.served += 1
                 return .served
             }

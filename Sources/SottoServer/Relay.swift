@@ -42,6 +42,8 @@ public struct RelayConfiguration: Sendable {
     /// The most connections from one network, a /24 of IPv4 or a /64 of IPv6; `nil` for a quarter of
     /// ``maximumConnections``.
     public var networkConnections: Int?
+    /// New connections of one network in a second, after as many at once as it may have.
+    var networkRate = NetworkConnections.connectionsPerSecond
     /// Whether loopback connections are limited as a network too; tests set it.
     var limitsLoopback = false
     /// Origins of web pages that may use the relay in addition to its own, such as `https://chat.example.org`.
@@ -148,6 +150,7 @@ public final class Relay: Sendable {
             limit: limit,
             networks: NetworkConnections(
                 limit: configuration.networkConnections ?? max(1, limit / 4),
+                rate: configuration.networkRate,
                 limitsLoopback: configuration.limitsLoopback))
         let clock: RelayClock
         do throws(StateError) {

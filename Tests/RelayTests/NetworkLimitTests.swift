@@ -12,12 +12,16 @@ import Testing
     /// The counts of invented addresses.
     final class Networks {
         private var counted: NetworkConnections
+        /// Seconds, which pass only when a test says so.
+        var now = 0.0
 
-        init(limit: Int) { counted = NetworkConnections(limit: limit) }
+        init(limit: Int, rate: Double = 1) {
+            counted = NetworkConnections(limit: limit, rate: rate)
+        }
 
         var count: Int { counted.count }
 
-        func admits(_ address: String?) -> Bool { counted.admit(address) }
+        func admits(_ address: String?) -> Bool { counted.admit(address, at: now) }
 
         func release(_ address: String) { counted.release(address) }
     }
@@ -43,8 +47,10 @@ import Testing
         #expect(!networks.admits(other))
         networks.release(one)
         #expect(networks.count == 0)
+        networks.now = 1
         #expect(networks.admits(other))
         networks.release(other)
+        networks.now = 2
         // A release without a connection changes nothing.
         networks.release(other)
         #expect(networks.admits(one))
@@ -57,6 +63,37 @@ import Testing
             for _ in 0..<3 { #expect(networks.admits(text), "\(text)") }
         }
         #expect(networks.count == 0)
+    }
+
+    @Test func newConnectionsOfANetworkAreLimitedInRate() {
+        let networks = Networks(limit: 3, rate: 2)
+        let address = "198.51.100.1"
+        func reconnects() -> Bool {
+            guard networks.admits(address) else { return false }
+            networks.release(address)
+            return true
+        }
+        for _ in 0..<3 { #expect(reconnects()) }
+        #expect(!reconnects())
+        #expect(networks.admits("203.0.113.1"))
+        networks.now = 0.5
+        #expect(reconnects() && !reconnects())
+        // Time gives back no more than the network's share.
+        networks.now = 100
+        for _ in 0..<3 { #expect(reconnects()) }
+        #expect(!reconnects())
+    }
+
+    @Test func aNetworkThatReconnectsTooOftenIsBusy() throws {
+        let running = try RunningRelay {
+            $0.maximumConnections = 16
+            $0.networkRate = 0.001
+            $0.limitsLoopback = true
+        }
+        for _ in 0..<4 { #expect(running.client().ask(.ping) == .pong) }
+        let fifth = running.client()
+        #expect(fifth.response() == .error(Refusal(.busy)))
+        #expect(fifth.line() == nil)
     }
 
     /// A connection over the limit gets `busy`; an ended one frees its place.

@@ -1,37 +1,56 @@
 import Glibc
 
-/// Counts the open connections of each network: a /24 of IPv4, or a /64 of IPv6.
+/// Limits the connections of each network: a /24 of IPv4, or a /64 of IPv6.
 ///
-/// It keeps one network from taking all connections of a relay. Loopback addresses are exempt, because all clients of
-/// a
-/// proxy on this machine have one. Addresses are in textual form; `nil` is exempt too.
+/// It keeps one network from taking all connections of a relay, and from taking its time with new connections: setting
+/// up a connection costs more than closing it. Loopback addresses are exempt, because all clients of a proxy on this
+/// machine have one. Addresses are in textual form; `nil` is exempt too.
 struct NetworkConnections {
-    private let limit: Int
-    private let limitsLoopback: Bool
-    private var counts: [[UInt8]: Int] = [:]
+    /// New connections of one network in a second. A network may open as many as its limit at once.
+    static let connectionsPerSecond: Double = 100
+    /// The most networks without a connection that are remembered. Beyond it, networks below the rate are forgotten.
+    private static let rememberedLimit = 65_536
 
-    /// Allows `limit` connections from each network.
-    init(limit: Int, limitsLoopback: Bool = false) {
-        (self.limit, self.limitsLoopback) = (limit, limitsLoopback)
+    private struct Network {
+        var count = 0
+        var rate: TokenBucket
     }
 
-    /// Counts a connection from an address. Returns false, and does not count it, if its network is at the limit.
-    mutating func admit(_ address: String?) -> Bool {
-        guard let network = network(of: address) else { return true }
-        let count = counts[network, default: 0]
-        guard count < limit else { return false }
-        counts[network] = count + 1
-        return true
+    private let limit: Int
+    private let rate: Double
+    private let limitsLoopback: Bool
+    private var networks: [[UInt8]: Network] = [:]
+
+    /// Allows `limit` connections from each network, and `rate` new ones in a second.
+    init(limit: Int, rate: Double = connectionsPerSecond, limitsLoopback: Bool = false) {
+        (self.limit, self.rate, self.limitsLoopback) = (limit, rate, limitsLoopback)
+    }
+
+    /// Counts a connection from an address at `now`, in seconds of a monotonic clock. Returns false, and does not count
+    /// it, if its network is at a limit.
+    mutating func admit(_ address: String?, at now: Double) -> Bool {
+        guard let key = network(of: address) else { return true }
+        if networks.count >= Self.rememberedLimit {
+            networks = networks.filter { $0.value.count > 0 || !$0.value.rate.isFull(at: now) }
+        }
+        var network =
+            networks[key]
+            ?? Network(rate: TokenBucket(rate: rate, capacity: Double(limit), at: now))
+        let isAdmitted = network.count < limit && network.rate.take(at: now)
+        if isAdmitted { network.count += 1 }
+        networks[key] = network
+        return isAdmitted
     }
 
     /// Ends a connection that was counted.
     mutating func release(_ address: String?) {
-        guard let network = network(of: address), let count = counts[network] else { return }
-        counts[network] = count > 1 ? count - 1 : nil
+        guard let key = network(of: address), let count = networks[key]?.count, count > 0
+        else { return }
+        networks[key]?.count = count - 1
     }
 
     /// The number of networks with counted connections.
-    var count: Int { counts.count }
+    var count: Int { networks.values.count { $0.count > 0 } }
 
     private func network(of address: String?) -> [UInt8]? {
         guard let address else { return nil }
