@@ -108,7 +108,7 @@ extension IdentitySource {
 
     /// Whether ``load()`` asks no question: there is an identity, and it is not protected, or unlocked, or its passphrase is
     /// given.
-    public var asksNobody: Bool {
+    public var needsNoPrompt: Bool {
         guard let path = try? files.first ?? IdentityFile.defaultPath(),
             IdentityFile.isRegularFile(path)
         else { return false }

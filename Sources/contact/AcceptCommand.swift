@@ -29,7 +29,7 @@ struct AcceptCommand: Program {
         if let name { _ = try ContactName.checked(name) }
         let open = try options.open()
         let person = try open.person(id)
-        let card = try card.map { try Addressee.card($0) } ?? givenCard(person)
+        let card = try card.map { try RecipientArgument.card($0) } ?? givenCard(person)
         if let card, card.id != person.id {
             throw Failure(
                 .mismatch, "the card is not that of \(person.id)",

@@ -129,10 +129,10 @@ extension Contact {
     /// The names of the accounts that only an introduction ties to the contact.
     var introducedAccounts: [String] {
         var names: [String] = []
-        if let account = profiles.whisper2, standing(of: account) == .introduced {
+        if let account = profiles.whisper2, binding(of: account) == .introduced {
             names.append("whisper2 account \(account.id)")
         }
-        if let bundle = profiles.mercurio, standing(of: bundle) == .introduced {
+        if let bundle = profiles.mercurio, binding(of: bundle) == .introduced {
             names.append("mercurio account \(bundle.id.short)…")
         }
         return names
@@ -144,10 +144,10 @@ extension Contact {
         if let id = profiles.kecalek, vouchedProfiles.kecalek == nil {
             names.append("kecalek user id \(id)")
         }
-        if let account = profiles.whisper2, standing(of: account) < .compared {
+        if let account = profiles.whisper2, binding(of: account) < .compared {
             names.append("whisper2 account \(account.id)")
         }
-        if let bundle = profiles.mercurio, standing(of: bundle) < .compared {
+        if let bundle = profiles.mercurio, binding(of: bundle) < .compared {
             names.append("mercurio account \(bundle.id.short)…")
         }
         return names

@@ -60,7 +60,7 @@ struct OpenBook {
             let contact = try book.store()?.contact(id: id)
             return Correspondent(id: id, card: contact?.card, contact: contact)
         }
-        if ContactName.looksLikeID(text), !Addressee.isFile(text) {
+        if ContactName.looksLikeID(text), !RecipientArgument.isFile(text) {
             // Fewer are found again by trying keys: what a stranger's id begins with is theirs to choose.
             guard text.utf8.count >= SessionID.shortLength else {
                 throw Failure(
@@ -101,7 +101,7 @@ extension Correspondent {
 /// Reads the card that is an argument, or comes on stdin; a terminal is no place to type one.
 func readCard(_ argument: String?) throws -> Card {
     guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
-    return try Addressee.card(argument ?? "-")
+    return try RecipientArgument.card(argument ?? "-")
 }
 
 /// Who is to be added: a card, or an account in another messenger.
@@ -111,17 +111,17 @@ enum Newcomer {
 
     /// Reads what is an argument, in a file, or comes on stdin; a terminal is no place to type it.
     init(_ argument: String?) throws {
-        if let argument, Addressee.isWritten(argument) {
+        if let argument, RecipientArgument.isWritten(argument) {
             self =
                 try Account(Array(argument.utf8)).map { .account($0) }
-                ?? .card(Addressee.card(argument))
+                ?? .card(RecipientArgument.card(argument))
             return
         }
         guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
-        let bytes = try Addressee.contents(of: argument ?? "-")
+        let bytes = try RecipientArgument.contents(of: argument ?? "-")
         self =
             try Account(bytes).map { .account($0) }
-            ?? .card(Addressee.only(in: bytes, of: argument ?? "-").card())
+            ?? .card(RecipientArgument.only(in: bytes, of: argument ?? "-").card())
     }
 }
 

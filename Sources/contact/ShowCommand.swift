@@ -135,17 +135,17 @@ struct ShowCommand: Program {
             if let key = account.signingKey {
                 rows.append(["", "skey " + Base64.standard.encode(key)])
             }
-            rows.append(["", describe(contact.standing(of: account))])
+            rows.append(["", describe(contact.binding(of: account))])
         }
         if let bundle = profiles.mercurio {
             rows.append(["mercurio", bundle.id.description])
             rows.append(["", "RSA, \(bundle.key.modulus.count * 8) bits"])
-            rows.append(["", describe(contact.standing(of: bundle))])
+            rows.append(["", describe(contact.binding(of: bundle))])
         }
         return rows
     }
 
-    private static func describe(_ standing: AccountStanding) -> String {
+    private static func describe(_ standing: AccountBinding) -> String {
         switch standing {
         case .introduced: "introduced: nothing that they signed names it"
         case .firstUse: "taken on first use, not compared"

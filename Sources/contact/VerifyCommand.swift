@@ -110,14 +110,14 @@ struct VerifyCommand: Program {
         // The number is of ids alone.
         try checkThatTheIDVouches(for: contact)
         guard contact.card == nil else { return }
-        if let bundle = contact.learned.mercurio, contact.standing(of: bundle) < .compared {
+        if let bundle = contact.learned.mercurio, contact.binding(of: bundle) < .compared {
             throw Failure(
                 .untrusted,
                 "the number is right, but nobody signed the RSA key of \(contact.name)",
                 hint: "their owner prints the signed one: keygen public --profile mercurio --bundle"
             )
         }
-        if let account = contact.learned.whisper2, contact.standing(of: account) < .compared {
+        if let account = contact.learned.whisper2, contact.binding(of: account) < .compared {
             throw Failure(
                 .untrusted,
                 "the number is right, but no signature ties the encryption key of \(contact.name) to it",
@@ -130,7 +130,7 @@ struct VerifyCommand: Program {
             contact.agrees(with: scanned)
         else { throw mismatch }
         if scanned.record == nil { contact.compared.insert(scanned.age) }
-        if scanned.says(moreThan: contact.card) { contact.keep(scanned) }
+        if scanned.supersedes(contact.card) { contact.keep(scanned) }
     }
 
     /// On a signed card the id vouches for the key that is encrypted to, on a URI it does not.
@@ -159,14 +159,14 @@ struct VerifyCommand: Program {
             guard let kept = contact.profiles.mercurio, bundle.signature != nil,
                 bundle.id == kept.id, bundle.key == kept.key
             else { throw mismatch }
-            guard contact.speaks(with: kept) else { throw untied(contact) }
+            guard contact.signs(with: kept) else { throw untied(contact) }
             try checkThatTheIDVouches(for: contact)
             contact.compared.insert(kept)
         case .whisper2(let scanned):
             guard let kept = contact.profiles.whisper2, scanned.agrees(with: kept),
                 scanned.signingKey != nil
             else { throw mismatch }
-            guard contact.speaks(with: kept) else { throw untied(contact) }
+            guard contact.signs(with: kept) else { throw untied(contact) }
             try checkThatTheIDVouches(for: contact)
             contact.compared.insert(kept)
         }

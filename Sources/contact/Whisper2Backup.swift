@@ -12,7 +12,7 @@ struct Whisper2Entry {
     /// A contact with an account there; `nil` for one without, or with one that was only introduced.
     init?(_ contact: Contact) {
         guard let account = contact.profiles.whisper2, !contact.name.isEmpty,
-            contact.standing(of: account) != .introduced
+            contact.binding(of: account) != .introduced
         else { return nil }
         self.account = account
         name = contact.name

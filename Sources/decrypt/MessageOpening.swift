@@ -89,7 +89,7 @@ final class MessageOpening {
     /// names the account, else the account's own.
     private func account(_ id: WhisperID) -> (id: SessionID?, account: Whisper2Contact)? {
         if let signer = judge.signers.find(id), let account = signer.profiles.whisper2 {
-            return (signer.speaker(of: account), account)
+            return (signer.signerID(of: account), account)
         }
         // Several may have the account: the one with the strongest tie to it goes first.
         let holders = contacts.compactMap { contact -> (Contact, Whisper2Contact)? in
@@ -97,9 +97,9 @@ final class MessageOpening {
             return (contact, account)
         }
         if let (contact, account) = holders.max(by: {
-            $0.0.standing(of: $0.1) < $1.0.standing(of: $1.1)
+            $0.0.binding(of: $0.1) < $1.0.binding(of: $1.1)
         }) {
-            let isTied = contact.speaks(with: account)
+            let isTied = contact.signs(with: account)
             return (
                 isTied ? contact.id : account.signingKey.map { SessionID(publicKey: $0) }, account
             )
@@ -111,11 +111,11 @@ final class MessageOpening {
     private func mercurioOwner(_ id: SessionID) -> SessionID? {
         for signer in judge.signers.all {
             guard let bundle = signer.profiles.mercurio, bundle.id == id else { continue }
-            if signer.speaks(with: bundle) { return signer.id }
+            if signer.signs(with: bundle) { return signer.id }
         }
         for contact in contacts {
             guard let bundle = contact.profiles.mercurio, bundle.id == id else { continue }
-            if contact.speaks(with: bundle) { return contact.id }
+            if contact.signs(with: bundle) { return contact.id }
         }
         return nil
     }
@@ -397,14 +397,14 @@ extension SenderJudgement {
             let name = message.details?["whisperId"]?.string
             isTied =
                 contact.profiles.whisper2.map {
-                    $0.id.description == name && contact.speaks(with: $0)
+                    $0.id.description == name && contact.signs(with: $0)
                 } ?? (contact.card == nil)
         case .mercurio:
             let name = message.details?["mercurioId"]?.string
             isTied =
                 name == contact.id.description
                 || contact.profiles.mercurio.map {
-                    $0.id.description == name && contact.speaks(with: $0)
+                    $0.id.description == name && contact.signs(with: $0)
                 } ?? (contact.card == nil)
         case .sealed, .ratchet, .phrase, .shainy: return message
         }

@@ -13,7 +13,7 @@ struct DemandedSigners {
         var all: [Correspondent] = []
         var bare: [Whisper2Contact] = []
         for argument in arguments {
-            if Addressee.isWhisper2(argument),
+            if RecipientArgument.isWhisper2(argument),
                 case let account = try book.whisper2(argument), account.signingKey == nil
             {
                 bare.append(account)

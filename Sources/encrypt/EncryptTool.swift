@@ -187,7 +187,7 @@ struct EncryptTool: Program {
         guard !(isPassphrase && classic) else {
             throw UsageError("--classic is for cards, and a passphrase has none")
         }
-        let isName = recipient.contains { !Addressee.isWritten($0) && !Addressee.isFile($0) }
+        let isName = recipient.contains { !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0) }
         guard !identity.isGiven || sign || isMessage || isName else {
             throw UsageError("-i goes with -s or --to; without them nothing is signed")
         }
@@ -272,16 +272,16 @@ struct EncryptTool: Program {
             return .passphrase(Passphrase(try secret.read(passphrase, warns: !quiet)))
         }
         let book = AddressBook(identity.load, lockTimeout: lock.timeout)
-        if !stateless { book.openQuietly(identity) }
-        var addressees = try recipient.map { try book.addressee($0) }
+        if !stateless { book.openWithoutPrompt(identity) }
+        var targets = try recipient.map { try book.fileRecipient($0) }
         for path in recipientsFile {
-            let list = try Addressee.list(in: path)
+            let list = try RecipientArgument.list(in: path)
             guard !list.isEmpty else { throw Failure(.malformed, "\(path) names no recipient") }
-            addressees += try list.map { try book.checked($0) }
+            targets += try list.map { try book.checked($0) }
         }
         var recipients: [AgeRecipient] = []
-        for addressee in addressees {
-            let recipient = try addressee.recipient(classic: classic)
+        for target in targets {
+            let recipient = try target.recipient(classic: classic)
             // Named twice is meant once; a second stanza would only be longer.
             if !recipients.contains(recipient) { recipients.append(recipient) }
         }

@@ -45,7 +45,7 @@ struct Recipients {
             guard tool.stateless else { return try book.find(argument) }
             let card =
                 try ContactName.meansOwner(argument)
-                ? book.identity().card() : Addressee.card(argument)
+                ? book.identity().card() : RecipientArgument.card(argument)
             return Correspondent(id: card.id, card: card, contact: nil)
         }
         let plan = RoutePlan(tool: tool, own: identity?.id, bundles: bundles)

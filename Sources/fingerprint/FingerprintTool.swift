@@ -107,7 +107,7 @@ struct FingerprintTool: Program {
 
     func execute() throws {
         let book = AddressBook({ try identity.load() }, lockTimeout: Self.lockTimeout)
-        book.openQuietly(identity)
+        book.openWithoutPrompt(identity)
         // The other first: a card in a file is read without the address book, also beside one's own identity.
         let theirs = try others(book)
         let mine = try own(book)
@@ -160,7 +160,7 @@ struct FingerprintTool: Program {
         let typed: [UInt8]
         if let digits = TypedDigits.read(text), digits.count == number.digits.utf8.count {
             typed = digits
-        } else if let digits = try spoken(text, insteadOf: number.digits) {
+        } else if let digits = try phraseWords(text, insteadOf: number.digits) {
             typed = digits
         } else {
             throw Failure(
@@ -190,7 +190,7 @@ struct FingerprintTool: Program {
 
     /// The digits of a number in words, or none where they are those of no digits; `nil` when there are not as
     /// many words as `number` has.
-    private func spoken(_ text: String, insteadOf number: String) throws(Failure) -> [UInt8]? {
+    private func phraseWords(_ text: String, insteadOf number: String) throws(Failure) -> [UInt8]? {
         guard let words = TypedDigits.readWords(text),
             words.count == Fingerprint.words(of: number).count
         else { return nil }
@@ -204,14 +204,14 @@ struct FingerprintTool: Program {
     }
 
     private func show(_ number: Number, of name: String?, _ output: Output) throws {
-        let spoken = Fingerprint.words(of: number.digits)
+        let phraseWords = Fingerprint.words(of: number.digits)
         if json {
             var record = number.record
-            if words { record["words"] = .array(spoken.map(JSON.string)) }
+            if words { record["words"] = .array(phraseWords.map(JSON.string)) }
             try output.writeLine(record)
             return
         }
-        var line = words ? spoken.joined(separator: " ") : Fingerprint.grouped(number.digits)
+        var line = words ? phraseWords.joined(separator: " ") : Fingerprint.grouped(number.digits)
         if let name { line += "  " + name }
         var lines = [line]
         if randomart { lines += Randomart.lines(ofDigits: number.digits) }

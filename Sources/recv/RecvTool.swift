@@ -165,7 +165,7 @@ struct RecvTool: Program {
         if let loginKey, let of {
             let relay = try RelayAddress.find(relay, authorities: ca)
             let key = try KeyFile.loginKey(at: loginKey, loginPassword)
-            let id = try SessionID(of) ?? Addressee.card(of).id
+            let id = try SessionID(of) ?? RecipientArgument.card(of).id
             return try receive(
                 Reception(owner: .loginKey(key, id), relay: relay), handling: handling())
         }
@@ -219,7 +219,7 @@ struct RecvTool: Program {
                 "recv: note: \(ending.expired) deleted unread: the messages before them did not come for \(StateTransaction.earlyDays) days"
             )
         }
-        if reception.invitation != nil, ending.wasIn {
+        if reception.invitation != nil, ending.loggedIn {
             if !quiet { Terminal.say("recv: note: \(reception.relay) has let you in") }
             if ending.error == nil, ending.received + ending.failed == 0 { return }
         }
@@ -228,8 +228,8 @@ struct RecvTool: Program {
 
     private static func say(_ notice: Reception.Notice) {
         switch notice {
-        case .away(let error): Terminal.say("recv: note: \(error.message); trying again")
-        case .back(let relay): Terminal.say("recv: note: \(relay) is reached again")
+        case .disconnected(let error): Terminal.say("recv: note: \(error.message); trying again")
+        case .reconnected(let relay): Terminal.say("recv: note: \(relay) is reached again")
         }
     }
 
@@ -255,7 +255,7 @@ struct RecvTool: Program {
             try SessionID(text)
             ?? AddressBook(identity.load, lockTimeout: lock.timeout).find(text).id
         let relay = try RelayAddress.find(
-            relay, authorities: ca, fallback: identity.asksNobody ? identity.load().relay : nil)
+            relay, authorities: ca, fallback: identity.needsNoPrompt ? identity.load().relay : nil)
         let card = try CardLookup(id).run(at: relay)
         let output = try Output(path: nil, content: .text)
         if let record = card.record { try output.writeLine(record) }
@@ -309,7 +309,7 @@ struct RecvTool: Program {
 
     private func end(_ ending: Reception.Ending) throws {
         if let error = ending.error {
-            guard ending.received > 0, error.isPassing else { throw error }
+            guard ending.received > 0, error.isTransient else { throw error }
             throw Failure(.tryAgain, "\(error.message); there may be more", hint: error.hint)
         }
         if ending.failed > 0 {

@@ -89,7 +89,7 @@ enum MemberList {
                 .noInput, "\(argument) is no id, and no file",
                 hint: "give a card's file, a sotto: URI or an id: 05 and 64 digits of hex")
         }
-        return try Addressee.card(argument).id
+        return try RecipientArgument.card(argument).id
     }
 
     /// What is before a `#` that follows white space.

@@ -155,16 +155,16 @@ private enum Introduction {
     init(_ argument: String) throws {
         if let id = SessionID(argument) {
             self = .id(id)
-        } else if Addressee.isWritten(argument) {
-            self = .card(try Addressee.card(argument))
+        } else if RecipientArgument.isWritten(argument) {
+            self = .card(try RecipientArgument.card(argument))
         } else {
-            var bytes = try Addressee.contents(of: argument)
+            var bytes = try RecipientArgument.contents(of: argument)
             if Self.isPicture(bytes) { bytes = try Step(.qr, ["scan"], input: bytes).output() }
             let text = String(decoding: AddCommand.trimmed(bytes), as: UTF8.self)
             if let id = SessionID(text) {
                 self = .id(id)
             } else {
-                self = .card(try Addressee.only(in: bytes, of: argument).card())
+                self = .card(try RecipientArgument.only(in: bytes, of: argument).card())
             }
         }
     }

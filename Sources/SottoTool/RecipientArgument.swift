@@ -2,7 +2,7 @@ import Glibc
 public import Sotto
 
 /// Whom `-r`, `--to` and their kind name: a card with an identity behind it, or a bare age recipient.
-public enum Addressee: Sendable {
+public enum RecipientArgument: Sendable {
     case card(Card)
     case recipient(AgeRecipient)
 
@@ -10,8 +10,8 @@ public enum Addressee: Sendable {
     private static let limit = 16 << 20
 
     /// Finds what `argument` names: a `sotto:` URI, an `age1…` string, an SSH key, or a file with one.
-    public static func find(_ argument: String) throws -> Addressee {
-        if let addressee = try parse(argument) { return addressee }
+    public static func find(_ argument: String) throws -> RecipientArgument {
+        if let target = try parse(argument) { return target }
         return try only(in: contents(of: argument), of: argument)
     }
 
@@ -27,8 +27,8 @@ public enum Addressee: Sendable {
         return try Input(path: argument).readAll(limit: limit)
     }
 
-    /// The one addressee in `text`, which was read from `path`.
-    public static func only(in text: [UInt8], of path: String) throws -> Addressee {
+    /// The one target in `text`, which was read from `path`.
+    public static func only(in text: [UInt8], of path: String) throws -> RecipientArgument {
         let all = try list(in: text, of: path)
         guard let first = all.first, all.count == 1 else {
             throw Failure(
@@ -63,12 +63,12 @@ public enum Addressee: Sendable {
     }
 
     /// All recipients in a file, one on a line: cards, URIs, `age1…` strings, SSH keys; `#` begins a comment.
-    public static func list(in path: String) throws -> [Addressee] {
+    public static func list(in path: String) throws -> [RecipientArgument] {
         try list(in: Input(path: path).readAll(limit: limit), of: path)
     }
 
-    private static func list(in text: [UInt8], of path: String) throws -> [Addressee] {
-        var addressees: [Addressee] = []
+    private static func list(in text: [UInt8], of path: String) throws -> [RecipientArgument] {
+        var targets: [RecipientArgument] = []
         for (index, bytes) in text.split(
             separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
         ).enumerated() {
@@ -76,11 +76,11 @@ public enum Addressee: Sendable {
             if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
             do {
                 if line.first == UInt8(ascii: "{") {
-                    addressees.append(.card(try card(Array(line))))
+                    targets.append(.card(try card(Array(line))))
                 } else if let text = String(validating: line, as: UTF8.self),
-                    let addressee = try parse(text)
+                    let target = try parse(text)
                 {
-                    addressees.append(addressee)
+                    targets.append(target)
                 } else {
                     throw Failure(
                         .malformed,
@@ -93,7 +93,7 @@ public enum Addressee: Sendable {
                     hint: failure.hint)
             }
         }
-        return addressees
+        return targets
     }
 
     private static func name(of path: String) -> String {
@@ -130,7 +130,7 @@ public enum Addressee: Sendable {
         return try Card(record: record)
     }
 
-    private static func parse(_ text: String) throws -> Addressee? {
+    private static func parse(_ text: String) throws -> RecipientArgument? {
         if text.hasPrefix("sotto:") { return .card(Card(uri: try ContactURI(text))) }
         if isWhisper2(text) {
             throw Failure(
