@@ -60,7 +60,8 @@ public struct CardLookup: Sendable {
     ///
     /// Throws ``ClientError/noCard(relay:)``, ``ClientError/forgedCard(relay:)``, or the error of the connection.
     public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> Card {
-        let response = try AnonymousRequest(request: .lookup(id), relay: relay).ask(timeout: timeout)
+        let response = try AnonymousRequest(request: .lookup(id), relay: relay).ask(
+            timeout: timeout)
         guard case .card(let line) = response else { throw ClientError(response, relay) }
         guard let record = try? JSON.object(parsing: line), let card = try? Card(record: record),
             card.id == id

@@ -96,7 +96,8 @@ extension ClientError {
         case .notAdmitted: "ask its operator for a code, and pass it to recv --invitation"
         case .noCard: "ask its owner to publish it: keygen public | send"
         case .noBundle: "ask their owner to publish prekeys through the same relay"
-        case .lost, .busy, .loginRefused, .notARelay, .relayFull, .refused, .forgedCard, .forgedBundle,
+        case .lost, .busy, .loginRefused, .notARelay, .relayFull, .refused, .forgedCard,
+            .forgedBundle,
             .replaced:
             nil
         }

@@ -95,7 +95,8 @@ extension Reception {
                 guard let end else { break }
                 let hasProgressed = ending.received + ending.failed > before
                 if hasProgressed { deadline = Monotonic.seconds() + plan.wait }
-                guard end.isTransient, plan.follow || hasProgressed || Monotonic.seconds() < deadline
+                guard end.isTransient,
+                    plan.follow || hasProgressed || Monotonic.seconds() < deadline
                 else {
                     ending.error = end
                     break

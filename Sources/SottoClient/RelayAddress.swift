@@ -26,7 +26,8 @@ public enum RelayAddress {
             case .malformed: "the relay address is not of the form scheme://host:port"
             case .pin:
                 "the relay address has #sha256= without TLS or without 64 hexadecimal digits"
-            case .scheme(let scheme): "this version does not support relay addresses with \(scheme):"
+            case .scheme(let scheme):
+                "this version does not support relay addresses with \(scheme):"
             }
         }
 

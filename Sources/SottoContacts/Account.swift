@@ -28,7 +28,8 @@ public enum Account: Sendable {
             self = .mercurio(try MercurioKeyBundle(pinning: record))
             return
         }
-        guard let url = String(validating: text, as: UTF8.self), RecipientArgument.isWhisper2(url) else {
+        guard let url = String(validating: text, as: UTF8.self), RecipientArgument.isWhisper2(url)
+        else {
             return nil
         }
         self = .whisper2(try Whisper2AddURL.contact(url))
@@ -100,7 +101,8 @@ extension StateTransaction {
     /// owner's own account, and 65 for an unknown Whisper2 account without a signing key.
     public func introduce(_ account: Account, as name: String?) throws -> Introduction {
         guard try !isOwn(account) else {
-            throw Failure(.usage, "this is your own account", hint: "give it to your contacts instead")
+            throw Failure(
+                .usage, "this is your own account", hint: "give it to your contacts instead")
         }
         let holders = try holders(of: account)
         if let other = holders.first(where: { !account.agrees(with: $0) }) {

@@ -97,7 +97,9 @@ public final class AddressBook {
     public func find(_ argument: String) throws -> Correspondent {
         if ContactName.meansOwner(argument) { return try own(argument) }
         if RecipientArgument.isWhisper2(argument) { return try known(whisper2(argument)) }
-        if RecipientArgument.isWritten(argument) { return try known(RecipientArgument.card(argument)) }
+        if RecipientArgument.isWritten(argument) {
+            return try known(RecipientArgument.card(argument))
+        }
         let isFile = RecipientArgument.isFile(argument)
         if !argument.contains("/"), argument != "-", !isFile || loaded.isReady {
             let found = try lookUp(argument)
@@ -132,7 +134,9 @@ public final class AddressBook {
         if RecipientArgument.isWritten(argument) || argument == "-" || argument.contains("/") {
             return try checked(RecipientArgument.find(argument))
         }
-        if RecipientArgument.isFile(argument), case .recipient(let bare) = try RecipientArgument.find(argument) {
+        if RecipientArgument.isFile(argument),
+            case .recipient(let bare) = try RecipientArgument.find(argument)
+        {
             return .recipient(bare)
         }
         let found = try find(argument)

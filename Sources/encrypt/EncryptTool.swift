@@ -187,7 +187,9 @@ struct EncryptTool: Program {
         guard !(isPassphrase && classic) else {
             throw UsageError("--classic is for cards, and a passphrase has none")
         }
-        let isName = recipient.contains { !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0) }
+        let isName = recipient.contains {
+            !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0)
+        }
         guard !identity.isGiven || sign || isMessage || isName else {
             throw UsageError("-i goes with -s or --to; without them nothing is signed")
         }

@@ -58,9 +58,11 @@ struct SkippedMessageTests {
     @Test func aForgedLateMessageLeavesItsKey() throws {
         try two.begin()
         let late = try skip(250, rounds: 2)
-        let forged = try changing(payload: changing(late[0]) {
-            $0["id"] = .string(Envelope.newID())
-        }) {
+        let forged = try changing(
+            payload: changing(late[0]) {
+                $0["id"] = .string(Envelope.newID())
+            }
+        ) {
             let bytes = try #require(
                 $0["ciphertext"]?.string.flatMap { Base64.standard.decode($0) })
             $0["ciphertext"] = .string(Base64.standard.encode(bytes.flipping(bit: 300)))
