@@ -98,16 +98,16 @@ struct DecryptTool: Program {
             throw UsageError("--stateless knows no contacts, and so no --trust but any")
         }
         guard text || !form.isMarked else {
-            throw UsageError("--time and --null go with --text")
+            throw UsageError("--time and --null require --text")
         }
         guard
             !form.again
                 || other.isUnused && file == nil && verify == nil && passphrase == nil
                     && !(preview || stateless || hold || inspect)
         else { throw UsageError("--again reads the state alone, and no input") }
-        guard inspect || !json else { throw UsageError("--json goes with --inspect") }
+        guard inspect || !json else { throw UsageError("--json requires --inspect") }
         guard !inspect || other.isUnused && trust == nil && verify == nil else {
-            throw UsageError("--inspect goes with --json, -o, -q and a file alone")
+            throw UsageError("--inspect can be combined only with --json, -o, -q and a file")
         }
         try passphrase?.validate()
     }

@@ -16,7 +16,8 @@ struct DetachedVerification {
         }
         guard tool.output == nil, !tool.text, !tool.preview, !tool.hold else {
             throw Failure(
-                .usage, "--verify writes no plaintext: it goes without -o, --text, --hold")
+                .usage,
+                "--verify writes no plaintext and cannot be combined with -o, --text or --hold")
         }
         guard path != "-" || tool.file != nil && tool.file != "-" else {
             throw Failure(.usage, "stdin is one thing only: the signature or the file")

@@ -9,7 +9,9 @@ struct Inspection {
     func run() throws {
         guard tool.from.isEmpty, tool.passphrase == nil, !tool.identity.isGiven,
             !(tool.hold || tool.text || tool.preview || tool.stateless)
-        else { throw Failure(.usage, "--inspect goes with --json, -o, -q and a file alone") }
+        else {
+            throw Failure(.usage, "--inspect can be combined only with --json, -o, -q and a file")
+        }
         let output = try Output(path: tool.output, content: .text, inputs: [input])
         let source = PeekingSource(input)
         let beginning = try source.peek(DecryptTool.beginningSize)

@@ -129,7 +129,7 @@ final class MessageOpening {
             guard let suite = envelope.suite.messageSuite else {
                 throw Failure(
                     .usage, "a message of a session needs the state",
-                    hint: "leave out --stateless")
+                    hint: "omit --stateless")
             }
             var message = try suite.open(envelope, with: keys)
             _ = try judge.judge(&message, contact: nil, hasContacts: false)

@@ -29,7 +29,7 @@ struct TextForm: ArgumentGroup {
     var isMarked: Bool { time || null }
 
     func validate() throws {
-        guard again || since == nil else { throw UsageError("--since goes with --again") }
+        guard again || since == nil else { throw UsageError("--since requires --again") }
     }
 }
 

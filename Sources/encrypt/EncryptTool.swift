@@ -169,17 +169,17 @@ struct EncryptTool: Program {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
         guard detached || trustedComment == nil else {
-            throw UsageError("--trusted-comment goes with --detached")
+            throw UsageError("--trusted-comment requires --detached")
         }
         if detached {
             guard !(isFile || isPassphrase || isMessage || sign || armor || jsonl || classic),
                 bundle.isEmpty, !newSession, !requireOneTime, suite == nil, trust == nil,
                 !other.isGiven
-            else { throw UsageError("--detached goes with -i, -o and a file alone") }
+            else { throw UsageError("--detached can be combined only with -i, -o and a file") }
             return
         }
         guard [isFile, isPassphrase, isMessage].count(where: { $0 }) <= 1 else {
-            throw UsageError("-r and -R, a passphrase, and --to or --chat exclude each other")
+            throw UsageError("only one of -r or -R, a passphrase, and --to or --chat can be used")
         }
         guard isFile || isPassphrase || isMessage else {
             throw UsageError("say for whom: -r CARD, -R FILE, -p, --to CARD or --chat FILE")
@@ -191,18 +191,18 @@ struct EncryptTool: Program {
             !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0)
         }
         guard !identity.isGiven || sign || isMessage || isName else {
-            throw UsageError("-i goes with -s or --to; without them nothing is signed")
+            throw UsageError("-i requires -s or --to; without them nothing is signed")
         }
         guard !isMessage || !(sign || armor) else {
             throw UsageError("-s and -a are for files; a message is always signed")
         }
         guard !jsonl || isMessage else {
-            throw UsageError("--jsonl goes with --to or --chat")
+            throw UsageError("--jsonl requires --to or --chat")
         }
         let begins = !bundle.isEmpty || newSession || requireOneTime
         guard isMessage || !begins && suite == nil && trust == nil && !other.isGiven else {
             throw UsageError(
-                "--suite, --trust and what is for messages go with --to or --chat")
+                "--suite, --trust and the message options require --to or --chat")
         }
         guard suite == nil || suite == .ratchet || !begins else {
             throw UsageError("--suite \(suite!.rawValue) has no session to begin")

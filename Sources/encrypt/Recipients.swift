@@ -33,7 +33,8 @@ struct Recipients {
         let needsState = tool.suite == .ratchet || !bundles.isEmpty
         if tool.stateless || identity == nil {
             guard !needsState else {
-                throw Failure(.usage, "a session needs the state", hint: "leave out --stateless")
+                throw Failure(
+                    .usage, "a session requires the state directory", hint: "omit --stateless")
             }
             store = nil
         } else if needsState {

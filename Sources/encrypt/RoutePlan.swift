@@ -28,7 +28,8 @@ struct RoutePlan {
     func suite(for person: Correspondent, _ store: IdentityStore?) throws -> Suite {
         if let suite = tool.chosenSuite {
             guard suite != .ratchet || person.id != own else {
-                throw Failure(.usage, "a session with oneself is none", hint: "leave out --suite")
+                throw Failure(
+                    .usage, "a session with yourself is not possible", hint: "omit --suite")
             }
             return suite
         }

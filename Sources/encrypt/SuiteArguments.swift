@@ -75,7 +75,7 @@ struct SuiteArguments: ArgumentGroup {
             throw UsageError("--attach and --blob go together")
         }
         guard chat == nil || !publicChannel else {
-            throw UsageError("--public-channel is a chat of its own: leave out --chat")
+            throw UsageError("--public-channel and --chat cannot be combined")
         }
         guard (1...100).contains(contentType.utf8.count), !Self.hasControls(contentType) else {
             throw UsageError("--content-type has 1 to 100 bytes, and no control characters")
@@ -101,7 +101,7 @@ struct SuiteArguments: ArgumentGroup {
         func demand(_ isGiven: Bool, _ name: String, _ suites: Suite...) throws {
             guard !isGiven || suite.map(suites.contains) == true else {
                 let names = suites.map(\.rawValue).joined(separator: " or ")
-                throw UsageError("\(name) goes with --suite \(names)")
+                throw UsageError("\(name) is only for --suite \(names)")
             }
         }
         try demand(gcm, "--gcm", .shainy)

@@ -124,7 +124,8 @@ struct RecvTool: Program {
 
     func validate() throws {
         guard !again || !(dead || stateless || follow || exec != nil) else {
-            throw UsageError("--again prints what the inbox has, and goes with --max only")
+            throw UsageError(
+                "--again cannot be combined with --dead, --stateless, --follow or --exec")
         }
         try invitation?.validate()
         try loginPassword?.validate()
@@ -134,15 +135,15 @@ struct RecvTool: Program {
             throw UsageError("--card receives no envelopes")
         }
         guard (loginKey == nil) == (of == nil), loginPassword == nil || loginKey != nil else {
-            throw UsageError("--login-key and --of go together")
+            throw UsageError("--login-key and --of require each other")
         }
         guard loginKey == nil || identity.identities.isEmpty && !again && invitation == nil else {
-            throw UsageError("--login-key goes without an identity and its inbox")
+            throw UsageError("--login-key cannot be combined with -i, --again or --invitation")
         }
         guard bundle == nil || !(again || dead || follow || exec != nil || max != nil) else {
             throw UsageError("--bundle receives no envelopes")
         }
-        guard !(dead && follow) else { throw UsageError("--dead ends by itself") }
+        guard !(dead && follow) else { throw UsageError("--dead and --follow cannot be combined") }
         if let max, max < 1 { throw UsageError("--max begins at 1") }
         guard wait >= 0 else {
             throw UsageError("--wait begins at 0")

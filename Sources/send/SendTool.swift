@@ -62,9 +62,9 @@ struct SendTool: Program {
     var quiet = false
 
     func validate() throws {
-        guard !json || list else { throw UsageError("--json goes with --list") }
+        guard !json || list else { throw UsageError("--json requires --list") }
         guard !list || drop.isEmpty else {
-            throw UsageError("--list and --drop exclude each other")
+            throw UsageError("--list and --drop cannot be combined")
         }
         guard !list && drop.isEmpty || relay == nil && ca == nil else {
             throw UsageError("--list and --drop need no relay")

@@ -39,7 +39,7 @@ struct InitCommand: Program {
     func validate() throws {
         try passphrase?.validate()
         guard passphrase == nil || !noPassphrase else {
-            throw UsageError("--passphrase and --no-passphrase exclude each other")
+            throw UsageError("--passphrase and --no-passphrase cannot be combined")
         }
     }
 
