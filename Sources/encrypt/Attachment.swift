@@ -61,7 +61,7 @@ final class Attachment {
         guard source.count <= FileEncryption.limit else {
             throw Failure(
                 .malformed, "\(path) is longer than \(FileEncryption.limit) bytes",
-                hint: "encrypt it as a separate file, with -r instead of --to")
+                hint: "use -r instead of --to to encrypt it as a separate file")
         }
         var file = [UInt8](repeating: 0, count: source.count)
         let count = try file.withUnsafeMutableBytes { try source.fill($0, at: 0) }

@@ -117,7 +117,7 @@ struct AddCommand: Program {
     private func say(_ contact: JSONObject) throws {
         guard let name = contact["name"]?.string,
             let number = contact["safety_number"]?.string
-        else { throw Failure(.bug, "contact show printed no safety number") }
+        else { throw Failure(.bug, "the output of contact show has no safety number") }
         let output = try Output(path: "-", content: .text)
         try output.writeText("The safety number of you and \(name), the same on both sides:\n\n")
         let groups = stride(from: 0, to: number.count, by: 5).map { start in

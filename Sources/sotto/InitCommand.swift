@@ -142,7 +142,7 @@ struct InitCommand: Program {
         let lines = [
             ("sotto keygen public --uri | sotto qr", "show your code to a friend's camera"),
             ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
-            ("echo hello | sotto encrypt --to FRIEND | sotto send", "send a message"),
+            ("echo hello | sotto encrypt --to FRIEND | sotto send", "write a message"),
         ]
         for (command, purpose) in lines { try output.writeText("\(command)    # \(purpose)\n") }
         try output.finish()

@@ -138,6 +138,6 @@ import Testing
             #expect(run.status == status && run.output.isEmpty, "\(arguments): \(run.errors)")
         }
         let hint = try BuiltQR(["--split", "1"], input: Self.card).errors
-        #expect(hint.contains("they fit with --split 2"))
+        #expect(hint.contains("use --split 2"))
     }
 }

@@ -104,7 +104,7 @@ struct DetachedSignatureTests {
         #expect(try verify().status == 0)
         try home.files.write("other", plain + [0])
         let changed = try verify("other")
-        #expect(changed.status == 11 && !changed.stderr.contains("demanded"), "\(changed.stderr)")
+        #expect(changed.status == 11 && !changed.stderr.contains("required"), "\(changed.stderr)")
         #expect(try verify("other", from: "bob.card").status == 12)
     }
 

@@ -204,7 +204,7 @@ struct FirstMinuteTests {
         let back = try alice.run("keygen", ["recover", "-o", "back.key"], stdin: .whole(words))
         #expect(back.status == 0)
         for text in [
-            "back: the keys", "not back: sessions", "contact import", "keygen prekeys | send",
+            "restored: the keys", "not restored: sessions", "contact import", "keygen prekeys | send",
         ] {
             #expect(back.stderr.contains(text), "\(back.stderr)")
         }

@@ -103,7 +103,7 @@ struct IdentityRelayTests {
 
     @Test func aCardInPlaceOfAnEnvelopeIsNamed() throws {
         let run = try home.run("decrypt", ["-i", "bob.key", "alice.card"])
-        #expect(run.status == 65 && run.stderr.contains("this is a card"), "\(run.stderr)")
+        #expect(run.status == 65 && run.stderr.contains("the input is a card"), "\(run.stderr)")
         #expect(run.stderr.contains("contact add FILE"))
     }
 

@@ -110,7 +110,7 @@ struct InspectionTests {
         let end = Array("--- \(code)\n".utf8) + [UInt8](repeating: 0, count: 33)
         let alone = Array("age-encryption.org/v1\n\(scrypt)".utf8) + end
         let run = try home.run("decrypt", ["--inspect"], stdin: .whole(alone))
-        #expect(run.status == 0 && run.text.contains("more than is opened"))
+        #expect(run.status == 0 && run.text.contains("above the limit of decrypt"))
         let beside = Array("age-encryption.org/v1\n\(scrypt)-> X25519 abc\nAAAA\n".utf8) + end
         #expect(try home.run("decrypt", ["--inspect"], stdin: .whole(beside)).status == 65)
     }

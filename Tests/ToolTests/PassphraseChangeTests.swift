@@ -164,7 +164,7 @@ struct PassphraseChangeTests {
                 "--words-passphrase", "@FILE:one", "--whisper-id", "WSP-YS3T-HJGR-KQBZ", "-o",
                 "n.key",
             ])
-        #expect(made.status == 0 && made.stderr.contains("together with their passphrase"))
+        #expect(made.status == 0 && made.stderr.contains("with their passphrase"))
         let words = try home.output("keygen", ["words", "n.key"])
         try home.run(
             "keygen",

@@ -93,7 +93,7 @@ struct SSHRecipientTests {
         let wrong = try home.run(
             "decrypt", unlock, stdin: .whole(file), environment: ["SECRET": "correct hors"])
         #expect(wrong.status == 10 && wrong.stdout.isEmpty)
-        #expect(wrong.stderr.contains("the passphrase does not open the OpenSSH key id"))
+        #expect(wrong.stderr.contains("the passphrase of the OpenSSH key id is wrong"))
     }
 
     @Test func itsPassphraseIsAskedForOnceAndOnlyForAFileThatNamesIt() throws {

@@ -19,15 +19,15 @@ struct UsageTests {
     }
 
     @Test func aNegativeNumberIsOutOfRangeAndNotMissing() throws {
-        try expectUsage("decrypt", ["--lock-timeout", "-1"], "--lock-timeout is 0 to")
-        try expectUsage("decrypt", ["--lock-timeout", "1e30"], "--lock-timeout is 0 to")
-        try expectUsage("pad", ["--scheme", "iso7816", "--block", "-1"], "--block is 1 to 2^30")
-        try expectUsage("keygen", ["--words", "-12"], "--words is 12")
+        try expectUsage("decrypt", ["--lock-timeout", "-1"], "--lock-timeout must be 0 to")
+        try expectUsage("decrypt", ["--lock-timeout", "1e30"], "--lock-timeout must be 0 to")
+        try expectUsage("pad", ["--scheme", "iso7816", "--block", "-1"], "--block must be 1 to 2^30")
+        try expectUsage("keygen", ["--words", "-12"], "--words must be 12")
     }
 
     @Test func anOptionThatDoesNotExistIsSaidFirst() throws {
         try expectUsage("encrypt", ["--bogus"], "unknown option '--bogus'")
-        try expectUsage("encrypt", [], "say for whom")
+        try expectUsage("encrypt", [], "no recipient is given")
     }
 
     @Test func aChoiceThatDoesNotExistNamesThoseThatDo() throws {
@@ -127,7 +127,7 @@ struct UsageTests {
     func standardInputServesOneThing(_ arguments: [String]) throws {
         let stdin = try home.files.read(arguments.contains("-s") ? "alice.key" : "bob.card")
         let run = try home.run("encrypt", arguments, stdin: .whole(stdin))
-        #expect(run.status == 64 && run.stderr.contains("standard input is wanted for two things"))
+        #expect(run.status == 64 && run.stderr.contains("standard input can be read only once"))
         let once = try home.run(
             "encrypt", ["-r", "-", "alice.card"], stdin: .whole(home.files.read("bob.card")))
         #expect(once.status == 0)
@@ -136,8 +136,8 @@ struct UsageTests {
     @Test func theHintNamesTheCommand() throws {
         try expectUsage("keygen", ["chat", "x"], "keygen chat --help")
         try expectUsage("keygen", ["--bogus"], "keygen new --help")
-        try expectUsage("pad", ["--bogus"], "hint: see the options: pad --help")
-        try expectUsage("contact", ["-i", "alice.key", "list"], "the command goes first")
+        try expectUsage("pad", ["--bogus"], "hint: list the options: pad --help")
+        try expectUsage("contact", ["-i", "alice.key", "list"], "the command must come first")
         try expectUsage("sotto", ["--bogus"], "unknown option '--bogus'")
         #expect(
             try home.run("sotto", ["help", "keygen", "export"]).text.contains("keygen export age"))

@@ -44,8 +44,8 @@ struct HintTests {
         "qr scan PHOTO | keygen recover… -o FILE": "printed on paper",
         "The RSA key for Mercurio: keygen export rsa.": "printed on paper",
         "qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
-        "scan their code: qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
-        "scan their Whisper2 code: «scanCommand»": "needs a camera",
+        "scan the contact's code: qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
+        "scan the contact's Whisper2 code: «scanCommand»": "needs a camera",
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
@@ -61,7 +61,7 @@ struct HintTests {
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
-        "decrypt a file, or messages; print only what is authentic": "a line of the list of tools",
+        "decrypt a file or messages; print only authentic data": "a line of the list of tools",
         "send envelopes through a relay, or keep them until it can be reached":
             "a line of the list of tools",
     ]

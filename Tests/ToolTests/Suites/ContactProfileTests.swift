@@ -290,7 +290,7 @@ struct ContactProfileTests {
         _ = try must("add", "bob.card")
         #expect(try shown("bob")["profiles"] == nil)
         let run = try must("add", stdin: try code("bob", user: "bob@example.org"))
-        #expect(run.stderr.contains("kept the new account of bob"))
+        #expect(run.stderr.contains("stored the new account of bob"))
         let record = try shown("bob")
         #expect(
             record["profiles"]?.object?["kecalek"]?.object?["userId"] == .string("bob@example.org"))

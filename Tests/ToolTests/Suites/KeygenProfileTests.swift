@@ -119,7 +119,7 @@ struct KeygenProfileTests {
             return
         }
         #expect(run.status == 0, "\(run.stderr)")
-        #expect(run.stderr.contains("no words") && run.stderr.contains("new card"))
+        #expect(run.stderr.contains("no recovery words") && run.stderr.contains("new card"))
         let seed = SecretBytes(copying: known.plaintext.bytes)
         #expect(try identity("k").id == Identity(seed: seed, name: "").id)
         // And out again, as a file that gives the same.
@@ -157,7 +157,7 @@ struct KeygenProfileTests {
             ["public", "--profile", "whisper2", "--whisper-id", Self.whisperID],
         ] {
             let run = try home.run("keygen", arguments + ["b.key"])
-            #expect(run.status == 10 && run.stderr.contains("no words"), "\(run.stderr)")
+            #expect(run.status == 10 && run.stderr.contains("no recovery words"), "\(run.stderr)")
         }
         // Its card and Kecalek's code need none.
         #expect(try keygen("public", "b.key").status == 0)
@@ -251,7 +251,7 @@ struct KeygenProfileTests {
             home.command("keygen", ["export", "ecp1", "-o", "a.ecp1", "a.key"]))
         try session.expect("New password: ")
         try session.type("hidden words\n")
-        try session.expect("The same again: ")
+        try session.expect("Repeat the password: ")
         try session.type("hidden words\n")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("hidden words"), "\(run.text)")
@@ -261,7 +261,7 @@ struct KeygenProfileTests {
             home.command("keygen", ["export", "ecp1", "-o", "b.ecp1", "a.key"]))
         try wrong.expect("New password: ")
         try wrong.type("one\n")
-        try wrong.expect("The same again: ")
+        try wrong.expect("Repeat the password: ")
         try wrong.type("two\n")
         #expect(try wrong.finish().status == 64)
         #expect(!home.files.exists("b.ecp1"))

@@ -36,7 +36,7 @@ struct CardAgeTests {
         _ = try write("undated.card", SendAddress(), nil)
         #expect(try alice.run("contact", ["add", "revoked.card"]).status == 0)
         #expect(try kept() == revoked)
-        #expect(try alice.run("contact", ["add", "current.card"]).stderr.contains("kept the new"))
+        #expect(try alice.run("contact", ["add", "current.card"]).stderr.contains("stored the new"))
         for old in ["revoked.card", "undated.card"] {
             let run = try alice.run("contact", ["add", old])
             #expect(run.status == 0 && run.stderr.contains("is older than"), "\(run.stderr)")
