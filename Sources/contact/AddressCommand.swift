@@ -55,7 +55,7 @@ struct AddressCommand: Program {
             do throws(RelayURL.Invalid) { return try RelayURL(text).text } catch {
                 throw Failure(
                     .usage, "the relay address is not of the form tcp://host:port",
-                    hint: "use an address such as tcp://relay.example.org:7667")
+                    hint: "use an address such as --relay tcp://relay.example.org:7667")
             }
         }
         let contact = try open.change(name) { contact, _ in

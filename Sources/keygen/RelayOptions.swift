@@ -25,7 +25,7 @@ struct RelayOptions: ArgumentGroup {
         } catch {
             throw Failure(
                 .usage, "the relay address is not of the form tcp://host:port",
-                hint: "use an address such as tcp://relay.example.org:7667")
+                hint: "use an address such as --relay tcp://relay.example.org:7667")
         }
     }
 }

@@ -80,7 +80,7 @@ struct FirstMinuteTests {
             alice.command("sotto", ["init", "--name", "alice"]), columns: columns)
         try session.expect("New passphrase: ")
         try session.type("correct horse\n")
-        try session.expect("again: ")
+        try session.expect("Repeat the passphrase: ")
         try session.type("correct horse\n")
         try session.expect(" 1 ")
         let run = try session.finish()

@@ -153,7 +153,7 @@ struct ContactProfileTests {
         #expect(try list() == before)
         // What is known already is, also without the signing key.
         for url in [try url("bob"), withoutSigningKey(try url("bob"))] {
-            #expect(try must("add", "--name", "bob", url).stderr.contains("there already"))
+            #expect(try must("add", "--name", "bob", url).stderr.contains("is already a contact"))
         }
         #expect(try list() == before)
     }
@@ -207,7 +207,7 @@ struct ContactProfileTests {
             ["public", "--include", "whisper2", "--whisper-id", Self.whisperID, "bob.key"])
         _ = try must("add", stdin: card)
         let run = try must("add", "--name", "other", try url("bob"))
-        #expect(run.stderr.contains("bob (05") && run.stderr.contains("there already"))
+        #expect(run.stderr.contains("bob (05") && run.stderr.contains("is already a contact"))
         #expect(try list().count == 1)
         #expect(try shown("bob")["profiles"]?.object?["whisper2"] != nil)
     }
@@ -283,7 +283,7 @@ struct ContactProfileTests {
         #expect(try contact("add", stdin: try code("bob", user: "robert")).status == 12)
         #expect(try list() == before)
         #expect(
-            try must("add", stdin: try code("bob", user: "bob")).stderr.contains("there already"))
+            try must("add", stdin: try code("bob", user: "bob")).stderr.contains("is already a contact"))
     }
 
     @Test func aCodeCompletesAContact() throws {
@@ -326,7 +326,7 @@ struct ContactProfileTests {
         _ = try must("remove", "carol")
         #expect(try must("import", "--whisper2", "backup").stderr.contains("2 contacts added"))
         #expect(try whisper().map { $0["id"] } == before)
-        #expect(try must("import", "--whisper2", "backup").stderr.contains("bob is there already"))
+        #expect(try must("import", "--whisper2", "backup").stderr.contains("bob is already a contact"))
         let other = try home.run("contact", ["import", "--whisper2", "backup", "-i", "bob.key"])
         #expect(other.status == 10, "\(other.stderr)")
         var changed = try home.files.read("backup")
