@@ -1,7 +1,7 @@
 import Arguments
 import Testing
 
-/// Command lines, and what is read from them. They are read one after another, as a program does.
+/// Tests of parsing command lines. They are parsed one at a time, as in a program.
 @Suite(.serialized)
 struct ParsingTests {
     enum Color: String, CaseIterable, ExpressibleByArgument { case red, green, blue }
@@ -85,7 +85,7 @@ struct ParsingTests {
         #expect(throws: UsageError.self) { try Paint.parse(words) }?.message
     }
 
-    @Test func nothingButWhatIsNeededLeavesTheDefaults() throws {
+    @Test func requiredArgumentsAloneLeaveTheDefaults() throws {
         let paint = try paint("a")
         #expect(!paint.quiet && !paint.armor && paint.output == nil && paint.color == .red)
         #expect(paint.number == 1 && paint.shared.identities.isEmpty)
@@ -99,21 +99,21 @@ struct ParsingTests {
         }
         #expect(try paint("--output=", "a").output?.isEmpty == true)
         #expect(try paint("--output=x=y", "a").output == "x=y")
-        // A combining mark does not hide what stands before it.
+        // A combining mark does not hide the equals sign before it.
         #expect(try paint("--output=\u{301}x", "a").output == "\u{301}x")
         #expect(try paint("-o\u{301}x", "a").output == "\u{301}x")
         #expect(try paint("-o", "-", "a").output == "-")
         #expect(refusal("-o", "x", "--output=x", "a") == "'--output' is given twice")
     }
 
-    @Test func flagsOfOneLetterStandTogether() throws {
+    @Test func shortFlagsCanBeCombined() throws {
         let both = try paint("-qa", "a")
         #expect(both.quiet && both.armor)
         #expect(try paint("-qao", "x", "a").output == "x")
         #expect(try paint("-qox", "a").output == "x")
     }
 
-    @Test func optionsAndArgumentsAreMixed() throws {
+    @Test func optionsAndArgumentsCanBeMixed() throws {
         let paint = try paint("a", "-q", "b", "--output", "x", "c", "-")
         #expect(paint.quiet && paint.output == "x")
         #expect(paint.file == "a" && paint.more == ["b", "c", "-"])
@@ -125,18 +125,18 @@ struct ParsingTests {
         #expect(paint.file == "-a" && paint.more == ["--output", "--"])
     }
 
-    @Test func whatRepeatsTakesThePlaceOfTheDefault() throws {
+    @Test func repeatedValuesReplaceTheDefault() throws {
         #expect(try paint("-i", "x", "--identity=y", "a").shared.identities == ["x", "y"])
     }
 
-    @Test func anOptionIsNotTakenForAValueButWhereAnyIs() throws {
+    @Test func anOptionIsAValueOnlyIfAnyWordIsAccepted() throws {
         #expect(refusal("a", "-o", "--armor") == "missing value for '-o <file>'")
         #expect(refusal("a", "-o") == "missing value for '-o <file>'")
         #expect(refusal("a", "--number", "-5") == "--number is 0 or more")
         #expect(try paint("-o=-5", "a").output == "-5")
     }
 
-    @Test func whatIsWrongIsSaid() throws {
+    @Test func errorsNameTheArgument() throws {
         #expect(refusal() == "missing expected argument '<file>'")
         #expect(refusal("a", "--bogus") == "unknown option '--bogus'")
         #expect(
@@ -168,7 +168,7 @@ struct ParsingTests {
         }
     }
 
-    @Test func aWordTooManyMayBeACommandInAWrongPlace() throws {
+    @Test func aSurplusWordMayBeAMisplacedCommand() throws {
         struct Bare: Command {
             static let configuration = CommandConfiguration(name: "bare", abstract: "Takes none.")
             @Flag("-q", help: "Quiet.")
@@ -205,7 +205,7 @@ struct ParsingTests {
         #expect(refusal("bare", "x", "y") == "2 unexpected arguments, the first is 'x'")
     }
 
-    @Test func helpAndTheVersionAreTextsWhateverElseIsWrong() throws {
+    @Test func helpAndVersionIgnoreOtherErrors() throws {
         func text(_ words: String...) throws -> String {
             try #require(#expect(throws: TextRequest.self) { try Studio.parse(words) }).text
         }
@@ -219,8 +219,8 @@ struct ParsingTests {
         #expect(try paint("--", "--help").file == "--help")
     }
 
-    /// A command line with a mistake would seem to have worked.
-    @Test func helpIsAWordOfItsOwn() throws {
+    /// Otherwise a command line with an error would appear to have worked.
+    @Test func helpMustBeASeparateWord() throws {
         #expect(refusal("a", "-qh") == "'-h' must be given alone")
         #expect(refusal("a", "--help=1") == "'--help' must be given alone")
         #expect(refusal("a", "-o", "-h") == "missing value for '-o <file>'")
@@ -231,19 +231,19 @@ struct ParsingTests {
         #expect(try paint("a", "-n", "1", "-o--help").output == "--help")
     }
 
-    @Test func aLongWordIsCut() throws {
+    @Test func aLongWordIsTruncated() throws {
         let long = String(repeating: "x", count: 100_000)
         #expect(refusal("a", "--" + long)?.count == "unknown option ''".count + 61)
         #expect((refusal("a", "-n", long)?.count ?? 0) < 200)
     }
 
-    @Test func theNameOfTheCommandIsThatOfItsHelp() {
+    @Test func theCommandNameIsTheOneInItsHelp() {
         #expect(Studio.nameOfCommand(in: ["mix", "--bogus"]) == "studio mix")
         #expect(Studio.nameOfCommand(in: ["--bogus"]) == "studio paint")
         #expect(Paint.nameOfCommand(in: ["mix"]) == "paint")
     }
 
-    @Test func aCommandThatPassesWordsOnReadsNone() throws {
+    @Test func aCommandThatForwardsWordsParsesNone() throws {
         let runner = try #require(try Runner.parse(["a", "--help", "--", "-x"]) as? Runner)
         #expect(runner.words == ["a", "--help", "--", "-x"])
     }
@@ -271,7 +271,7 @@ struct ParsingTests {
                 """)
     }
 
-    @Test func theDescriptionIsThatOfAllCommands() throws {
+    @Test func theDescriptionCoversAllCommands() throws {
         let studio = Studio.commandDescription
         #expect(studio.subcommands.map(\.name) == ["paint", "mix"])
         #expect(studio.defaultSubcommand == "paint")

@@ -1,7 +1,7 @@
 import SottoQR
 import Testing
 
-/// What the pictures of a camera are together.
+/// Tests of collecting the codes in a camera's pictures.
 @Suite struct PartCollectorTests {
     private func symbols(_ contents: [[UInt8]]) throws -> [Symbol] {
         try contents.map { content in
@@ -32,7 +32,7 @@ import Testing
         #expect(try collector.add(symbols([own[1]])) == .content([1, 2, 3, 4], parts: 4))
     }
 
-    /// A forged part ends in an error, and the set can be shown again.
+    /// A forged part causes an error, and the set can be shown again.
     @Test func partsThatDoNotFit() throws {
         let own = CodePart.split([1, 2], into: 2).map(\.code)
         var forged = own[1]
