@@ -30,7 +30,8 @@ struct BlockCommand: Program {
             return (contact, try transaction.forgetRequests(from: person.id))
         }
         let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name
-        let dropped = waiting > 0 ? "; dropped \(counted(waiting, "waiting message"))" : ""
+        let dropped =
+            waiting > 0 ? "; dropped \(counted(waiting, "message")) from the requests" : ""
         options.note("\(who) is blocked\(dropped)")
     }
 }

@@ -87,7 +87,7 @@ extension HintTests {
         HintCase(
             "get the signed card, which may name it: «cardLookupCommand»",
             situation: withRelay { world in
-                // An account of Carol's that a file from elsewhere puts onto Bob.
+                // An account of Carol's that a foreign file adds to Bob.
                 let id = try #require(WhisperID("WSP-YS3T-HJGR-KQBZ"))
                 var entry = Contact(name: "bob", id: try world.identity("bob").id, card: nil)
                 entry.learned.whisper2 = try world.identity("carol").whisper2Keys().contact(id)

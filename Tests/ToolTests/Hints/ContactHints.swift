@@ -26,7 +26,7 @@ extension HintTests {
         HintCase(
             "rename the contact: contact rename … other",
             situation: { world in
-                // A version that did not know the reserved name could give it to a contact.
+                // A version without the reserved name could give it to a contact.
                 let bob = try world.identity("bob")
                 try world.addBob()
                 try world.store().transaction { transaction in
@@ -82,7 +82,7 @@ extension HintTests {
             }),
     ]
 
-    /// Puts a message into the outbox, for a relay that is not there.
+    /// Puts a message for an unreachable relay into the outbox.
     @Sendable private static func queued(_ world: HintWorld) throws {
         let line = try world.must("encrypt", ["--to", "bob.card"], text: "x")
         let run = try world.run("send", ["--relay", "tcp://127.0.0.1:9"], text: line)

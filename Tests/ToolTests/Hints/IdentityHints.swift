@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension HintTests {
-    /// Alice's identity, made again from its words on a machine without her state; a backup of contacts is there.
+    /// Alice's identity, recovered from its words on a machine without her state; a backup of the contacts exists.
     @Sendable private static func recovered(_ world: HintWorld) throws -> Run {
         try world.addBob()
         try world.must("contact", ["export", "--backup", "-o", "contacts.age"])
@@ -93,7 +93,7 @@ extension HintTests {
             situation: { world in
                 let path = world.home.files("state-alice")
                 mkdir(path, 0o700)
-                // As /tmp is: open to all, and each user's files are their own.
+                // As for /tmp: open to all users, each of whom owns the own files.
                 chmod(path, 0o1777)
                 let run = try world.run("contact", ["add", "bob.card"])
                 #expect(!run.stderr.contains("chmod"))

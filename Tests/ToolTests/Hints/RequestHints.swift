@@ -84,7 +84,7 @@ extension HintTests {
             }),
     ]
 
-    /// One more message of a sender than wait as requests.
+    /// One message more from a sender than can wait as requests.
     @Sendable private static func manyRequests(_ world: HintWorld) throws -> Run {
         try world.addBob()
         let count = Int(IdentityStore.requestLimitPerSender) + 1

@@ -29,7 +29,8 @@ extension HintTests {
                 return try world.run("contact", ["add", "other.card"])
             }, result: hasOther),
         HintCase(
-            "after asking … on another channel: «acceptKeyCommand», or contact keep-key …", choice: 1,
+            "after asking … on another channel: «acceptKeyCommand», or contact keep-key …",
+            choice: 1,
             situation: { world in
                 try world.addBob()
                 try world.makeOther("bob")
@@ -180,7 +181,7 @@ extension HintTests {
         return Whisper2AddURL.text(try world.identity(person).whisper2Keys().contact(id))
     }
 
-    /// Begins a session with Bob, whatever else is offered.
+    /// Begins a session with Bob, whatever other key is offered.
     @Sendable private static func sessionWithBob(_ world: HintWorld) throws {
         let bob = try world.identity("bob")
         let time = Timestamp.now()
