@@ -98,10 +98,10 @@ extension AddressBook {
     }
 
     private func check(
-        _ standing: AccountBinding, _ what: String, _ person: Correspondent,
+        _ binding: AccountBinding, _ what: String, _ person: Correspondent,
         _ policy: TrustPolicy?
     ) throws(Failure) {
-        switch (standing, policy) {
+        switch (binding, policy) {
         case (.proven, _), (.compared, _), (_, .any), (.firstUse, .firstUse): return
         case (.firstUse, nil) where person.trust != .verified: return
         case (.firstUse, _), (.introduced, _): break
@@ -109,7 +109,7 @@ extension AddressBook {
         throw Failure(
             .untrusted,
             "the \(what) was neither compared with \(person.name) nor signed by \(person.name)",
-            hint: standing == .introduced
+            hint: binding == .introduced
                 ? "get the signed card, which may name it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
                 : "scan the contact's code: qr scan --camera /dev/video0 | contact verify \(person.argument) --scan"
         )

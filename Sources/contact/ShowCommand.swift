@@ -147,8 +147,8 @@ struct ShowCommand: Program {
         return rows
     }
 
-    private static func describe(_ standing: AccountBinding) -> String {
-        switch standing {
+    private static func describe(_ binding: AccountBinding) -> String {
+        switch binding {
         case .introduced: "introduced: not signed by the contact"
         case .firstUse: "trusted on first use, not compared"
         case .compared: "compared with its owner"

@@ -523,7 +523,7 @@ struct ContactTests {
         #expect(try must("show", "bob").text.contains("session      since \(today)"))
         #expect(try record("bob")["uses"] == .string("ratchet"))
         #expect(try record("bob")["session"]?.object?["post_quantum"] == .bool(true))
-        // The same id with other keys: the session serves on.
+        // The same id with other keys: the session continues.
         let forged = ContactURI(
             id: other.id, x25519: try card("carol").age.publicKey, name: "bob")
         _ = try contact("add", forged.text)
