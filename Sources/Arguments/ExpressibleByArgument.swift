@@ -6,7 +6,7 @@ public protocol ExpressibleByArgument {
     /// The words of all values if they can be listed, else empty.
     static var allArguments: [String] { get }
 
-    /// The word that is parsed as this value, to show a default in the help; else empty.
+    /// The word that is parsed as this value, for displaying a default in the help. May be empty.
     var argument: String { get }
 }
 

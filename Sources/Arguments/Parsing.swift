@@ -41,7 +41,7 @@ private struct Call {
     /// The default subcommand, if none was named.
     private var implied: (any Command.Type)?
 
-    /// Whether a subcommand is selected or the program has none.
+    /// Whether a subcommand is selected, or the program does not use subcommands.
     var isComplete: Bool {
         named.count > 1 || implied != nil || names.isEmpty
             || named[0].configuration.takesOtherWords

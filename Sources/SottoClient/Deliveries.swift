@@ -17,7 +17,7 @@ public final class Deliveries: Sendable {
     public struct Ending: Sendable {
         /// The relay.
         public let relay: RelayURL
-        /// How the delivery ended.
+        /// The result of the delivery.
         public let ending: Delivery.Ending
     }
 

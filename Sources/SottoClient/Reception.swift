@@ -4,7 +4,7 @@ public import SottoWire
 
 /// Receives a mailbox: envelopes are stored in the inbox, then deleted from the relay, then handled.
 public struct Reception {
-    /// How envelopes are handled.
+    /// The way in which envelopes are handled.
     public enum Handling {
         /// Prints lines, all of them or none. The relay is told before, after they are stored in the inbox.
         case print(([[UInt8]]) throws -> Void)

@@ -6,7 +6,7 @@ public import SottoTool
 public struct Correspondent: Sendable {
     /// The person's session id.
     public let id: SessionID
-    /// The card to encrypt to: the card of the argument, or the contact's. `nil` if the contact has none.
+    /// The card to encrypt to: the card of the argument, or the contact's. `nil` if no card is known.
     public let card: Card?
     /// The contact with that id.
     public let contact: Contact?

@@ -27,7 +27,7 @@ public enum ContactName {
         if name.unicodeScalars.contains(where: \.isInvisible) {
             return "the name has control or invisible characters"
         }
-        // The replacement character stands for invalid UTF-8: several such names would look the same.
+        // The replacement character represents invalid UTF-8: several such names would look the same.
         if name.unicodeScalars.contains("\u{FFFD}") { return "the name is not UTF-8 or has U+FFFD" }
         if name == "." || name == ".." { return "the name is . or .." }
         if name.hasPrefix("-") { return "the name begins with -" }

@@ -4,7 +4,7 @@ public struct PartCollector: Sendable {
     public enum Update: Sendable, Hashable {
         /// No new code.
         case none
-        /// The picture shows this number of codes that are not parts of one content; none is used.
+        /// The picture shows this number of codes that are not parts of one content. They are not used.
         case several(Int)
         /// Parts that were not seen before; those with the indices `missing` are not seen yet.
         case parts([Int], missing: [Int], of: Int)

@@ -36,8 +36,8 @@ public enum SessionError: Error, Sendable, Equatable {
 extension StateTransaction {
     /// The maximum number of sessions with one peer. Above it, the least recently used are deleted.
     private static let sessionsPerPeer: Int64 = 200
-    /// The number of sessions with one peer that are read for each message. If none of them opens it, the older ones
-    /// are read too.
+    /// The number of sessions with one peer that are read for each message. If they do not open it, the older ones are
+    /// read too.
     private static let recentSessions = 8
 
     // MARK: Sending

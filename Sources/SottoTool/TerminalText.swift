@@ -13,7 +13,7 @@ public final class TerminalText: ByteSink {
     /// Creates a sink that writes to `sink`, which is a terminal.
     public init(_ sink: any ByteSink) { self.sink = sink }
 
-    /// Writes `bytes`. Throws a failure with status 64 and writes none of them if they are not text.
+    /// Writes `bytes`. If they are not text, throws a failure with status 64 and writes nothing.
     public func write(_ bytes: UnsafeRawBufferPointer) throws {
         var block = partial + Array(bytes)
         defer { wipe(&block) }

@@ -22,7 +22,7 @@ struct AddCommand: Program {
     @Argument(
         "card",
         help:
-            "Card file, sotto: URI, whisper2: URL, or `-` for stdin, the default; also the output of qr scan."
+            "Card file, sotto: URI, whisper2: URL, or `-` for stdin, the default. Accepts the output of qr scan."
     )
     var card: String?
 

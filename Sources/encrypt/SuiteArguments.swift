@@ -53,7 +53,7 @@ struct SuiteArguments: ArgumentGroup {
 
     @Option(
         "--attach", value: "file",
-        help: "Also encrypt this file, with a key that is sent in the message.")
+        help: "Encrypt this file too, with a key that is sent in the message.")
     var attach: String?
 
     @Option("--blob", value: "file", help: "Output file of the encrypted attachment.")

@@ -70,7 +70,7 @@ struct FingerprintTool: Program {
     @Flag("--randomart", help: "Add a picture of 17 by 9 squares, as drawn by ssh-keygen.")
     var randomart = false
 
-    @Flag("--qr", help: "Also draw the digits as a QR code, using qr.")
+    @Flag("--qr", help: "Draw the digits as a QR code too, using qr.")
     var qr = false
 
     @Flag("-q", "--quiet", help: "With --check, print nothing: the exit status is the result.")

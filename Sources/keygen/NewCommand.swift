@@ -8,7 +8,7 @@ struct MessengerOptions: ArgumentGroup {
     @Option(
         "--rsa", value: "bits",
         help:
-            "Also create an RSA key for Mercurio, of 2048 or 3072 bits; the words do not restore it.",
+            "Create an RSA key for Mercurio too, of 2048 or 3072 bits; the words do not restore it.",
         values: .any)
     var rsa: Int?
 

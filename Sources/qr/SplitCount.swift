@@ -4,7 +4,7 @@ import SottoTool
 
 /// The number of codes of `--split`.
 enum SplitCount: ExpressibleByArgument {
-    /// As many as needed for at most ``CodePart/usualSize`` bytes each.
+    /// The number that leaves at most ``CodePart/usualSize`` bytes for each code.
     case auto
     case exactly(Int)
 

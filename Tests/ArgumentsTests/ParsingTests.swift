@@ -7,38 +7,38 @@ struct ParsingTests {
     enum Color: String, CaseIterable, ExpressibleByArgument { case red, green, blue }
 
     struct Shared: ArgumentGroup {
-        @Option("-i", "--identity", value: "file", help: "Whose.")
+        @Option("-i", "--identity", value: "file", help: "Identity file.")
         var identities: [String] = []
 
         func validate() throws {
-            if identities.contains("nobody") { throw UsageError("nobody is nobody") }
+            if identities.contains("refused") { throw UsageError("refused is not allowed") }
         }
     }
 
     struct Paint: Command {
         static let configuration = CommandConfiguration(name: "paint", abstract: "Paint files.")
 
-        @Flag("-q", "--quiet", help: "Say nothing.")
+        @Flag("-q", "--quiet", help: "Print nothing.")
         var quiet = false
 
-        @Flag("-a", "--armor", help: "In text.")
+        @Flag("-a", "--armor", help: "Write text.")
         var armor = false
 
-        @Option("-o", "--output", value: "file", help: "Where to.")
+        @Option("-o", "--output", value: "file", help: "Output file.")
         var output: String?
 
-        @Option("--color", value: "color", help: "Which.")
+        @Option("--color", value: "color", help: "The color.")
         var color = Color.red
 
-        @Option("-n", "--number", value: "n", help: "How many.", values: .any)
+        @Option("-n", "--number", value: "n", help: "Number of files.", values: .any)
         var number = 1
 
         @OptionGroup var shared: Shared
 
-        @Argument("file", help: "What.")
+        @Argument("file", help: "Input file.")
         var file: String
 
-        @Argument("more", help: "What else.")
+        @Argument("more", help: "Further files.")
         var more: [String] = []
 
         func validate() throws {
@@ -51,10 +51,10 @@ struct ParsingTests {
     struct Mix: Command {
         static let configuration = CommandConfiguration(name: "mix", abstract: "Mix colors.")
 
-        @Option("--with", value: "color", help: "With what.")
+        @Option("--with", value: "color", help: "Other color.")
         var other: Color
 
-        @Argument("names", help: "What.")
+        @Argument("names", help: "Input file.")
         var names: [String]
 
         func execute() {}
@@ -71,7 +71,7 @@ struct ParsingTests {
     struct Runner: Command {
         static let configuration = CommandConfiguration(name: "runner", abstract: "Runs.")
 
-        @Argument("word", help: "What.", values: .theRest)
+        @Argument("word", help: "Input file.", values: .theRest)
         var words: [String] = []
 
         func execute() {}
@@ -148,7 +148,7 @@ struct ParsingTests {
             refusal("a", "--color", "pink")
                 == "the value 'pink' is invalid for '--color <color>'; valid values are red, green, blue"
         )
-        #expect(refusal("a", "-i", "nobody") == "nobody is nobody")
+        #expect(refusal("a", "-i", "refused") == "refused is not allowed")
         #expect(refusal("--bogus", "-o") == "unknown option '--bogus'")
     }
 
@@ -257,16 +257,16 @@ struct ParsingTests {
                          [--number <n>] [--identity <file> ...] <file> [<more> ...]
 
                 ARGUMENTS:
-                  <file>                  What.
-                  <more>                  What else.
+                  <file>                  Input file.
+                  <more>                  Further files.
 
                 OPTIONS:
-                  -q, --quiet             Say nothing.
-                  -a, --armor             In text.
-                  -o, --output <file>     Where to.
-                  --color <color>         Which. (values: red, green, blue; default: red)
-                  -n, --number <n>        How many. (default: 1)
-                  -i, --identity <file>   Whose.
+                  -q, --quiet             Print nothing.
+                  -a, --armor             Write text.
+                  -o, --output <file>     Output file.
+                  --color <color>         The color. (values: red, green, blue; default: red)
+                  -n, --number <n>        Number of files. (default: 1)
+                  -i, --identity <file>   Identity file.
                   -h, --help              Show help information.
                 """)
     }

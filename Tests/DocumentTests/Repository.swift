@@ -21,7 +21,7 @@ enum Repository {
         FileManager.default.fileExists(atPath: url(path).path)
     }
 
-    /// The tools with flags of their own: all except the dispatcher.
+    /// The tools with flags: all except the dispatcher.
     static let tools = [
         "contact", "decrypt", "encrypt", "fingerprint", "keygen", "pad", "qr", "recv", "relay",
         "send",

@@ -222,7 +222,7 @@ struct BadInputTests {
         let file = try encrypt(randomBytes(100_000))
         expectRefusal(
             try home.run("decrypt", ["-i", "bob.key", "-o", "/dev/full"], stdin: .whole(file)), 74)
-        // Also on stdout, and for output that fits into a buffer.
+        // The same on stdout, and for output that fits into a buffer.
         for (tool, arguments) in [
             ("decrypt", ["-i", "bob.key"]), ("pad", []), ("keygen", ["public", "bob.key"]),
             ("keygen", []), ("fingerprint", ["bob.card"]), ("encrypt", ["-r", "bob.card"]),

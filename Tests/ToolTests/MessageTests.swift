@@ -159,7 +159,7 @@ struct MessageTests {
         #expect(again["seen"] == .bool(true))
         again["seen"] = nil
         #expect(again == first)
-        // Also within one input.
+        // The same within one input.
         let other = try seal("twice")
         let both = try records(open(other + other).stdout)
         #expect(both.map { $0["seen"] } == [nil, .bool(true)])

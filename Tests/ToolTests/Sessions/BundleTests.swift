@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Tests of invalid bundles. None of them begins a session.
+/// Tests of invalid bundles, which do not begin a session.
 struct BundleTests {
     let two: Couple
     var alice: Party { two.alice }

@@ -117,7 +117,7 @@ struct ForgedMessageTests {
         try expectRefused(try changing(sent[0]) { $0["suite"] = .string("sealed") }, 65, "sealed")
         try expectRefused(
             try changing(sent[0]) { $0["suite"] = .string("ratchet2") }, 65, "another suite")
-        // Also if Carol has a session of her own.
+        // The same if Carol has a session too.
         _ = try bob.texts(carol.write(["hello"], to: bob, "--bundle", bob.bundle()))
         try expectRefused(
             try changing(sent[0]) { $0["from"] = .string(carol.identity.id.description) }, 11,

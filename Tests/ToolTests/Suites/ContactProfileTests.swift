@@ -147,7 +147,7 @@ struct ContactProfileTests {
         }
         // The same keys under another name from the server are not the same account.
         #expect(try contact("add", "--name", "bob", try url("bob", id: Self.otherID)).status == 12)
-        // Nor is another person with the same name.
+        // A different person with the same name is not the same account either.
         let named = try contact("add", "--name", "bob", try url("carol", id: Self.otherID))
         #expect(named.status == 12, "\(named.stderr)")
         #expect(try list() == before)
