@@ -7,7 +7,8 @@ import SottoTool
 struct ScanCommand: Program {
     static let configuration = CommandConfiguration(
         name: "scan",
-        abstract: "Read the QR code in a PNG, JPEG or PNM picture; exit with 1 if no code is found.",
+        abstract:
+            "Read the QR code in a PNG, JPEG or PNM picture; exit with 1 if no code is found.",
         discussion: """
             Prints exactly the bytes of the code, and no line feed in a pipe. The parts of one content, as \
             --split makes them, are joined from any number of pictures; exits with 15 if some are missing. \
