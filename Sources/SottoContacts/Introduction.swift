@@ -119,7 +119,7 @@ extension Failure {
                 : "; \(new.id.short)… replaces \(replaced.id.short)…, which was offered before"
         }
         return Failure(
-            .untrusted, "\(message); messages to \(contact.name) are blocked",
+            .untrusted, "\(message); no messages are sent to \(contact.name) until you decide",
             hint:
                 "after asking \(contact.name) on another channel: \(contact.acceptKeyCommand), or contact keep-key \(name)"
         )

@@ -44,7 +44,7 @@ extension StateError: ReportableError {
     public var message: String {
         switch self {
         case .locked(let what): "\(what) is in use by another process"
-        case .noHome: "no directory for the state: SOTTO_HOME, XDG_STATE_HOME and HOME are not set"
+        case .noHome: "no directory for the state: HOME is not set"
         case .notPrivate(let path): "the state directory \(path) is accessible to other users"
         case .shared(let path): "the state directory \(path) is shared with other users"
         case .cannotOpen(let path, let code): "cannot open \(path): \(Self.text(of: code))"

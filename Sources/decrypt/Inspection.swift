@@ -55,7 +55,7 @@ struct Inspection {
             switch file.isPostQuantum {
             case true?: "post-quantum"
             case false?: "not post-quantum"
-            case nil: "unknown: it has a recipient of an unknown type"
+            case nil: "post-quantum unknown, because a recipient has an unknown type"
             }
         let armor = file.isArmored ? ", in ASCII armor" : ""
         var lines = ["\(AgeInspection.version), \(protection)\(armor)", ""]
