@@ -3,10 +3,10 @@
 public struct Argument<Value> {
     private let cell: Cell<Value>
 
-    /// The value that was given, else the default.
+    /// The given value, else the default.
     public var wrappedValue: Value { cell.unwrapped }
 
-    /// An argument that has to be given; `value` is what the help calls it.
+    /// A required argument; `value` is its name in the help.
     public init(_ value: String, help: String) where Value: ExpressibleByArgument {
         let cell = Cell<Value>()
         self.cell = cell
@@ -15,7 +15,7 @@ public struct Argument<Value> {
             choices: { Value.allArguments }, take: { cell.take($0) })
     }
 
-    /// An argument that is `nil` where it is not given.
+    /// An optional argument: `nil` if it is not given.
     public init<Wrapped: ExpressibleByArgument>(_ value: String, help: String)
     where Value == Wrapped? {
         let cell = Cell<Value>(.some(nil))
@@ -25,7 +25,7 @@ public struct Argument<Value> {
             take: { cell.take($0) })
     }
 
-    /// All further arguments, perhaps none.
+    /// All further arguments; may be empty.
     public init<Element: ExpressibleByArgument>(
         wrappedValue: [Element], _ value: String, help: String, values: ValueWords = .withoutDash
     ) where Value == [Element] {

@@ -1,46 +1,46 @@
-/// Properties that are arguments: each has ``Flag``, ``Option``, ``Argument`` or ``OptionGroup``.
+/// A type whose properties are arguments: each has ``Flag``, ``Option``, ``Argument`` or ``OptionGroup``.
 public protocol ArgumentGroup {
-    /// With none given.
+    /// Creates the group with no argument given.
     init()
 
-    /// Refuses, with a ``UsageError``, arguments that do not go together.
+    /// Throws a ``UsageError`` for arguments that cannot be combined.
     func validate() throws
 }
 
 extension ArgumentGroup {
-    /// All go together.
+    /// Accepts all combinations.
     public func validate() {}
 }
 
-/// A command: a program, or one of its subcommands.
+/// A program or one of its subcommands.
 public protocol Command: ArgumentGroup, SendableMetatype {
-    /// What it is called, and what its help says.
+    /// The name and the help of the command.
     static var configuration: CommandConfiguration { get }
 
-    /// Does what the arguments say.
+    /// Runs the command.
     mutating func execute() throws
 }
 
-/// What a command is called, and what its help says.
+/// The name and the help of a command.
 public struct CommandConfiguration: Sendable {
-    /// The word that calls it.
+    /// The word that selects the command.
     public let name: String
-    /// What it does, in a sentence.
+    /// The purpose of the command in one sentence.
     public let abstract: String
-    /// Its forms, one a line; `nil` for a line that is made of its arguments.
+    /// The forms of the command, one per line; `nil` generates one from the arguments.
     public let usage: String?
-    /// What else there is to say, each paragraph in a line; longer lines than the terminal has columns are broken.
+    /// Further help text, one line per paragraph; lines longer than the terminal's width are wrapped.
     public let discussion: String
-    /// Of a program: what `--version` prints, of the subcommands too.
+    /// For a program: the text that `--version` prints, for subcommands too.
     public let version: String
     /// The subcommands, in the order of the help.
     public let subcommands: [any Command.Type]
-    /// The subcommand that is meant where the first word is none's.
+    /// The subcommand that is used if the first word names none.
     public let defaultSubcommand: (any Command.Type)?
-    /// Whether words that call no subcommand are arguments of the program, `help` and options among them.
+    /// Whether the program takes words that name no subcommand as its own arguments, including `help` and options.
     public let takesOtherWords: Bool
 
-    /// A configuration.
+    /// Creates a configuration.
     public init(
         name: String, abstract: String, usage: String? = nil, discussion: String = "",
         version: String = "", subcommands: [any Command.Type] = [],
@@ -57,20 +57,20 @@ public struct CommandConfiguration: Sendable {
     }
 }
 
-/// What is wrong with a command line, in a sentence without a capital and a full stop.
+/// An error in a command line: a sentence without a capital letter and a full stop.
 public struct UsageError: Error, Equatable {
     /// The sentence.
     public let message: String
 
-    /// An error with a sentence.
+    /// Creates an error with a sentence.
     public init(_ message: String) { self.message = message }
 }
 
-/// A command line asked for a text in place of the work: help, or the version.
+/// A request for a text instead of the command's work: the help or the version.
 public struct TextRequest: Error, Equatable {
-    /// The text, without a line feed at its end.
+    /// The text without a final line feed.
     public let text: String
 
-    /// A request for `text`.
+    /// Creates a request for `text`.
     public init(_ text: String) { self.text = text }
 }

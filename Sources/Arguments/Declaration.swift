@@ -1,24 +1,25 @@
-/// A flag, an option or a positional argument, as its property wrapper declares it.
+/// A flag, an option or a positional argument as declared by its property wrapper.
 ///
-/// The closures are called when a command line has the argument, or when help is asked for: a start costs only what it uses.
+/// The closures are called only when the command line contains the argument or the help is printed. This keeps the
+/// start fast.
 final class Declaration {
     enum Kind { case flag, option, positional }
 
     let kind: Kind
-    /// As they are typed: `-o`, `--output`. Empty for a positional argument.
+    /// The names as they are typed: `-o`, `--output`. Empty for a positional argument.
     let names: [String]
-    /// What the value is called in the help.
+    /// The name of the value in the help.
     let valueName: String
     let help: String
     let isRequired: Bool
     let isRepeating: Bool
-    /// Which words are values.
+    /// The words that are accepted as values.
     let values: ValueWords
     let choices: () -> [String]
     let defaultValue: () -> String?
-    /// Takes a word, and says whether it is a value. A flag takes the empty one.
+    /// Takes a word. Returns whether it is a valid value. A flag takes the empty word.
     let take: (String) -> Bool
-    /// Whether the command line had it.
+    /// Whether the command line contains the argument.
     var isGiven = false
 
     init(
@@ -42,24 +43,24 @@ final class Declaration {
     }
 }
 
-/// Which words an argument takes as its value.
+/// The words that an argument accepts as its value.
 public enum ValueWords: Sendable {
-    /// Those that look like no option: `-o --armor` is a mistake.
+    /// Words that do not look like an option: `-o --armor` is an error.
     case withoutDash
-    /// Any: a number below zero, a name that begins with a dash.
+    /// Any word, such as a negative number or a name that begins with a dash.
     case any
-    /// Of a positional argument: the rest of the command line as it is, options too.
+    /// For a positional argument: the rest of the command line, unchanged, including options.
     case theRest
 }
 
 /// The arguments of a command, in the order in which its properties declare them.
 ///
-/// A property wrapper adds itself where its command is made, so that nothing has to look through a command's properties. The
-/// Swift runtime answers each question of that kind by a search through all conformances of a program, which took
-/// three quarters of a start.
+/// A property wrapper registers itself when its command is created, so the parser does not enumerate a command's
+/// properties. With reflection, the Swift runtime searches all conformances of a program, which took three quarters of
+/// the start time.
 final class Declarations {
-    /// Where the wrappers of the command that is being made add themselves. A program parses its command line on its
-    /// first thread, before it starts another.
+    /// The list in which the wrappers of the command under construction register themselves. A program parses its
+    /// command line on its first thread, before it starts another.
     nonisolated(unsafe) static var current: Declarations?
 
     private(set) var all: [Declaration] = []
@@ -67,12 +68,12 @@ final class Declarations {
 
     func add(_ declaration: Declaration) { all.append(declaration) }
 
-    /// Has `validation` called once all arguments were taken.
+    /// Adds a validation that is called after all arguments were taken.
     func validate(_ validation: @escaping () throws -> Void) { validations.append(validation) }
 
     func validateGroups() throws { for validation in validations { try validation() } }
 
-    /// Makes a command, and returns it with what it declares.
+    /// Creates a command and returns it with its declarations.
     static func of(_ type: any Command.Type) -> (any Command, Declarations) {
         let declarations = Declarations()
         let outer = current
@@ -82,16 +83,18 @@ final class Declarations {
     }
 }
 
-/// Where a wrapper keeps its value, which the parser sets before the program reads it.
+/// The storage of a wrapper's value. The parser sets it before the program reads it.
 final class Cell<Value> {
     private var value: Value?
-    /// Whether the value is not the default any more.
+    /// Whether the value was given and replaces the default.
     private var isGiven = false
 
     init(_ initial: Value? = nil) { value = initial }
 
     var unwrapped: Value {
-        guard let value else { preconditionFailure("an argument is read before the command line") }
+        guard let value else {
+            preconditionFailure("an argument was read before the command line was parsed")
+        }
         return value
     }
 
@@ -100,21 +103,21 @@ final class Cell<Value> {
         isGiven = true
     }
 
-    /// Takes a word as the value, and says whether it is one.
+    /// Takes a word as the value. Returns whether it is valid.
     func take(_ word: String) -> Bool where Value: ExpressibleByArgument {
         guard let value = Value(argument: word) else { return false }
         set(value)
         return true
     }
 
-    /// Takes a word as the value, and says whether it is one.
+    /// Takes a word as the value. Returns whether it is valid.
     func take<Wrapped: ExpressibleByArgument>(_ word: String) -> Bool where Value == Wrapped? {
         guard let value = Wrapped(argument: word) else { return false }
         set(value)
         return true
     }
 
-    /// Takes a word as one more value, and says whether it is one. The first takes the place of the default.
+    /// Takes a word as a further value. Returns whether it is valid. The first one replaces the default.
     func take<Element: ExpressibleByArgument>(_ word: String) -> Bool where Value == [Element] {
         guard let element = Element(argument: word) else { return false }
         if !isGiven { set([]) }

@@ -1,20 +1,20 @@
-/// A value that is read from a word of the command line.
+/// A value that is parsed from a word of the command line.
 public protocol ExpressibleByArgument {
-    /// Reads the value; `nil` where `argument` is none.
+    /// Parses the value. Returns `nil` if `argument` is not valid.
     init?(argument: String)
 
-    /// The words of all values, where they are few enough to list; else empty.
+    /// The words of all values if they can be listed, else empty.
     static var allArguments: [String] { get }
 
-    /// The word that is read as this value, for the help to show a default; else empty.
+    /// The word that is parsed as this value, for displaying a default in the help. May be empty.
     var argument: String { get }
 }
 
 extension ExpressibleByArgument {
-    /// None are listed.
+    /// An empty list.
     public static var allArguments: [String] { [] }
 
-    /// None is shown.
+    /// An empty word.
     public var argument: String { "" }
 }
 
@@ -24,7 +24,7 @@ extension ExpressibleByArgument where Self: CaseIterable & RawRepresentable, Raw
 }
 
 extension ExpressibleByArgument where Self: RawRepresentable, RawValue == String {
-    /// The value of a raw value.
+    /// Creates the value with this raw value.
     public init?(argument: String) { self.init(rawValue: argument) }
 
     /// The raw value.
@@ -32,7 +32,7 @@ extension ExpressibleByArgument where Self: RawRepresentable, RawValue == String
 }
 
 extension ExpressibleByArgument where Self: LosslessStringConvertible {
-    /// The value of a description.
+    /// Creates the value with this description.
     public init?(argument: String) { self.init(argument) }
 
     /// The description.

@@ -6,7 +6,7 @@ public struct Flag {
     /// Whether the flag was given.
     public var wrappedValue: Bool { cell.unwrapped }
 
-    /// A flag of `names`, each with its dashes.
+    /// Creates a flag with these names, each with its dashes.
     public init(wrappedValue: Bool, _ names: String..., help: String) {
         let cell = Cell(wrappedValue)
         self.cell = cell

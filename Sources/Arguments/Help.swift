@@ -1,25 +1,25 @@
 import Glibc
 
-/// A command as its help shows it.
+/// The description of a command in its help.
 public struct CommandDescription: Sendable {
     /// A flag, an option or a positional argument.
     public struct Argument: Sendable {
-        /// As they are typed; empty for a positional argument.
+        /// The names as they are typed; empty for a positional argument.
         public let names: [String]
-        /// What the value is called; `nil` for a flag.
+        /// The name of the value; `nil` for a flag.
         public let valueName: String?
-        /// What it does.
+        /// The purpose of the argument.
         public let help: String
-        /// The words that are its values, where they are listed.
+        /// The words of its values, if they can be listed.
         public let choices: [String]
-        /// The word of its default.
+        /// The word of its default value.
         public let defaultValue: String?
-        /// Whether it has to be given.
+        /// Whether it is required.
         public let isRequired: Bool
         /// Whether it may be given more than once.
         public let isRepeating: Bool
 
-        /// The preferred name, and the value's.
+        /// The preferred name and the name of the value.
         fileprivate var form: String {
             let form = Arguments.label(of: names.preferred, valueName: valueName)
             return isRepeating ? form + " ..." : form
@@ -38,18 +38,18 @@ public struct CommandDescription: Sendable {
         }
     }
 
-    /// The word that calls it.
+    /// The word that selects the command.
     public let name: String
-    /// What it does, in a sentence.
+    /// The purpose of the command in one sentence.
     public let abstract: String
-    /// Its arguments, with those that all commands have.
+    /// The arguments, including the common ones.
     public let arguments: [Argument]
     /// Its subcommands.
     public let subcommands: [CommandDescription]
-    /// The name of the default one.
+    /// The name of the default subcommand.
     public let defaultSubcommand: String?
 
-    /// The description of a command of a program with or without a version.
+    /// Creates the description of a command; `hasVersion` tells whether the program has a version.
     init(_ command: any Command.Type, hasVersion: Bool) {
         let configuration = command.configuration
         name = configuration.name
@@ -85,15 +85,15 @@ extension CommandDescription.Argument {
 }
 
 extension Command {
-    /// What the program and its subcommands take.
+    /// The description of the program and its subcommands.
     public static var commandDescription: CommandDescription {
         CommandDescription(self, hasVersion: !configuration.version.isEmpty)
     }
 
-    /// The text of `--help`, without a line feed at its end.
+    /// The text of `--help` without a final line feed.
     public static var help: String { help(of: [self]) }
 
-    /// The help of the last command of `path`, which begins with the program.
+    /// Returns the help of the last command of `path`, which begins with the program.
     static func help(of path: [any Command.Type]) -> String {
         guard let command = path.last else { return "" }
         let description = CommandDescription(
@@ -107,7 +107,7 @@ extension Command {
 
 /// The layout of a help.
 private struct HelpText {
-    /// Where the explanations begin.
+    /// The column at which the explanations begin.
     private static let column = 26
 
     private let description: CommandDescription
@@ -156,7 +156,7 @@ private struct HelpText {
             !["--version", "--help"].contains($0.names.last)
         }
         .map { $0.isRequired ? $0.form : "[\($0.form)]" }
-        // A form is not broken.
+        // Usage forms are not wrapped.
         var lines = [path]
         for form in forms {
             if indent.count + lines[lines.count - 1].count + 1 + form.count > width {
@@ -180,8 +180,8 @@ private struct HelpText {
         return "\(title):\n" + lines.joined(separator: "\n")
     }
 
-    /// Breaks lines that are too long between words. The lines after a break begin where the broken one did, and `indent`
-    /// spaces in.
+    /// Wraps long lines between words. Continuation lines have the indentation of the wrapped line plus `indent`
+    /// spaces.
     private func wrapped(_ text: String, indent: Int = 0) -> String {
         let limit = max(20, width - indent - 1)
         var lines: [String] = []
@@ -199,7 +199,7 @@ private struct HelpText {
         return lines.joined(separator: "\n" + String(repeating: " ", count: indent))
     }
 
-    /// The columns of the terminal: `COLUMNS`, else those of standard output, else 80.
+    /// The width of the terminal in columns: `COLUMNS`, else the width of standard output, else 80.
     private static func terminalWidth() -> Int {
         if let text = getenv("COLUMNS"), let columns = Int(String(cString: text)), columns > 0 {
             return columns

@@ -1,26 +1,26 @@
-/// How messages and the help write an argument: `-o <file>`, `--quiet`, `<file>`.
+/// Returns an argument as messages and the help write it: `-o <file>`, `--quiet`, `<file>`.
 func label(of name: String?, valueName: String?) -> String {
     [name, valueName.map { "<\($0)>" }].compactMap { $0 }.joined(separator: " ")
 }
 
 extension [String] {
-    /// Of the names of an argument, the first long one, else the first.
+    /// The first long name of an argument, or the first name if no name is long.
     var preferred: String? { first { $0.utf8.starts(with: "--".utf8) } ?? first }
 }
 
-/// A word in a message, which nobody reads to its end where that is far.
+/// Returns a word quoted for a message; long words are truncated.
 func quoted(_ word: String) -> String {
     word.count > 80 ? "'\(word.prefix(60))…'" : "'\(word)'"
 }
 
-/// What is offered for a word that is none of `names`: the nearest, if it is near.
+/// Returns a suggestion for an unknown word: the nearest of `names` if it is similar, else an empty text.
 func suggestion(for word: String, among names: [String]) -> String {
     let near = names.map { ($0, distance($0, word)) }.min { $0.1 < $1.1 }
     guard let (name, distance) = near, distance <= max(1, word.count / 3) else { return "" }
     return "; did you mean '\(name)'?"
 }
 
-/// How many characters have to be changed, put in or left out to make `second` of `first` (Levenshtein).
+/// Returns the number of insertions, deletions and substitutions between two words (Levenshtein distance).
 private func distance(_ first: String, _ second: String) -> Int {
     let second = Array(second)
     var row = Array(0...second.count)

@@ -3,10 +3,11 @@
 public struct Option<Value> {
     private let cell: Cell<Value>
 
-    /// The value that was given, else the default.
+    /// The given value, else the default.
     public var wrappedValue: Value { cell.unwrapped }
 
-    /// An option of `names`, each with its dashes; without it, the value is the initial one. `value` is what the help calls the value.
+    /// Creates an option with these names, each with its dashes. If it is not given, its value is the initial one.
+    /// `value` is the name of the value in the help.
     public init(
         wrappedValue: Value, _ names: String..., value: String, help: String,
         values: ValueWords = .withoutDash
@@ -20,7 +21,7 @@ public struct Option<Value> {
             take: { cell.take($0) })
     }
 
-    /// An option that has to be given.
+    /// A required option.
     public init(
         _ names: String..., value: String, help: String, values: ValueWords = .withoutDash
     ) where Value: ExpressibleByArgument {
@@ -31,7 +32,7 @@ public struct Option<Value> {
             choices: { Value.allArguments }, take: { cell.take($0) })
     }
 
-    /// An option that is `nil` where it is not given.
+    /// An optional option: `nil` if it is not given.
     public init<Wrapped: ExpressibleByArgument>(
         _ names: String..., value: String, help: String, values: ValueWords = .withoutDash
     ) where Value == Wrapped? {
@@ -42,7 +43,7 @@ public struct Option<Value> {
             choices: { Wrapped.allArguments }, take: { cell.take($0) })
     }
 
-    /// An option that may be repeated, with a value each time.
+    /// An option that may be repeated, with one value each time.
     public init<Element: ExpressibleByArgument>(
         wrappedValue: [Element], _ names: String..., value: String, help: String,
         values: ValueWords = .withoutDash

@@ -1,10 +1,10 @@
-/// Arguments that several commands share, in the place where they are declared.
+/// Arguments that several commands share.
 @propertyWrapper
 public struct OptionGroup<Group: ArgumentGroup> {
-    /// The group, with what the command line gave.
+    /// The group with the values from the command line.
     public let wrappedValue: Group
 
-    /// The group's arguments; ``ArgumentGroup/validate()`` of it is called before the command's.
+    /// Adds the group's arguments. ``ArgumentGroup/validate()`` of the group is called before that of the command.
     public init() {
         let group = Group()
         wrappedValue = group

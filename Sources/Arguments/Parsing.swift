@@ -1,10 +1,11 @@
 extension Command {
-    /// The command that `words` call, this one or a subcommand, with its arguments. `words` are those after the program's name.
+    /// Parses `words`, the words after the program's name, and returns the command that they select, this one or a
+    /// subcommand.
     ///
-    /// The words are as in POSIX.1-2017 §12.2 and GNU's getopt_long: flags of one letter may stand together, an option's value is the
-    /// next word or joined to its name, options and arguments may be mixed, and `--` ends the options.
+    /// The syntax is that of POSIX.1-2017 §12.2 and GNU's getopt_long: flags of one letter can be combined, an option's
+    /// value is the next word or joined to its name, options and arguments can be mixed, and `--` ends the options.
     ///
-    /// Throws ``UsageError``, and ``TextRequest`` where help or the version is asked for.
+    /// Throws ``UsageError``, and ``TextRequest`` if the help or the version is requested.
     public static func parse(_ words: [String]) throws -> any Command {
         let version = configuration.version
         var words = words[...]
@@ -17,7 +18,7 @@ extension Command {
         case nil: break
         }
         if !call.isComplete, let word = words.first, word.utf8.first == UInt8(ascii: "-") {
-            throw UsageError("the command goes first, before \(quoted(word))")
+            throw UsageError("the command must come first, before \(quoted(word))")
         }
         let extra = try reading.finish()
         guard extra.isEmpty else { throw call.refusal(of: extra, after: words) }
@@ -26,21 +27,21 @@ extension Command {
         return command
     }
 
-    /// The command that `words` call, with the program, as its help is asked for: `keygen new`.
+    /// Returns the full name of the command that `words` select, as in its help: `keygen new`.
     public static func nameOfCommand(in words: [String]) -> String {
         var words = words[...]
         return (try? Call(of: self, &words).name) ?? configuration.name
     }
 }
 
-/// Which command a command line calls.
+/// The command that a command line selects.
 private struct Call {
-    /// The program, and the subcommand that was named.
+    /// The program and the named subcommand.
     private(set) var named: [any Command.Type]
-    /// The one that is meant where none was named.
+    /// The default subcommand, if none was named.
     private var implied: (any Command.Type)?
 
-    /// Whether it is the program's own, or a subcommand.
+    /// Whether a subcommand is selected, or the program does not use subcommands.
     var isComplete: Bool {
         named.count > 1 || implied != nil || names.isEmpty
             || named[0].configuration.takesOtherWords
@@ -48,12 +49,12 @@ private struct Call {
 
     var command: any Command.Type { implied ?? named[named.count - 1] }
 
-    /// What it is called, with the program: `keygen new`.
+    /// The full name with the program: `keygen new`.
     var name: String {
         (named + [implied].compactMap { $0 }).map { $0.configuration.name }.joined(separator: " ")
     }
 
-    /// Takes a subcommand's name from `words`; where they ask for its help, throws that.
+    /// Takes a subcommand's name from `words`. Throws the help if `words` request it.
     init(of program: any Command.Type, _ words: inout ArraySlice<String>) throws {
         named = [program]
         let subcommands = program.configuration.subcommands
@@ -79,17 +80,18 @@ private struct Call {
         UsageError("unknown command \(quoted(word))" + suggestion(for: word, among: names))
     }
 
-    /// What is said of arguments that are too many, the first of which may be a command: misspelt, or in the wrong place.
+    /// Returns the error for surplus arguments. The first of them may be a command that is misspelled or in the wrong
+    /// place.
     func refusal(of extra: ArraySlice<String>, after words: ArraySlice<String>) -> UsageError {
         let word = extra[extra.startIndex]
         if named.count == 1, !names.isEmpty {
-            if names.contains(word) { return UsageError("the command '\(word)' goes first") }
+            if names.contains(word) { return UsageError("the command '\(word)' must come first") }
             // No argument was taken before it.
             if extra.startIndex == 0, word == words.first { return unknown(word) }
         }
         return UsageError(
             extra.count == 1
                 ? "unexpected argument \(quoted(word))"
-                : "\(extra.count) arguments too many, from \(quoted(word)) on")
+                : "\(extra.count) unexpected arguments, the first is \(quoted(word))")
     }
 }

@@ -1,6 +1,6 @@
-/// One reading of a command line.
+/// The parser of one command line.
 ///
-/// A mistake is kept until all words were read, for `--help` may stand after it.
+/// The first error is reported only after all words were read, because `--help` may follow it.
 struct Reading {
     enum Request { case help, version }
 
@@ -15,7 +15,7 @@ struct Reading {
         self.hasVersion = hasVersion
     }
 
-    /// Takes all words; returns what they ask for in place of the command's work.
+    /// Takes all words. Returns a request for the help or the version, or `nil`.
     mutating func read(_ words: ArraySlice<String>) -> Request? {
         if let passed = declarations.first(where: {
             $0.values == .theRest && $0.kind == .positional
@@ -44,7 +44,7 @@ struct Reading {
         return request
     }
 
-    /// Gives the positional arguments, and throws the first mistake. Returns the words that are one too many.
+    /// Assigns the positional arguments, and throws the first error. Returns the surplus words.
     mutating func finish() throws -> ArraySlice<String> {
         if let mistake { throw mistake }
         var words = positional[...]
@@ -65,7 +65,7 @@ struct Reading {
     }
 
     private mutating func readLong(_ word: String, _ words: inout ArraySlice<String>) {
-        // By scalars: a value may begin with a mark that would join the sign to one character.
+        // Scalars are compared, because a value may begin with a combining mark that would join the equals sign.
         let scalars = word.unicodeScalars
         let equals = scalars.firstIndex(of: "=")
         let name = String(scalars[..<(equals ?? scalars.endIndex)])
@@ -80,7 +80,7 @@ struct Reading {
         }
     }
 
-    /// Reads letters that stand together: flags, of which the last may be an option with its value.
+    /// Reads combined letters: flags, and at the end possibly an option with its value.
     private mutating func readShort(_ word: String, _ words: inout ArraySlice<String>) {
         var letters = word.unicodeScalars.dropFirst()
         while let letter = letters.popFirst() {
@@ -105,7 +105,7 @@ struct Reading {
         guard let word = words.first,
             declaration.values == .any || word == "-" || word.utf8.first != UInt8(ascii: "-")
         else {
-            // What stands in its place is not read: a --help there would hide the mistake.
+            // The word in its place is not read: a --help there would hide the error.
             words = words.dropFirst()
             return note("missing value for '\(label(of: name, valueName: declaration.valueName))'")
         }
@@ -115,7 +115,7 @@ struct Reading {
 
     private mutating func refuse(_ name: String) {
         let common = ["-h", "--help"] + (hasVersion ? ["--version"] : [])
-        guard !common.contains(name) else { return note("'\(name)' stands alone") }
+        guard !common.contains(name) else { return note("'\(name)' must be given alone") }
         let isLong = name.utf8.starts(with: "--".utf8)
         let names = (declarations.flatMap(\.names) + common).filter {
             $0.utf8.starts(with: "--".utf8)
@@ -133,7 +133,7 @@ struct Reading {
         let choices = declaration.choices().joined(separator: ", ")
         note(
             "the value \(quoted(word)) is invalid for '\(label(of: name, valueName: declaration.valueName))'"
-                + (choices.isEmpty ? "" : "; choose among \(choices)"))
+                + (choices.isEmpty ? "" : "; valid values are \(choices)"))
     }
 
     private func declared(_ name: String) -> Declaration? {

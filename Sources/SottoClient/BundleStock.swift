@@ -3,32 +3,32 @@ import Sotto
 public import SottoState
 import SottoWire
 
-/// Claims bundles of contacts' prekeys ahead, each at the relay that the contact's signed card names, and keeps them in
-/// the state.
+/// Claims bundles of contacts' prekeys in advance, each from the relay on the contact's signed card, and stores them.
 ///
-/// A contact is asked about once a day at most. What fails is left for another day: no mail depends on it.
+/// Each contact is tried at most once a day. A failed claim is retried on another day: no message depends on it.
 public final class BundleStock {
-    /// The most claims on one connection.
+    /// The maximum number of claims on one connection.
     public static let claimsPerRelay = 20
-    /// Seconds for one relay.
+    /// The time limit in seconds for one relay.
     public static let relaySeconds = 3.0
-    /// Seconds between two looks for contacts to claim for.
+    /// Seconds between two searches for contacts that need a bundle.
     private static let pause = 3_600.0
 
     private let store: IdentityStore
     private let authorities: String?
     private var pending: [(relay: String, owners: [SessionID])] = []
     private var lookAt = 0.0
-    /// The event loop of all claims; it lives as long as the process.
+    /// The event loop of all claims; it lives until the process ends.
     private lazy var group = RelayLink.makeGroup()
 
-    /// A stock for the contacts in `store`. `authorities` is as in ``RelayAddress/find(_:authorities:fallback:)``.
+    /// Creates a stock for the contacts in `store`. `authorities` is as in
+    /// ``RelayAddress/find(_:authorities:fallback:)``.
     public init(_ store: IdentityStore, authorities: String?) {
         self.store = store
         self.authorities = authorities
     }
 
-    /// Claims at one relay, if contacts need bundles; returns false when there was nothing to do.
+    /// Claims bundles from one relay if contacts need them. Returns false if no contact needs one.
     public func step() throws -> Bool {
         if pending.isEmpty {
             guard Monotonic.seconds() >= lookAt else { return false }
@@ -40,7 +40,7 @@ public final class BundleStock {
         return true
     }
 
-    /// Claims for all contacts that need bundles, within about `seconds`.
+    /// Claims bundles for all contacts that need them, within about `seconds`.
     public func fill(within seconds: Double) throws {
         let deadline = Monotonic.seconds() + seconds
         while Monotonic.seconds() < deadline, try step() {}
@@ -54,7 +54,7 @@ public final class BundleStock {
     }
 
     private func claim(_ owners: [SessionID], at address: String) throws {
-        // Notes the attempt first, so that the next one is tomorrow even if this one fails.
+        // Records the attempt first, so that the next one is tomorrow even if this one fails.
         let claims = try store.transaction { state in
             var claims: [PreKeyClaim] = []
             for owner in owners {
@@ -74,8 +74,8 @@ public final class BundleStock {
 }
 
 extension PreKeyClaim {
-    /// Claims several owners' bundles on one connection, without a login, within `timeout` seconds. Leaves out
-    /// owners without a bundle on the relay, and bundles without a signature of their owner.
+    /// Claims several owners' bundles on one connection without a login, within `timeout` seconds. Omits owners without
+    /// a bundle on the relay, and bundles not signed by their owner.
     static func run(
         _ claims: [PreKeyClaim], at relay: RelayURL, on group: MultiThreadedEventLoopGroup,
         timeout: Double
@@ -95,7 +95,7 @@ extension PreKeyClaim {
                     .claim(owner: claim.owner, id: claim.id), requestID: "claim-\(number)",
                     of: relay, events: events, others: &others, timeout: left)
             } catch {
-                // The bundles that came before are good.
+                // The bundles received before the error are valid.
                 break
             }
             guard let bundle = claim.bundle(in: response) else { continue }
@@ -104,7 +104,7 @@ extension PreKeyClaim {
         return bundles
     }
 
-    /// The bundle in a response, if it is the owner's.
+    /// Returns the bundle in a response if it belongs to the owner, else `nil`.
     private func bundle(in response: Response) -> PreKeyBundle? {
         guard case .bundle(let line) = response,
             let record = try? JSON.object(parsing: line),

@@ -2,107 +2,108 @@ public import Sotto
 public import SottoState
 public import SottoWire
 
-/// Why a conversation with a relay did not come about, or ended.
+/// An error of a connection to a relay.
 public enum ClientError: ReportableError, Sendable, Equatable {
-    /// No connection; `cause` is the system's word for it.
+    /// The relay cannot be reached; `cause` is the system's reason.
     case unreachable(relay: String, cause: String)
     /// The connection ended.
     case lost(relay: String)
-    /// The relay has no connection to give.
+    /// The relay has no free connection.
     case busy(relay: String)
-    /// The relay does not know itself by the name that was dialled, but by `names`.
+    /// The relay's own name is not the one in its address; it has the names `names`.
     case otherName(relay: String, names: [String])
     /// The relay refused the login.
     case loginRefused(relay: String)
-    /// The relay is for its members, and the id is none of them, perhaps in spite of a code.
+    /// The relay serves only members, and the id is not one of them, whether or not a code was given.
     case notAdmitted(relay: String, hadCode: Bool)
-    /// What came is not the relay protocol.
+    /// The peer does not speak the relay protocol.
     case notARelay(relay: String)
-    /// The relay does not take it now, because its disk is full.
-    case putOff(relay: String)
-    /// The relay does not do what it was asked; `reason` is `nil` for one that we do not know.
+    /// The relay cannot store data now because its disk is full.
+    case relayFull(relay: String)
+    /// The relay refuses the request; `reason` is `nil` if it is unknown to this version.
     case refused(relay: String, reason: Reason?)
-    /// The relay has no card of that id.
+    /// The relay has no card for that id.
     case noCard(relay: String)
-    /// The card that the relay handed out is not that of the id.
+    /// The card from the relay does not belong to the id.
     case forgedCard(relay: String)
-    /// The relay has no prekeys of the owner.
+    /// The relay has no prekeys of that owner.
     case noBundle(relay: String)
-    /// What the relay handed out is not the owner's.
+    /// The bundle from the relay does not belong to the owner.
     case forgedBundle(relay: String)
-    /// Another consumer took over.
+    /// Another consumer took over the mailbox.
     case replaced
-    /// The relay's certificate is nobody's that we trust.
+    /// The relay's certificate is not trusted.
     case untrusted(relay: String)
-    /// The relay's key is not the one that was pinned.
+    /// The relay's key is not the pinned one.
     case otherKey(relay: String)
-    /// The certificates to trust cannot be read from this file.
+    /// The trusted certificates cannot be read from this file.
     case certificates(String)
-    /// The local state failed.
+    /// Reading or writing the local state failed.
     case state(StateError)
 }
 
 extension ClientError {
-    /// Whether a later attempt may succeed by itself.
-    public var isPassing: Bool {
+    /// Whether a later attempt may succeed without a change by the user.
+    public var isTransient: Bool {
         switch self {
-        case .unreachable, .lost, .busy, .putOff: true
+        case .unreachable, .lost, .busy, .relayFull: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
             .noBundle, .forgedBundle, .replaced, .untrusted, .otherKey, .certificates, .state:
             false
         }
     }
 
-    /// What went wrong, in the form of a tool's error message.
+    /// The text of the error message.
     public var message: String {
         switch self {
         case .unreachable(let relay, let cause): "cannot reach \(relay): \(cause)"
         case .lost(let relay): "the connection to \(relay) was lost"
-        case .busy(let relay): "\(relay) has too much to do"
-        case .otherName(let relay, _): "\(relay) does not go by the name that was dialled"
+        case .busy(let relay): "\(relay) has no free connection"
+        case .otherName(let relay, _): "\(relay) is not the name that the relay was started with"
         case .loginRefused(let relay): "\(relay) refused the login"
-        case .notAdmitted(let relay, _): "\(relay) is for its members, and this id is none of them"
-        case .noCard(let relay): "\(relay) has no card of that id"
+        case .notAdmitted(let relay, _): "\(relay) serves only members, and this id is not a member"
+        case .noCard(let relay): "\(relay) has no card for that id"
         case .forgedCard(let relay): "the card from \(relay) is not signed by that id"
         case .notARelay(let relay): "\(relay) does not answer as a relay"
-        case .putOff(let relay): "\(relay) has no room now"
+        case .relayFull(let relay): "\(relay) has no disk space now"
         case .refused(let relay, let reason):
             "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? "")
-        case .noBundle(let relay): "\(relay) has no prekeys of that id"
+        case .noBundle(let relay): "\(relay) has no prekeys for that id"
         case .forgedBundle(let relay): "the prekeys from \(relay) are not signed by their owner"
-        case .untrusted(let relay): "the certificate of \(relay) is not to be trusted"
-        case .otherKey(let relay): "the key of \(relay) is not the one that is pinned"
+        case .untrusted(let relay): "the certificate of \(relay) is not trusted"
+        case .otherKey(let relay): "the key of \(relay) is not the pinned one"
         case .certificates(let file): "cannot use the certificates in \(file)"
         case .replaced: "another recv took over this identity's mailbox"
         case .state(let error): error.message
         }
     }
 
-    /// What to do about it.
+    /// The text of the hint.
     public var hint: String? {
         switch self {
         case .otherName(let relay, let names):
             "start the relay with --name \(relay.split(separator: "/").last ?? "")"
-                + (names.isEmpty ? "" : ", or dial it as \(names.joined(separator: " or "))")
+                + (names.isEmpty ? "" : ", or use the address \(names.joined(separator: " or "))")
         case .untrusted:
-            "name its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
+            "give its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
         case .otherKey:
-            "compare the pin with what relay check prints; if the relay has another key, somebody is between, or it was replaced"
-        case .certificates: "it must be a PEM file"
-        case .unreachable: "is the relay running, and its address right?"
+            "compare the pin with the output of relay check; a different key means an attack or a replaced relay"
+        case .certificates: "use a PEM file"
+        case .unreachable: "check that the relay runs and its address is right"
         case .state(let error): error.hint
         case .notAdmitted(_, hadCode: true):
-            "the code is not one of this relay's, or was redeemed, or is too old"
-        case .notAdmitted: "ask whoever runs it for a code, and give it to recv --invitation"
-        case .noCard: "its owner gives it to the relay: keygen public | send"
-        case .noBundle: "their owner publishes prekeys through the same relay"
-        case .lost, .busy, .loginRefused, .notARelay, .putOff, .refused, .forgedCard, .forgedBundle,
+            "the code is not from this relay, was used before, or has expired"
+        case .notAdmitted: "ask its operator for a code, and pass it to recv --invitation"
+        case .noCard: "ask its owner to publish it: keygen public | send"
+        case .noBundle: "ask their owner to publish prekeys through the same relay"
+        case .lost, .busy, .loginRefused, .notARelay, .relayFull, .refused, .forgedCard,
+            .forgedBundle,
             .replaced:
             nil
         }
     }
 
-    /// The number of the exit status, as sysexits(3) has it.
+    /// The exit status, from sysexits(3).
     public var status: Int32 {
         switch self {
         case .unreachable, .lost, .busy, .notARelay, .refused: 69
@@ -111,7 +112,7 @@ extension ClientError {
         case .untrusted, .otherKey: 12
         case .otherName, .certificates: 78
         case .loginRefused, .notAdmitted: 77
-        case .putOff, .replaced: 75
+        case .relayFull, .replaced: 75
         case .state(let error): error.status
         }
     }

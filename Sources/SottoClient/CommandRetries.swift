@@ -1,14 +1,14 @@
 import Sotto
 
-/// The seconds to wait before a command that failed is run again: 1 to 2, 2 to 4, 4 to 8 … 30 to 60, a random part of
-/// each, so that commands that failed together do not come back together.
+/// The delay before a failed command is run again: a random time of 1 to 2 s, 2 to 4 s, 4 to 8 s … 30 to 60 s, so that
+/// commands that failed together are not retried together.
 struct RetryDelay {
     private var attempts = 0
 
-    /// The longest delay.
+    /// The maximum delay.
     static let longest = 60.0
 
-    /// The seconds to wait after another failure.
+    /// Returns the seconds to wait after another failure.
     mutating func next() -> Double {
         let most = min(Self.longest, Double(2 << min(attempts, 5)))
         attempts += 1
@@ -16,7 +16,7 @@ struct RetryDelay {
     }
 }
 
-/// Envelopes whose command failed while mail is followed, each with the time of its next attempt.
+/// Envelopes whose command failed during `--follow`, each with the time of its next attempt.
 struct CommandRetries {
     /// An envelope that is tried again.
     struct Retry {
@@ -24,7 +24,7 @@ struct CommandRetries {
         let id: String
         /// The record on one line.
         let envelope: [UInt8]
-        /// The address that it came to, in place of the identity's own mailbox.
+        /// The address that received it; `nil` for the identity's own mailbox.
         let origin: SessionID?
         fileprivate var delay = RetryDelay()
         fileprivate var at = 0.0
@@ -32,7 +32,7 @@ struct CommandRetries {
         fileprivate var countedFailures = 0
     }
 
-    /// The most envelopes that are kept for another attempt; others wait for the next `recv`.
+    /// The maximum number of envelopes kept for another attempt; others wait for the next `recv`.
     static let limit = 1_000
 
     private var retries: [String: Retry] = [:]
@@ -40,16 +40,16 @@ struct CommandRetries {
     /// The number of envelopes that are tried again.
     var count: Int { retries.count }
 
-    /// The time of the next attempt; `nil` when there is nothing to try.
+    /// The time of the next attempt; `nil` if no envelope is tried again.
     var next: Double? { retries.values.map(\.at).min() }
 
     func contains(_ id: String) -> Bool { retries[id] != nil }
 
-    /// The number of failures of an envelope that counted.
+    /// Returns the number of counted failures of an envelope.
     func countedFailures(of id: String) -> Int { retries[id]?.countedFailures ?? 0 }
 
-    /// Notes a failure at `now`, and sets the time of the next attempt, unless there are too many envelopes. `successes` is
-    /// the number of envelopes that the command has handled.
+    /// Records a failure at `now` and sets the time of the next attempt, unless there are too many envelopes.
+    /// `successes` is the number of envelopes that the command has handled.
     ///
     /// Returns whether the failure counts: the command has handled another envelope since the last attempt.
     mutating func noteFailure(
@@ -68,11 +68,11 @@ struct CommandRetries {
         return counts
     }
 
-    /// The envelopes whose time has come, the longest due first.
+    /// Returns the envelopes that are due, the longest due first.
     func due(at now: Double) -> [Retry] {
         retries.values.filter { $0.at <= now }.sorted { $0.at < $1.at }
     }
 
-    /// Removes an envelope that is handled or given up.
+    /// Removes an envelope that was handled or abandoned.
     mutating func remove(_ id: String) { retries[id] = nil }
 }

@@ -4,20 +4,20 @@ public import SottoState
 public import SottoWire
 import Synchronization
 
-/// The sending of an outbox to several relays at once. Each relay's queue has its own ``Delivery``, so that a
-/// relay that cannot be reached delays no other.
+/// Sends an outbox to several relays at once. Each relay's queue has its own ``Delivery``, so an unreachable relay does
+/// not delay the others.
 ///
-/// One thread calls ``run(_:)``; another gives it items with ``submit(_:to:)`` and calls ``finish(withRest:)`` after the
-/// last.
+/// One thread calls ``run(_:)``. Another thread adds items with ``submit(_:to:)`` and calls ``finish(withRest:)`` after
+/// the last.
 public final class Deliveries: Sendable {
-    /// The most relays in one run.
+    /// The maximum number of relays in one run.
     public static let relayLimit = 128
 
     /// The end of the delivery to one relay.
     public struct Ending: Sendable {
         /// The relay.
         public let relay: RelayURL
-        /// The way in which it ended.
+        /// The result of the delivery.
         public let ending: Delivery.Ending
     }
 
@@ -39,28 +39,29 @@ public final class Deliveries: Sendable {
     private let state = Mutex(State())
     private let group = RelayLink.makeGroup()
 
-    /// Deliveries of `outbox`; `choice` finds the relays of what waits there already.
+    /// Creates deliveries for `outbox`; `choice` finds the relays of the items that wait in it already.
     public init(outbox: Outbox, choice: RelayChoice, lockTimeout: Double) {
         self.outbox = outbox
         self.choice = choice
         self.lockTimeout = lockTimeout
     }
 
-    /// Gives items to send to a relay. Waits while several earlier gifts to it have not been taken. Returns false, and
-    /// takes nothing, when there are ``relayLimit`` other relays already.
+    /// Adds items to send to a relay. Blocks while several earlier batches have not been taken. Returns false and takes
+    /// nothing if there are ``relayLimit`` other relays already.
     public func submit(_ items: [Outbox.Item], to relay: RelayURL) throws(StateError) -> Bool {
         guard let delivery = try delivery(to: relay) else { return false }
         delivery.submit(items)
         return true
     }
 
-    /// Has ``run(_:)`` call its closure, and returns when that is done, to report something other than a result.
+    /// Makes ``run(_:)`` call its closure, and returns when it has, so that the closure can report something other than
+    /// a result.
     public func wake() { report([]) }
 
-    /// Marks the end of the items. With `withRest`, if no items were given, the items in the outbox are sent to every
+    /// Marks the end of the items. With `withRest`, if no items were added, the items in the outbox are sent to every
     /// relay whose address is known.
     public func finish(withRest: Bool) throws(StateError) {
-        // The run must end even if something fails here.
+        // The run must end even if an error occurs here.
         defer {
             let deliveries = state.withLock { state in
                 state.isFinished = true
@@ -75,10 +76,10 @@ public final class Deliveries: Sendable {
         }
     }
 
-    /// Sends until everything given is on its relay, or cannot be delivered now.
+    /// Sends until all items are stored on their relays or cannot be delivered now.
     ///
-    /// `body` is called with the results of envelopes, as ``Delivery/run(_:)`` does, and with no results on ``wake()``.
-    /// An error of `body` ends the run at once.
+    /// `body` is called with the results of envelopes, like the closure of ``Delivery/run(_:)``, and without results
+    /// after ``wake()``. An error of `body` ends the run at once.
     public func run(_ body: ([DeliveryResult]) throws -> Void) throws -> [Ending] {
         var endings: [Ending] = []
         while true {
@@ -97,7 +98,7 @@ public final class Deliveries: Sendable {
         }
     }
 
-    /// The relays that were sent to.
+    /// The relays to which items were sent.
     public var relays: Set<String> { state.withLock { Set($0.deliveries.keys) } }
 
     private func report(_ results: [DeliveryResult]) {

@@ -3,9 +3,9 @@ public import SottoState
 public import SottoWire
 import Dispatch
 
-/// The sending of one relay's queue in an outbox: what is given goes to disk first and to the relay second, in order.
+/// Sends one relay's queue in an outbox: items are written to disk first and sent second, in order.
 ///
-/// One thread calls ``run(_:)``; another gives it items with ``submit(_:)`` and says ``finish()`` after the last.
+/// One thread calls ``run(_:)``. Another thread adds items with ``submit(_:)`` and calls ``finish()`` after the last.
 public final class Delivery: Sendable {
     private enum Event: Sendable {
         case items([Outbox.Item])
@@ -14,11 +14,11 @@ public final class Delivery: Sendable {
         case link(RelayLink.Event, generation: Int)
     }
 
-    /// How a delivery ended.
+    /// The result of a delivery.
     public struct Ending: Sendable {
-        /// How many items wait in the outbox.
+        /// The number of items that wait in the outbox.
         public var left = 0
-        /// Why, where there is a reason beyond the relay's own.
+        /// The error that ended the delivery; `nil` if the relay only deferred items.
         public var error: ClientError?
         /// Whether another process held the outbox.
         public var wasLocked = false
@@ -37,7 +37,7 @@ public final class Delivery: Sendable {
     private let events = EventQueue<Event>()
     private let room = DispatchSemaphore(value: 4)
 
-    /// A delivery of `outbox` to `relay`.
+    /// Creates a delivery of `outbox` to `relay`.
     public init(outbox: Outbox, relay: RelayURL, lockTimeout: Double) throws(StateError) {
         self.outbox = outbox
         self.relay = relay
@@ -45,24 +45,24 @@ public final class Delivery: Sendable {
         self.lockTimeout = lockTimeout
     }
 
-    /// Gives items to send. Waits while several earlier gifts have not been taken.
+    /// Adds items to send. Blocks while several earlier batches have not been taken.
     public func submit(_ items: [Outbox.Item]) {
         room.wait()
         events.put(.items(items))
     }
 
-    /// Says that there is no more.
+    /// Marks the end of the items.
     public func finish() { events.put(.end) }
 
-    /// Sends until everything given is on the relay, or as long as that may still come to pass.
+    /// Sends until all items are stored on the relay or delivery becomes impossible.
     ///
-    /// `report` is called with what came of envelopes: those given here, and those that earlier ones left.
-    /// It is called in batches, each of them only after its outcome is noted in the outbox.
+    /// `report` is called with the results of envelopes: those added here, and those that earlier processes left. It is
+    /// called in batches, each after the outcomes are recorded in the outbox.
     public func run(_ report: ([DeliveryResult]) throws -> Void) throws -> Ending {
         try run(on: RelayLink.makeGroup(), report)
     }
 
-    /// As ``run(_:)``, on an event loop that several share.
+    /// Like ``run(_:)``, on a shared event loop.
     func run(
         on group: MultiThreadedEventLoopGroup, _ report: ([DeliveryResult]) throws -> Void
     ) throws -> Ending {
@@ -97,12 +97,12 @@ public final class Delivery: Sendable {
         private var lockSince: Double?
         private var lastHeard = 0.0
 
-        /// What this process was given and does not know the fate of.
+        /// The items of this process without an outcome.
         private var own: [Int64: Outbox.Item] = [:]
         private var inFlight: [Int64: Outbox.Item] = [:]
         private var inFlightBytes = 0
-        /// Those that the relay wants some work for first.
-        private var unworked: [Int64] = []
+        /// Items for which the relay requires a proof of work first.
+        private var awaitingWork: [Int64] = []
         private static let workID = "work"
         /// The last number that was sent on this connection.
         private var cursor: Int64 = 0
@@ -120,7 +120,7 @@ public final class Delivery: Sendable {
         private var relayName: String { delivery.relay.description }
         private var outboxName: String { delivery.relay.outboxName }
 
-        /// How long to wait for an event.
+        /// Seconds to wait for an event; `nil` waits until one arrives.
         var timeout: Double? {
             let now = Monotonic.seconds()
             var moments: [Double] = []
@@ -141,7 +141,7 @@ public final class Delivery: Sendable {
                 if !items.isEmpty { wasGiven = true }
             case .end:
                 inputEnded = true
-                // Whatever went wrong before, one more attempt is made now.
+                // One more attempt is made now, whatever failed before.
                 if link == nil { lastError = nil }
             case .connected(.success(let new)):
                 isConnecting = false
@@ -165,8 +165,8 @@ public final class Delivery: Sendable {
                 refusal.reason == Reason.workRequired.rawValue,
                 let number = requestID.flatMap({ Int64($0) }), inFlight[number] != nil
             {
-                if unworked.isEmpty { link?.write(Request.puzzle.line(requestID: Self.workID)) }
-                unworked.append(number)
+                if awaitingWork.isEmpty { link?.write(Request.puzzle.line(requestID: Self.workID)) }
+                awaitingWork.append(number)
                 return
             }
             guard let number = requestID.flatMap({ Int64($0) }),
@@ -185,16 +185,16 @@ public final class Delivery: Sendable {
             case .duplicate: done(number, item, .duplicate)
             case .rejected(let refusal), .error(let refusal):
                 done(number, item, .rejected, refusal)
-            case .deferred(let refusal): putOff(number, item, refusal)
+            case .deferred(let refusal): postpone(number, item, refusal)
             default: lost(.notARelay(relay: relayName))
             }
         }
 
-        /// What came of asking for work to do, or of doing it. One solution serves one new id.
+        /// Handles the answer to a puzzle request or a solution. One solution is valid for one new id.
         private mutating func work(_ response: Response) {
             if case .accepted = response {
-                let numbers = unworked
-                unworked = []
+                let numbers = awaitingWork
+                awaitingWork = []
                 for number in numbers {
                     link?.write(inFlight[number]?.line(requestID: "\(number)") ?? [])
                 }
@@ -221,12 +221,12 @@ public final class Delivery: Sendable {
             DeliveryResult(item, status, refusal, relay: relayName)
         }
 
-        /// Leaves an item in the outbox, and with it what comes after it to the same mailbox.
-        private mutating func putOff(_ number: Int64, _ item: Outbox.Item, _ refusal: Refusal) {
+        /// Leaves an item in the outbox, with the later items for the same mailbox.
+        private mutating func postpone(_ number: Int64, _ item: Outbox.Item, _ refusal: Refusal) {
             if deferred.updateValue((item, refusal), forKey: number) == nil {
                 results.append(result(item, .deferred, refusal))
             }
-            deferredMailboxes[item.lane] = refusal
+            deferredMailboxes[item.orderingKey] = refusal
             retryAt = retryAt ?? Monotonic.seconds() + Delivery.retryDelay
         }
 
@@ -236,13 +236,13 @@ public final class Delivery: Sendable {
             generation += 1
             inFlight = [:]
             inFlightBytes = 0
-            unworked = []
+            awaitingWork = []
             cursor = 0
             lastError = error
             connectAt = Monotonic.seconds() + backoff.next()
         }
 
-        /// Notes in the outbox what is known now; what to report follows.
+        /// Records the known outcomes in the outbox and returns the results to report.
         mutating func settle() throws(StateError) -> [DeliveryResult] {
             try delivery.outbox.settle(outcomes)
             outcomes = []
@@ -250,7 +250,7 @@ public final class Delivery: Sendable {
             return results
         }
 
-        /// Does what can be done now. Returns the ending when that was all.
+        /// Does the work that is possible now. Returns the ending when none is left.
         mutating func advance() throws(StateError) -> Ending? {
             let now = Monotonic.seconds()
             if !inFlight.isEmpty, now - lastHeard >= Delivery.replyTimeout {
@@ -273,7 +273,7 @@ public final class Delivery: Sendable {
             }
             guard link != nil else {
                 if isConnecting { return nil }
-                // After the input's end a second failure in a row, or a refusal, is the last word.
+                // After the end of input a second failure in a row, or a refusal, is final.
                 if inputEnded, lastError != nil, !mayRetry { return try end() }
                 if inputEnded || connectAt <= now { connect() }
                 return nil
@@ -286,7 +286,7 @@ public final class Delivery: Sendable {
             return nil
         }
 
-        /// Whether a connection that was good a moment ago was lost: worth one more attempt.
+        /// Whether a connection that had made progress was lost, so that one more attempt is worthwhile.
         private var mayRetry: Bool {
             if case .lost = lastError { hasProgressed } else { false }
         }
@@ -307,7 +307,7 @@ public final class Delivery: Sendable {
             return false
         }
 
-        /// Learns what another process did with our items.
+        /// Collects the outcomes that another process recorded for our items.
         private mutating func collect() throws(StateError) {
             guard !own.isEmpty else { return }
             for (number, outcome) in try delivery.outbox.collect(relay: outboxName) {
@@ -338,8 +338,8 @@ public final class Delivery: Sendable {
                 if rows.isEmpty { break }
                 for (number, item) in rows {
                     cursor = number
-                    if let refusal = deferredMailboxes[item.lane] {
-                        putOff(number, item, refusal)
+                    if let refusal = deferredMailboxes[item.orderingKey] {
+                        postpone(number, item, refusal)
                         continue
                     }
                     if inFlight.isEmpty { lastHeard = Monotonic.seconds() }
@@ -370,8 +370,8 @@ public final class Delivery: Sendable {
 }
 
 extension Outbox.Item {
-    /// What waits while an earlier item of the same name is put off.
-    fileprivate var lane: String {
+    /// Items with the same key are sent in order: an item waits while an earlier one is postponed.
+    fileprivate var orderingKey: String {
         switch kind {
         case .envelope: to
         case .prekeys: "prekeys " + to

@@ -2,35 +2,35 @@ public import Sotto
 import SottoState
 public import SottoWire
 
-/// The fate of an envelope, or of an owner's publication, that was given to `send`.
+/// The result of an envelope or a publication that was given to `send`.
 public struct DeliveryResult: Sendable, Equatable {
-    /// The kinds of fates.
+    /// The kinds of results.
     public enum Status: String, Sendable {
-        /// The relay has it on disk.
+        /// The relay has stored it on disk.
         case stored
-        /// The relay had it already.
+        /// The relay had stored it before.
         case duplicate
-        /// It is in the outbox, and was not sent.
+        /// It is in the outbox and was not sent.
         case queued
-        /// It is in the outbox; the relay does not take it now.
+        /// It is in the outbox; the relay does not accept it now.
         case deferred
-        /// The relay will never take it; it is gone from the outbox.
+        /// The relay will never accept it; it was deleted from the outbox.
         case rejected
-        /// It was dropped from the outbox on request.
+        /// It was deleted from the outbox on request.
         case dropped
-        /// Another process took it out of the outbox and noted an outcome that cannot be read.
+        /// Another process removed it from the outbox and recorded an outcome that cannot be read.
         case unknown
     }
 
-    /// The envelope's id; of what an owner publishes, the owner's.
+    /// The envelope's id; for a publication, its owner's id.
     public let id: String
-    /// The envelope's recipient; `nil` for what an owner publishes.
+    /// The envelope's recipient; `nil` for a publication.
     public let to: String?
     /// Its status.
     public let status: Status
     /// The relay's reason.
     public let refusal: Refusal?
-    /// The relay's address, without a pin; `nil` where it is not known.
+    /// The relay's address without a pin; `nil` if it is unknown.
     public let relay: String?
 
     init(
@@ -46,7 +46,7 @@ public struct DeliveryResult: Sendable, Equatable {
         self.relay = relay
     }
 
-    /// The result of an item that was dropped with ``Outbox/drop(id:outcome:)``.
+    /// Creates the result of an item that was deleted with ``Outbox/drop(id:outcome:)``.
     public init(droppedID id: String) {
         self.id = id
         to = nil
@@ -67,26 +67,26 @@ public struct DeliveryResult: Sendable, Equatable {
     }
 }
 
-/// The fate of an item, as it is noted in the outbox for the process that put it there.
+/// The outcome of an item, as recorded in the outbox for the process that added it.
 public struct DeliveryOutcome: Sendable, Equatable {
     /// The status of the item, never ``DeliveryResult/Status/queued`` or ``DeliveryResult/Status/deferred``.
     public let status: DeliveryResult.Status
     /// The relay's reason.
     public let refusal: Refusal?
 
-    /// An outcome of these parts.
+    /// Creates an outcome.
     public init(_ status: DeliveryResult.Status, _ refusal: Refusal? = nil) {
         self.status = status
         self.refusal = refusal
     }
 
-    /// The text in the outbox: the status, and with a refusal its code and its reason.
+    /// The text in the outbox: the status, followed by the code and reason of a refusal.
     public var text: String {
         status.rawValue + (refusal.map { " \($0.code) \($0.reason)" } ?? "")
     }
 
-    /// Reads such a text. Any other text, such as one of a later version, is ``DeliveryResult/Status/unknown``: nothing
-    /// tells whether the relay has the item.
+    /// Reads such a text. Any other text, such as one of a later version, becomes ``DeliveryResult/Status/unknown``,
+    /// because it does not tell whether the relay has the item.
     public init(text: String) {
         let words = text.split(separator: " ", maxSplits: 2).map(String.init)
         let status = words.first.flatMap { DeliveryResult.Status(rawValue: $0) }

@@ -1,9 +1,9 @@
 import Glibc
 import SottoState
 
-/// Events from several threads, taken by one that may wait for them.
+/// A queue of events from several threads, read by one thread that can wait.
 final class EventQueue<Event: Sendable>: @unchecked Sendable {
-    // Sendable: `events` is touched only under `mutex`.
+    // Sendable: `events` is accessed only under `mutex`.
     private var events: [Event] = []
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -32,8 +32,8 @@ final class EventQueue<Event: Sendable>: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Takes all events that are there, in order. When there is none, waits for one, `timeout` seconds at
-    /// most, or as long as it takes.
+    /// Takes all queued events, in order. If the queue is empty, waits for one for at most `timeout` seconds, or
+    /// without a limit for `nil`.
     func take(timeout: Double?) -> [Event] {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)

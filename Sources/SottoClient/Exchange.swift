@@ -5,7 +5,7 @@ import SottoWire
 
 /// Requests that are answered one at a time.
 extension RelayLink {
-    /// Connects, and has what comes put into `events`.
+    /// Connects, and puts received events into `events`.
     static func open(
         to relay: RelayURL, group: MultiThreadedEventLoopGroup, events: EventQueue<Event>,
         timeout: Double
@@ -22,8 +22,8 @@ extension RelayLink {
         return try result.get()
     }
 
-    /// Asks, and waits at most `timeout` seconds for the reply. What else comes meanwhile, pushes for instance,
-    /// is added to `others`.
+    /// Sends a request and waits at most `timeout` seconds for the response. Other events that arrive meanwhile, such
+    /// as pushed envelopes, are appended to `others`.
     func ask(
         _ request: Request, requestID: String, of relay: RelayURL, events: EventQueue<Event>,
         others: inout [Event], timeout: Double
@@ -52,10 +52,10 @@ extension RelayLink {
         }
     }
 
-    /// Publishes prekeys, and returns when the relay has them, or has nothing to learn from them.
+    /// Publishes prekeys. Returns when the relay has stored them or has the same ones already.
     ///
-    /// Throws, beside the ends of connections, ``ClientError/putOff(relay:)`` when the relay's disk is full, and
-    /// ``ClientError/refused(relay:reason:)``, which is ``Reason/unknownType`` with a relay that knows no prekeys.
+    /// Throws the errors of a lost connection, ``ClientError/relayFull(relay:)`` if the relay's disk is full, and
+    /// ``ClientError/refused(relay:reason:)``, with ``Reason/unknownType`` for a relay that does not support prekeys.
     func publish(
         _ publication: PreKeyPublication, requestID: String, at relay: RelayURL,
         events: EventQueue<Event>, others: inout [Event], timeout: Double = 20
@@ -83,10 +83,10 @@ extension RelayLink {
 }
 
 extension Request {
-    /// The most zero bits that we look for, some seconds of one core.
+    /// The maximum difficulty, in zero bits, that we solve: some seconds of one core.
     private static let mostBits = 24
 
-    /// The solution of a puzzle, after some seconds; `nil` for another response, and for too much work.
+    /// Solves a puzzle, which takes some seconds. Returns `nil` for another response or a puzzle above the limit.
     static func solution(of response: Response) -> Request? {
         guard case .puzzle(let nonce, let bits) = response, bits <= mostBits,
             let counter = try? ProofOfWork.solve(nonce, bits: bits)
@@ -96,15 +96,15 @@ extension Request {
 }
 
 extension ClientError {
-    /// The error that an answer is which was not hoped for.
+    /// Creates the error for an unexpected response.
     init(_ response: Response, _ relay: RelayURL) {
         let relay = relay.description
         switch response {
-        case .deferred: self = .putOff(relay: relay)
+        case .deferred: self = .relayFull(relay: relay)
         case .error(let refusal), .rejected(let refusal):
             switch Reason(rawValue: refusal.reason) {
             case .busy: self = .busy(relay: relay)
-            case .diskFull: self = .putOff(relay: relay)
+            case .diskFull: self = .relayFull(relay: relay)
             case .noBundle: self = .noBundle(relay: relay)
             case .noCard: self = .noCard(relay: relay)
             case .notAdmitted: self = .notAdmitted(relay: relay, hadCode: false)

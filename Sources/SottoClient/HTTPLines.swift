@@ -3,30 +3,30 @@ import NIOHTTP1
 import Sotto
 import SottoWire
 
-/// Lines over HTTP/1.1: each is the body of a `POST`, one after the other on one connection, and each response is a
-/// line. A subscription is played by polling: mail is fetched again and again, and handed on as if it were pushed.
+/// Lines over HTTP/1.1: each line is the body of a `POST`, one at a time on one connection, and each response is a
+/// line. A subscription is emulated by polling: fetched envelopes are passed on as if they were pushed.
 ///
-/// Belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, so it may be Sendable.
 final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// The ids of requests that are our own.
+    /// The ids of requests that this handler makes itself.
     private static let pollID = "poll"
     private static let renewalID = "renewal"
-    /// Seconds after which a token is exchanged for a new one; it serves for 15 minutes.
+    /// Seconds after which a token is exchanged for a new one; it is valid for 15 minutes.
     private static let tokenSeconds: Int64 = 300
-    /// Seconds between two looks into a mailbox that was empty.
+    /// Seconds between two polls of an empty mailbox.
     private static let pollSeconds: Int64 = 2
-    /// The most envelopes that are handed on and not acknowledged.
+    /// The maximum number of delivered envelopes without an acknowledgement.
     private static let window = 256
 
-    /// A request that is to be made.
-    private struct Question {
+    /// A request that waits or is in flight.
+    private struct PendingRequest {
         let line: [UInt8]
-        /// The mailbox that it is about, or logs in to.
+        /// The mailbox of the request, or of the login.
         var mailbox: SessionID?
         var isLogin = false
         var isRenewal = false
@@ -43,8 +43,8 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     private let relay: RelayURL
     private var context: ChannelHandlerContext?
     private var rest = ByteBuffer()
-    private var queue: [Question] = []
-    private var asked: Question?
+    private var queue: [PendingRequest] = []
+    private var inFlight: PendingRequest?
     private var body = ByteBuffer()
 
     private var first: SessionID?
@@ -57,7 +57,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    // MARK: Out
+    // MARK: Outgoing
 
     func write(
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
@@ -76,62 +76,62 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     func flush(context: ChannelHandlerContext) { ask(context) }
 
     private func take(_ line: [UInt8], _ context: ChannelHandlerContext) {
-        // What is about a mailbox is short.
+        // Requests about a mailbox are short.
         guard
             let type = ["login", "subscribe", "ack", "fetch"].first(where: {
                 Frame.begins(line, type: $0)
             }), let frame = try? Frame(parsing: line)
-        else { return queue.append(Question(line: line)) }
+        else { return queue.append(PendingRequest(line: line)) }
         let mailbox = frame.payload["id"]?.string.flatMap { SessionID($0) } ?? first
         switch (type, mailbox) {
         case ("subscribe", let mailbox?):
             polls[mailbox] = Poll()
-            tell(Response.subscribed.line(requestID: frame.requestID), context)
+            emit(Response.subscribed.line(requestID: frame.requestID), context)
             return poll(mailbox)
         case ("ack", let mailbox?):
             polls[mailbox]?.unacknowledged -= frame.payload["ids"]?.array?.count ?? 0
             poll(mailbox)
         default: break
         }
-        queue.append(Question(line: line, mailbox: mailbox, isLogin: type == "login"))
+        queue.append(PendingRequest(line: line, mailbox: mailbox, isLogin: type == "login"))
     }
 
     private func ask(_ context: ChannelHandlerContext) {
-        guard asked == nil, !queue.isEmpty, context.channel.isActive else { return }
-        var question = queue.removeFirst()
-        // Who is in may be let in to an address of theirs.
-        let token = (question.isLogin ? first : question.mailbox).flatMap { tokens[$0] }
-        if let token, token.renewal < .now(), !question.isRenewal {
-            queue.insert(question, at: 0)
+        guard inFlight == nil, !queue.isEmpty, context.channel.isActive else { return }
+        var pending = queue.removeFirst()
+        // A connection that is logged in may open an address of the same owner.
+        let token = (pending.isLogin ? first : pending.mailbox).flatMap { tokens[$0] }
+        if let token, token.renewal < .now(), !pending.isRenewal {
+            queue.insert(pending, at: 0)
             let renewal = Request.resume(token: token.text).line(requestID: Self.renewalID)
-            question = Question(
+            pending = PendingRequest(
                 line: Array(renewal.dropLast()),
-                mailbox: question.isLogin ? first : question.mailbox, isRenewal: true)
+                mailbox: pending.isLogin ? first : pending.mailbox, isRenewal: true)
         }
-        asked = question
+        inFlight = pending
         let path = relay.path.hasSuffix("/") ? relay.path : relay.path + "/"
         var head = HTTPRequestHead(
             version: .http1_1, method: .POST, uri: path + "api/frames",
             headers: [
                 "host": relay.hostHeader, "content-type": "application/json",
-                "content-length": String(question.line.count),
+                "content-length": String(pending.line.count),
             ])
-        if let token, !question.isRenewal {
+        if let token, !pending.isRenewal {
             head.headers.add(name: "authorization", value: "Bearer \(token.text)")
         }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(
-            wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: question.line)))), promise: nil)
+            wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: pending.line)))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    // MARK: In
+    // MARK: Incoming
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
             body.clear()
-            // A relay has the path; whoever answers so is none, or a proxy that leads elsewhere.
+            // A relay serves this path; another server answered, or a proxy that uses a different path.
             if head.status == .notFound,
                 head.headers.first(name: "content-type") != "application/json"
                     || relay.path != "/"
@@ -142,36 +142,36 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
             body.writeBuffer(&part)
             if body.readableBytes > WireLimits.responseBytes { context.close(promise: nil) }
         case .end:
-            let question = asked
-            asked = nil
-            answer(Array(body.readableBytesView), to: question, context)
+            let pending = inFlight
+            inFlight = nil
+            answer(Array(body.readableBytesView), to: pending, context)
             ask(context)
         }
     }
 
     private func answer(
-        _ bytes: [UInt8], to question: Question?, _ context: ChannelHandlerContext
+        _ bytes: [UInt8], to pending: PendingRequest?, _ context: ChannelHandlerContext
     ) {
         let line = bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")]
-        guard let mailbox = question?.mailbox,
+        guard let mailbox = pending?.mailbox,
             let frame = try? Frame(parsing: Array(line.dropLast()))
-        else { return tell(line, context) }
-        let opens = question?.isLogin == true || question?.isRenewal == true
+        else { return emit(line, context) }
+        let opens = pending?.isLogin == true || pending?.isRenewal == true
         if opens, case .session(_, let token?) = Response(frame) {
             first = first ?? mailbox
             tokens[mailbox] = (token, .now() + .seconds(Self.tokenSeconds))
         }
         switch frame.requestID {
         case Self.renewalID:
-            // The session is over; the next connection logs in anew.
+            // The session has expired; the next connection logs in again.
             guard case .session = Response(frame) else { return context.close(promise: nil) }
-        case Self.pollID: handOn(frame, of: mailbox, context)
-        default: tell(line, context)
+        case Self.pollID: deliverPolled(frame, of: mailbox, context)
+        default: emit(line, context)
         }
     }
 
-    /// Hands on what a poll brought, as if it were pushed, and polls again.
-    private func handOn(
+    /// Delivers the envelopes of a poll as if they were pushed, and polls again.
+    private func deliverPolled(
         _ frame: Frame, of mailbox: SessionID, _ context: ChannelHandlerContext
     ) {
         polls[mailbox]?.isUnderWay = false
@@ -181,12 +181,12 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         for message in messages {
             polls[mailbox]?.sequence = message.sequence
             polls[mailbox]?.unacknowledged += 1
-            tell(Response.newMessage(message).line(), context)
+            emit(Response.newMessage(message).line(), context)
         }
         if hasMore { return poll(mailbox) }
         if polls[mailbox]?.hasSaidEmpty == false {
             polls[mailbox]?.hasSaidEmpty = true
-            tell(Response.empty.line(), context)
+            emit(Response.empty.line(), context)
         }
         context.eventLoop.scheduleTask(in: .seconds(Self.pollSeconds)) {
             guard let context = self.context else { return }
@@ -195,7 +195,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         }
     }
 
-    /// Has a mailbox looked into, unless that is under way, or too much waits to be acknowledged.
+    /// Polls a mailbox, unless a poll is running or too many envelopes wait for an acknowledgement.
     private func poll(_ mailbox: SessionID) {
         guard let poll = polls[mailbox], !poll.isUnderWay, poll.unacknowledged < Self.window else {
             return
@@ -204,11 +204,11 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         let request = Request.fetch(
             max: WireLimits.fetchCount, after: poll.sequence, dead: false, of: mailbox)
         queue.append(
-            Question(
+            PendingRequest(
                 line: Array(request.line(requestID: Self.pollID).dropLast()), mailbox: mailbox))
     }
 
-    private func tell(_ line: [UInt8], _ context: ChannelHandlerContext) {
+    private func emit(_ line: [UInt8], _ context: ChannelHandlerContext) {
         context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: line)))
     }
 }

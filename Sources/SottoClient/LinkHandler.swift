@@ -1,8 +1,8 @@
 import NIOCore
 import SottoWire
 
-/// Cuts what comes into lines, and keeps the line alive: a ping each minute, and an end when nothing has
-/// come for a minute and a half. It belongs to its event loop, which is why it may call itself Sendable.
+/// Splits received bytes into lines, and keeps the connection alive: sends a ping every minute, and closes the
+/// connection if nothing arrived for 90 seconds. Used only on its event loop, so it may be Sendable.
 final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

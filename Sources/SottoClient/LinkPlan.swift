@@ -6,15 +6,16 @@ import NIOWebSocket
 import SottoTransport
 import SottoWire
 
-/// What a connection to a relay is made of: TLS or not, and lines, WebSocket or HTTP in it.
+/// The layers of a connection to a relay: optional TLS, and lines, WebSocket or HTTP in it.
 struct LinkPlan: Sendable {
     private let relay: RelayURL
     private let tls: NIOSSLContext?
 
-    /// Seconds for the handshakes.
+    /// Time limit in seconds for the handshakes.
     private static let handshakeSeconds: Int64 = 10
 
-    /// Prepares TLS, with the certificates that the address names or the system trusts. Throws ``ClientError/certificates(_:)``.
+    /// Prepares TLS with the certificates that the address names or the system trusts. Throws
+    /// ``ClientError/certificates(_:)``.
     init(to relay: RelayURL) throws(ClientError) {
         self.relay = relay
         guard relay.scheme.isSecure else {
@@ -30,7 +31,7 @@ struct LinkPlan: Sendable {
         }
     }
 
-    /// Fills a channel's pipeline. `ready` is kept when lines can go, or fails.
+    /// Sets up a channel's pipeline. `ready` succeeds when lines can be sent, or fails.
     func open(
         _ channel: any Channel, ready: EventLoopPromise<Void>, _ makeHandler: () -> LinkHandler
     ) throws {
@@ -82,9 +83,9 @@ struct LinkPlan: Sendable {
     }
 }
 
-/// Keeps the promise of a link when everything below it stands.
+/// Completes the promise of a link when all layers below it are connected.
 ///
-/// Belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, so it may be Sendable.
 final class LinkGate: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
 
@@ -109,7 +110,7 @@ final class LinkGate: ChannelInboundHandler, @unchecked Sendable {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// The upgrade is done.
+    /// The upgrade is complete.
     func open() { ready.succeed() }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -123,9 +124,9 @@ final class LinkGate: ChannelInboundHandler, @unchecked Sendable {
     }
 }
 
-/// Asks for the upgrade to WebSocket (RFC 6455 §4.1), and says so when it is refused.
+/// Requests the upgrade to WebSocket (RFC 6455 §4.1), and reports a refusal.
 ///
-/// Belongs to its event loop, which is why it may call itself Sendable.
+/// Used only on its event loop, so it may be Sendable.
 final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -150,7 +151,7 @@ final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler, @unc
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // An answer that gets here is no upgrade.
+        // A response that arrives here refused the upgrade.
         ready.fail(ClientError.notARelay(relay: relay.description))
         context.close(promise: nil)
     }
@@ -167,7 +168,7 @@ final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler, @unc
 }
 
 extension ClientError {
-    /// What an error of the connection means.
+    /// Returns the client error for an error of the connection.
     static func of(_ error: any Error, relay: String) -> ClientError {
         switch error {
         case NIOSSLError.handshakeFailed(let reason):

@@ -2,14 +2,14 @@ import NIOPosix
 public import Sotto
 import SottoWire
 
-/// Whose mailbox it is, and with what it is opened.
+/// The owner of a mailbox, with the key that opens it.
 public enum MailboxOwner: Sendable {
-    /// An identity, with its own key.
+    /// An identity with its own key.
     case identity(Identity)
-    /// An id, with the RSA key that its owner gave to the relay.
+    /// An id with the RSA key that its owner registered at the relay.
     case loginKey(RSALoginKey, SessionID)
 
-    /// The id, and the mailbox.
+    /// The id of the owner and of the mailbox.
     public var id: SessionID {
         switch self {
         case .identity(let identity): identity.id
@@ -34,32 +34,32 @@ public enum MailboxOwner: Sendable {
     }
 }
 
-/// The connections on which mailboxes are open: logged in, and perhaps subscribed. One connection serves the identity and
-/// 255 of its addresses; further addresses have further connections. If one ends, all of them are made again.
+/// The connections on which mailboxes are open: logged in, and possibly subscribed. One connection serves the identity
+/// and 255 of its addresses; more addresses use more connections. If one connection ends, all are opened again.
 struct MailboxSession {
     let relay: RelayURL
     let events = EventQueue<RelayLink.Event>()
-    /// The identity's prekeys at the relay.
+    /// The state of the identity's prekeys at the relay.
     private(set) var preKeys: PreKeyStatus?
-    /// Pushes that came in the same breath as the answer to a request.
+    /// Pushes that arrived together with the response to a request.
     var early: [RelayLink.Event] = []
     var waitingForAcks = 0
-    /// The mailboxes that are open, the identity's first.
+    /// The open mailboxes, the identity's first.
     private(set) var mailboxes: [SessionID] = []
 
     private var links: [RelayLink] = []
-    /// The place of each mailbox's connection.
+    /// The index of each mailbox's connection.
     private var places: [SessionID: Int] = [:]
 
-    /// The most addresses on a connection, where the identity's own mailbox is open too.
+    /// The maximum number of addresses on a connection where the identity's own mailbox is open too.
     static let addressesPerLink = WireLimits.openMailboxes - 1
 
     private init(relay: RelayURL) { self.relay = relay }
 
-    /// The connection on which a mailbox is open; the first one for any other mailbox.
+    /// Returns the connection on which a mailbox is open, or the first connection for any other mailbox.
     func link(of mailbox: SessionID) -> RelayLink { links[places[mailbox] ?? 0] }
 
-    /// The next events, waiting for them if need be.
+    /// Returns the next events, and waits for them if none are queued.
     mutating func take(timeout: Double?) -> [RelayLink.Event] {
         guard early.isEmpty else {
             defer { early = [] }
@@ -68,12 +68,12 @@ struct MailboxSession {
         return events.take(timeout: timeout)
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     func close() { for link in links { link.close() } }
 }
 
 extension MailboxSession {
-    /// Connects and logs in, to the owner's mailbox and to those of all addresses, however many.
+    /// Connects and logs in to the owner's mailbox and to those of all addresses.
     static func open(
         _ relay: RelayURL, owner: MailboxOwner, addresses: [SendAddress] = [],
         invitation: InvitationCode? = nil, group: MultiThreadedEventLoopGroup,
@@ -84,7 +84,7 @@ extension MailboxSession {
         defer { if !isOpen { session.close() } }
         var rest = addresses[...]
         repeat {
-            // A relay for members opens an address only on a connection with its owner's mailbox.
+            // A members-only relay opens an address only on a connection with its owner's mailbox.
             let isFirst = session.links.isEmpty
             try session.connect(group)
             let preKeys = try session.logIn(&requests) { nonce throws(ClientError) in
@@ -107,8 +107,8 @@ extension MailboxSession {
         links.append(try RelayLink.open(to: relay, group: group, events: events, timeout: 30))
     }
 
-    /// Opens, on the last connection, the mailbox that `sign` makes a login for; returns what the relay has of the
-    /// prekeys of that id.
+    /// Opens a mailbox on the last connection; `sign` makes its login. Returns the state of that id's prekeys at the
+    /// relay.
     private mutating func logIn(
         _ requests: inout Int, _ sign: ([UInt8]) throws(ClientError) -> Login
     ) throws(ClientError) -> PreKeyStatus? {
@@ -130,13 +130,13 @@ extension MailboxSession {
         case .error(let refusal) where refusal.reason == Reason.notAdmitted.rawValue:
             throw .notAdmitted(relay: relay.description, hadCode: login.invitation != nil)
         case .deferred:
-            throw .putOff(relay: relay.description)
+            throw .relayFull(relay: relay.description)
         case .error: throw .loginRefused(relay: relay.description)
         default: throw .notARelay(relay: relay.description)
         }
     }
 
-    /// Has the envelopes of all mailboxes pushed.
+    /// Subscribes to all mailboxes, so that the relay pushes their envelopes.
     mutating func subscribe(_ requests: inout Int) throws(ClientError) {
         for mailbox in mailboxes {
             guard case .subscribed = try ask(.subscribe(of: mailbox), of: mailbox, &requests) else {
@@ -145,7 +145,7 @@ extension MailboxSession {
         }
     }
 
-    /// Asks something about a mailbox and waits for the answer; what comes meanwhile is kept for later.
+    /// Sends a request about a mailbox and waits for the response. Events that arrive meanwhile are kept.
     mutating func ask(
         _ request: Request, of mailbox: SessionID, _ requests: inout Int
     ) throws(ClientError) -> Response {

@@ -9,22 +9,22 @@ extension Reception {
         let plan: Reception
         let handling: Handling
         var ending = Ending()
-        /// Ids whose handling failed in this run: they are not tried again before the next.
+        /// Ids whose handling failed in this run; they are not tried again before the next run.
         var failed: Set<String> = []
         var requests = 0
         var session: MailboxSession?
-        /// The addresses that the session has open.
+        /// The addresses that are open in the session.
         private var addresses: [SendAddress] = []
-        /// The mailboxes of envelopes that came to an address and not to the identity's own mailbox.
+        /// The addresses that received envelopes, for envelopes not sent to the identity's own mailbox.
         var origins: [String: SessionID] = [:]
-        /// Envelopes whose command failed, in a reception that follows.
+        /// Envelopes whose command failed during `follow`.
         var retries = CommandRetries()
         /// The number of envelopes that the command has handled.
         var successes = 0
-        /// Whether the relay could not be reached at the last attempt, and that was told.
-        private var isAway = false
+        /// Whether the last connection attempt failed and was reported.
+        private var isDisconnected = false
         private static let addressSeconds = 15.0
-        /// When a connection that lasts is made anew, so that prekeys are renewed.
+        /// When a long connection is opened again, so that prekeys are renewed.
         var renewal = 0.0
         private static let renewalSeconds = 6 * 3_600.0
 
@@ -33,7 +33,7 @@ extension Reception {
             self.handling = handling
         }
 
-        var handing: IdentityStore.Handing {
+        var deliveryMode: IdentityStore.DeliveryMode {
             switch handling {
             case .print: .print
             case .run: .command
@@ -64,7 +64,7 @@ extension Reception {
         }
 
         mutating func run() throws -> Ending {
-            try handOnLeftovers()
+            try deliverLeftovers()
             let group = RelayLink.makeGroup()
             var backoff = Backoff()
             var deadline = Monotonic.seconds() + plan.wait
@@ -74,18 +74,18 @@ extension Reception {
                     var opened = try open(group)
                     try opened.subscribe(&requests)
                     session = opened
-                    ending.wasIn = true
+                    ending.loggedIn = true
                     backoff.reset()
-                    tellBack()
+                    reportReconnected()
                     renewal = Monotonic.seconds() + Self.renewalSeconds
                 } catch {
                     let delay = backoff.next()
-                    guard error.isPassing, plan.follow || Monotonic.seconds() + delay < deadline
+                    guard error.isTransient, plan.follow || Monotonic.seconds() + delay < deadline
                     else {
                         ending.error = error
                         break
                     }
-                    tellAway(error)
+                    reportDisconnected(error)
                     try pause(delay)
                     continue
                 }
@@ -95,7 +95,8 @@ extension Reception {
                 guard let end else { break }
                 let hasProgressed = ending.received + ending.failed > before
                 if hasProgressed { deadline = Monotonic.seconds() + plan.wait }
-                guard end.isPassing, plan.follow || hasProgressed || Monotonic.seconds() < deadline
+                guard end.isTransient,
+                    plan.follow || hasProgressed || Monotonic.seconds() < deadline
                 else {
                     ending.error = end
                     break
@@ -106,16 +107,16 @@ extension Reception {
             return ending
         }
 
-        private mutating func tellAway(_ error: ClientError) {
-            guard plan.follow, !isAway else { return }
-            isAway = true
-            plan.notice?(.away(error))
+        private mutating func reportDisconnected(_ error: ClientError) {
+            guard plan.follow, !isDisconnected else { return }
+            isDisconnected = true
+            plan.notice?(.disconnected(error))
         }
 
-        private mutating func tellBack() {
-            guard isAway else { return }
-            isAway = false
-            plan.notice?(.back(relay: plan.relay.description))
+        private mutating func reportReconnected() {
+            guard isDisconnected else { return }
+            isDisconnected = false
+            plan.notice?(.reconnected(relay: plan.relay.description))
         }
 
         mutating func runDead() throws -> Ending {
@@ -132,10 +133,11 @@ extension Reception {
                     guard let last = rows.last else { break }
                     number = last.number
                     for row in rows { noteOrigin(of: row.envelope) }
-                    // They wait now: `decrypt` does not touch dead envelopes, nor those that a command handles.
-                    try store.hand(on: rows.map(\.id), handing)
+                    // They are marked as waiting: `decrypt` ignores dead envelopes and those that a command handles.
+                    try store.markForDelivery(rows.map(\.id), deliveryMode)
                     try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: true)
-                    // In printing, the relay is told before the envelope is printed; here it is kept anyway.
+                    // With printing, the relay is normally told before the envelope is printed. Here the inbox has
+                    // stored it already.
                     if case .print = handling { acknowledge(rows.map(\.id), .delivered) }
                 }
             }
@@ -144,7 +146,7 @@ extension Reception {
             return ending
         }
 
-        /// Dead letters that only the relay has: those of another machine, or of `--stateless`.
+        /// Takes dead envelopes that only the relay has: those of another machine, or of `--stateless`.
         private mutating func takeDeadFromRelay() throws {
             for mailbox in session?.mailboxes ?? [] { try takeDead(of: mailbox) }
         }
@@ -177,12 +179,12 @@ extension Reception {
             }
         }
 
-        /// Publishes prekeys when the relay runs out of them or they are due for renewal. A relay that does not take
-        /// them now is asked again another time.
+        /// Publishes prekeys if the relay's stock is low or they are due for renewal. A relay that does not accept them
+        /// now is tried again later.
         private mutating func replenish() {
             guard let store = plan.store, var session else { return }
             let has = session.preKeys
-            // Whatever is wrong with prekeys, it must not keep mail from coming.
+            // An error with prekeys must not stop the reception of envelopes.
             let publication = try? store.transaction { transaction in
                 try transaction.replenishment(
                     for: plan.relay.name, has: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
@@ -196,8 +198,8 @@ extension Reception {
             self.session = session
         }
 
-        /// Waits before the next attempt to connect. Commands that failed are retried meanwhile, if there is an inbox:
-        /// without one only the relay can be told that an envelope was handled.
+        /// Waits before the next connection attempt. Failed commands are retried meanwhile if there is an inbox:
+        /// without an inbox, only the relay can record that an envelope was handled.
         private mutating func pause(_ seconds: Double) throws {
             let deadline = Monotonic.seconds() + seconds
             while !isFull {
@@ -209,8 +211,8 @@ extension Reception {
             }
         }
 
-        /// Hands on what an earlier run committed and did not get to hand on.
-        private mutating func handOnLeftovers() throws {
+        /// Delivers the envelopes that an earlier run stored and did not deliver.
+        private mutating func deliverLeftovers() throws {
             guard let store = plan.store else { return }
             ending.expired += try store.forgetOld()
             var number: Int64 = 0
@@ -218,13 +220,13 @@ extension Reception {
                 let rows = try store.kept(.waiting, after: number, limit: min(left, 256))
                 guard let last = rows.last else { return }
                 number = last.number
-                try store.hand(on: rows.map(\.id), handing)
+                try store.markForDelivery(rows.map(\.id), deliveryMode)
                 try handle(rows.map { ($0.id, $0.envelope) }, acknowledging: false)
             }
         }
 
-        /// Takes what is pushed, until the mailbox is empty and nothing came for as long as we wait, or
-        /// enough came (`nil`), or the connection ends.
+        /// Takes pushed envelopes until the mailbox is empty and none arrived within the wait, until the maximum is
+        /// reached (`nil`), or until the connection ends.
         private mutating func drain() throws -> ClientError? {
             var empties = 0
             var isEmpty: Bool { empties >= session?.mailboxes.count ?? 0 }

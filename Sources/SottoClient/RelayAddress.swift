@@ -5,40 +5,41 @@ public import SottoWire
 
 /// Finds the relay of a tool: `--relay`, else `$SOTTO_RELAY`, else the identity's own.
 public enum RelayAddress {
-    /// Why there is no relay to talk to.
+    /// An error in the choice of a relay.
     public enum Failure: ReportableError, Equatable {
-        /// None is named.
+        /// No relay is given.
         case missing
-        /// What is named has not the form of an address.
+        /// The text is not an address.
         case malformed
-        /// What is named has a scheme that this version does not speak.
+        /// This version does not support the scheme.
         case scheme(String)
-        /// The pin is none, or stands where there is no TLS.
+        /// The pin is malformed, or the address does not use TLS.
         case pin
 
-        /// The number of the exit status, as sysexits(3) has it.
+        /// The exit status, from sysexits(3).
         public var status: Int32 { 78 }
 
-        /// What went wrong.
+        /// The text of the error message.
         public var message: String {
             switch self {
             case .missing: "no relay is given"
-            case .malformed: "the relay's address is not scheme://host:port"
+            case .malformed: "the relay address is not of the form scheme://host:port"
             case .pin:
-                "the relay's address has #sha256= without TLS, or without 64 hexadecimal digits"
-            case .scheme(let scheme): "relays are not reached by \(scheme): in this version"
+                "the relay address has #sha256= without TLS or without 64 hexadecimal digits"
+            case .scheme(let scheme):
+                "this version does not support relay addresses with \(scheme):"
             }
         }
 
-        /// What to do about it.
+        /// The text of the hint.
         public var hint: String? {
-            "use --relay with tcp://host:port, or tls:, ws:, wss:, http: or https:; or set SOTTO_RELAY"
+            "use --relay tcp://host:port, or tls:, ws:, wss:, http: or https:; or set SOTTO_RELAY"
         }
     }
 
-    /// The relay that `option` or the environment names, else the one in `fallback`, an identity's own.
+    /// Returns the relay that `option` or the environment names, else the identity's own relay in `fallback`.
     ///
-    /// `authorities`, else `$SOTTO_CA`, is a PEM file of those who may vouch for its certificate.
+    /// `authorities`, else `$SOTTO_CA`, is a PEM file of the authorities that may sign its certificate.
     public static func find(
         _ option: String?, authorities: String? = nil, fallback: String? = nil
     ) throws(Failure) -> RelayURL {
@@ -47,7 +48,7 @@ public enum RelayAddress {
         return try read(fallback, authorities: authorities)
     }
 
-    /// The relay that `option` or the environment names; `nil` where neither does.
+    /// Returns the relay that `option` or the environment names, or `nil` if neither does.
     public static func given(
         _ option: String?, authorities: String? = nil
     ) throws(Failure) -> RelayURL? {
@@ -55,7 +56,7 @@ public enum RelayAddress {
         return try read(text, authorities: authorities)
     }
 
-    /// Reads an address; the certificate's authorities are those of ``find(_:authorities:fallback:)``.
+    /// Reads an address; `authorities` is as in ``find(_:authorities:fallback:)``.
     static func read(_ text: String, authorities: String?) throws(Failure) -> RelayURL {
         do throws(RelayURL.Invalid) {
             var relay = try RelayURL(text)
@@ -75,16 +76,16 @@ public enum RelayAddress {
     }
 }
 
-/// Finds the relay of each record.
+/// Selects the relay of each record.
 ///
-/// The order is `--relay`, then the relay that the record names, then `$SOTTO_RELAY`. Where the record names the relay of `$SOTTO_RELAY`, the variable's address is used: its TLS and its
-/// pin are the user's own.
+/// The order is `--relay`, then the relay that the record names, then `$SOTTO_RELAY`. If the record names the relay of
+/// `$SOTTO_RELAY`, the variable's address is used, because its TLS setting and pin are the user's own.
 public struct RelayChoice: Sendable {
     private let option: RelayURL?
     private let standard: RelayURL?
     private let authorities: String?
 
-    /// Reads `--relay` and the environment. Throws a failure for an address of a wrong form.
+    /// Reads `--relay` and the environment. Throws a failure for a malformed address.
     public init(_ option: String?, authorities: String? = nil) throws(RelayAddress.Failure) {
         self.authorities = authorities
         var chosen: RelayURL?
@@ -97,7 +98,7 @@ public struct RelayChoice: Sendable {
         self.standard = standard
     }
 
-    /// The relay for a record that names `noted`. Throws ``RelayAddress/Failure/missing`` if none is named at all.
+    /// Returns the relay for a record that names `noted`. Throws ``RelayAddress/Failure/missing`` if no relay is named.
     public func relay(noted: String?) throws(RelayAddress.Failure) -> RelayURL {
         if let option { return option }
         guard let noted else {
@@ -109,7 +110,7 @@ public struct RelayChoice: Sendable {
         return relay
     }
 
-    /// The relay of a queue; `nil` where its whole address is not known, or another relay was asked for.
+    /// Returns the relay of a queue, or `nil` if its full address is unknown or a different relay was selected.
     public func relay(of queue: Outbox.Queue) -> RelayURL? {
         if let option { return option.outboxName == queue.relay ? option : nil }
         if let standard, standard.outboxName == queue.relay { return standard }

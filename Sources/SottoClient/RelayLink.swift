@@ -4,13 +4,13 @@ import NIOPosix
 import SottoWire
 import Synchronization
 
-/// One connection to a relay: lines go out, events come in, on NIO's thread.
+/// A connection to a relay. Lines are sent, and events are received on NIO's thread.
 final class RelayLink: Sendable {
-    /// What a link tells.
+    /// An event of a link.
     enum Event: Sendable {
-        /// The relay said something.
+        /// The relay sent a response.
         case response(Response, requestID: String?)
-        /// The connection ended, or the relay said what is no response.
+        /// The connection ended, or the relay sent something that is not a response.
         case closed(ClientError)
     }
 
@@ -18,12 +18,12 @@ final class RelayLink: Sendable {
 
     private init(channel: any Channel) { self.channel = channel }
 
-    /// The one thread of a client.
+    /// Creates the event loop group of a client, with one thread.
     static func makeGroup() -> MultiThreadedEventLoopGroup {
         MultiThreadedEventLoopGroup(numberOfThreads: 1)
     }
 
-    /// Connects within 10 s, TLS and WebSocket included, and calls `done` with the link or the reason on some thread.
+    /// Connects within 10 s, including TLS and WebSocket, and calls `done` with the link or the error on any thread.
     static func connect(
         to relay: RelayURL, group: MultiThreadedEventLoopGroup,
         onEvent: @escaping @Sendable (Event) -> Void,
@@ -36,7 +36,7 @@ final class RelayLink: Sendable {
         } catch {
             return done(.failure(error))
         }
-        // Of several addresses several channels may be begun, and one of them connects.
+        // A host with several addresses may start several channels; one of them connects.
         let readiness = Mutex<[ObjectIdentifier: EventLoopFuture<Void>]>([:])
         ClientBootstrap(group: group)
             .connectTimeout(.seconds(10))
@@ -75,12 +75,12 @@ final class RelayLink: Sendable {
             }
     }
 
-    /// Sends lines, which end in line feeds.
+    /// Sends lines. Each ends with a line feed.
     func write(_ lines: [UInt8]) {
         channel.writeAndFlush(ByteBuffer(bytes: lines), promise: nil)
     }
 
-    /// Ends the connection after what was written.
+    /// Closes the connection after the pending lines are written.
     func close() { channel.close(promise: nil) }
 
     private static func cause(_ error: any Error) -> String {

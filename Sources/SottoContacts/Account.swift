@@ -2,16 +2,16 @@ public import Sotto
 public import SottoState
 public import SottoTool
 
-/// Somebody's account in another messenger, as that messenger's own code shows it.
+/// An account in another messenger, as that messenger's own code shows it.
 public enum Account: Sendable {
-    /// What is behind a `whisper2:` URL.
+    /// The account of a `whisper2:` URL.
     case whisper2(Whisper2Contact)
-    /// What is in a QR code of Kecalek.
+    /// The content of a Kecalek QR code.
     case kecalek(KecalekQR)
-    /// An id and an RSA key of Mercurio, signed or not.
+    /// An id and RSA key of Mercurio, signed or not.
     case mercurio(MercurioKeyBundle)
 
-    /// Reads what a file, a pipe or an argument holds; `nil` for what is neither, such as a card.
+    /// Reads the content of a file, pipe or argument. Returns `nil` for anything else, such as a card.
     ///
     /// Throws ``Whisper2AddURLError`` and ``KecalekQRError``.
     public init?(_ bytes: [UInt8]) throws {
@@ -28,13 +28,14 @@ public enum Account: Sendable {
             self = .mercurio(try MercurioKeyBundle(pinning: record))
             return
         }
-        guard let url = String(validating: text, as: UTF8.self), Addressee.isWhisper2(url) else {
+        guard let url = String(validating: text, as: UTF8.self), RecipientArgument.isWhisper2(url)
+        else {
             return nil
         }
         self = .whisper2(try Whisper2AddURL.contact(url))
     }
 
-    /// Whose it is: `05` and the Ed25519 key that signs. `nil` for a Whisper2 account whose signing key is not known.
+    /// The owner's id: `05` and the Ed25519 signing key. `nil` for a Whisper2 account whose signing key is unknown.
     public var id: SessionID? {
         switch self {
         case .whisper2(let contact): contact.signingKey.map { SessionID(publicKey: $0) }
@@ -43,7 +44,7 @@ public enum Account: Sendable {
         }
     }
 
-    /// It, as a contact keeps it.
+    /// The account as a contact stores it.
     public var profiles: Profiles {
         switch self {
         case .whisper2(let contact): Profiles(whisper2: contact)
@@ -52,7 +53,7 @@ public enum Account: Sendable {
         }
     }
 
-    /// What to call them where nobody says; empty where the account has no name that people use.
+    /// The default name of the contact; empty if the account has no readable name.
     public var name: String {
         switch self {
         case .whisper2, .mercurio: ""
@@ -60,7 +61,7 @@ public enum Account: Sendable {
         }
     }
 
-    /// Whether a contact who has an account of this name has the keys of this one.
+    /// Returns whether a contact with an account of this name has the same keys.
     func agrees(with contact: Contact) -> Bool {
         switch self {
         case .whisper2(let account):
@@ -75,18 +76,17 @@ public enum Account: Sendable {
 }
 
 extension Contact {
-    /// The accounts that are the contact's own: whose messages are the contact's. A name in Kecalek belongs to the key
-    /// of the id.
-    var spokenProfiles: Profiles {
-        var spoken = profiles
-        if let account = spoken.whisper2, !speaks(with: account) { spoken.whisper2 = nil }
-        if let bundle = spoken.mercurio, !speaks(with: bundle) { spoken.mercurio = nil }
-        return spoken
+    /// The accounts whose signed messages are the contact's. A name in Kecalek belongs to the key of the id.
+    var signedProfiles: Profiles {
+        var signed = profiles
+        if let account = signed.whisper2, !signs(with: account) { signed.whisper2 = nil }
+        if let bundle = signed.mercurio, !signs(with: bundle) { signed.mercurio = nil }
+        return signed
     }
 }
 
 extension Whisper2Contact {
-    /// Whether both are one account with the same keys, as far as both know them.
+    /// Returns whether both are the same account with the same keys. Keys that one of them lacks are not compared.
     public func agrees(with other: Whisper2Contact) -> Bool {
         id == other.id && encryptionKey == other.encryptionKey
             && (signingKey == nil || other.signingKey == nil || signingKey == other.signingKey)
@@ -94,21 +94,22 @@ extension Whisper2Contact {
 }
 
 extension StateTransaction {
-    /// Takes an account into the address book, under `name` or else the one that it has.
+    /// Adds an account to the address book, under `name` or else its own name.
     ///
-    /// An account whose name is known with other keys is refused with a failure of status 12, and nothing is changed:
-    /// there is no card to be kept beside the old one. Throws a failure with status 64 for the owner's own, and 65
-    /// for a Whisper2 account without its signing key that is not known.
+    /// An account whose name is known with different keys is refused with a failure of status 12, and nothing is
+    /// changed, because no card exists that could be offered as a replacement. Throws a failure with status 64 for the
+    /// owner's own account, and 65 for an unknown Whisper2 account without a signing key.
     public func introduce(_ account: Account, as name: String?) throws -> Introduction {
         guard try !isOwn(account) else {
-            throw Failure(.usage, "this is your own account", hint: "give it to others")
+            throw Failure(
+                .usage, "this is your own account", hint: "give it to your contacts instead")
         }
         let holders = try holders(of: account)
         if let other = holders.first(where: { !account.agrees(with: $0) }) {
             throw Failure.changedAccount(of: other)
         }
         if let id = account.id, var known = try contact(id: id), !known.name.isEmpty {
-            let profiles = known.spokenProfiles
+            let profiles = known.signedProfiles
             guard profiles.agree(with: account.profiles) else {
                 throw Failure.changedAccount(of: known)
             }
@@ -133,8 +134,8 @@ extension StateTransaction {
         let name = try ContactName.checked(name ?? account.name)
         if let other = try contact(named: name) {
             throw Failure(
-                .untrusted, "this is another key than the one that \(other.name) has",
-                hint: "for somebody else of that name: --name NAME")
+                .untrusted, "this key differs from the key of the contact \(other.name)",
+                hint: "for a different person with that name use --name NAME")
         }
         var contact = Contact(name: name, id: id, card: nil)
         contact.isBlocked = try self.contact(id: id)?.isBlocked ?? false
@@ -150,26 +151,26 @@ extension StateTransaction {
         return try owner.whisper2Keys().signingKey == key
     }
 
-    /// The contacts whose account it is; who was merely introduced with it is not among them.
+    /// Returns the contacts that own the account. Contacts only introduced with it are left out.
     private func holders(of account: Account) throws(StateError) -> [Contact] {
         switch account {
         case .whisper2(let contact):
-            try contacts(whisperID: contact.id).filter { $0.spokenProfiles.whisper2 != nil }
+            try contacts(whisperID: contact.id).filter { $0.signedProfiles.whisper2 != nil }
         case .kecalek(let code): try contacts(kecalekUserID: code.userID)
         case .mercurio(let bundle):
-            try contacts(mercurioID: bundle.id).filter { $0.spokenProfiles.mercurio != nil }
+            try contacts(mercurioID: bundle.id).filter { $0.signedProfiles.mercurio != nil }
         }
     }
 
-    /// Throws a failure with status 12 when an account that somebody claims is another contact's, with other keys.
-    /// `former` is the id of the contact whose place they take.
+    /// Throws a failure with status 12 if a claimed account belongs to another contact, with different keys. `former`
+    /// is the id of the contact that is replaced.
     public func check(
         _ profiles: Profiles, of id: SessionID, replacing former: SessionID? = nil
     ) throws {
         if let claimed = profiles.whisper2,
             let other = try contacts(whisperID: claimed.id).first(where: {
                 $0.id != id && $0.id != former
-                    && $0.spokenProfiles.whisper2?.agrees(with: claimed) == false
+                    && $0.signedProfiles.whisper2?.agrees(with: claimed) == false
             })
         {
             throw Failure.claimedAccount(of: other, .whisper2)
@@ -185,25 +186,25 @@ extension StateTransaction {
 }
 
 extension Failure {
-    /// What is said when an account's keys are not those that are known, status 12.
+    /// The failure for an account whose keys differ from the known ones, status 12.
     public static func changedAccount(of contact: Contact) -> Failure {
         let name = contact.name.isEmpty ? contact.id.short : contact.name
         return Failure(
-            .untrusted, "this is another key than the one that \(name) has; nothing was changed",
+            .untrusted, "this key differs from the key of the contact \(name); nothing was changed",
             hint:
-                "ask \(name) in another way; if it is theirs, remove the old contact first: contact remove \(shellWord(name))"
+                "ask \(name) on another channel; if the key is right, remove the old contact first: contact remove \(shellWord(name))"
         )
     }
 
     static func claimedAccount(of contact: Contact, _ profile: Profile) -> Failure {
         Failure(
             .untrusted,
-            "the card names the \(profile.rawValue) account of \(contact.name), with other keys; nothing was changed",
-            hint: "one of the two is not who they say: ask \(contact.name) in another way")
+            "the card names the \(profile.rawValue) account of \(contact.name) with different keys; nothing was changed",
+            hint: "one of the two is an impostor; ask \(contact.name) on another channel")
     }
 
-    /// What is said of a Whisper2 account that nothing could be verified of, status 65.
+    /// The failure for a Whisper2 account without a signing key, status 65.
     public static let noSigningKey = Failure(
-        .malformed, "there is no signing key in the URL: nothing of theirs could be verified",
-        hint: "ask for it, and append it to the URL: &skey=BASE64")
+        .malformed, "the URL has no signing key, so messages of the account could not be verified",
+        hint: "ask the owner for the key, and append it to the URL as &skey=BASE64")
 }

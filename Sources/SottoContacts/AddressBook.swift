@@ -2,16 +2,16 @@ public import Sotto
 public import SottoState
 public import SottoTool
 
-/// Somebody whom an argument names, and what is known of them.
+/// The person that an argument names, with the known keys.
 public struct Correspondent: Sendable {
-    /// Whose key it is.
+    /// The person's session id.
     public let id: SessionID
-    /// The card to encrypt to: that of the argument, or the contact's. `nil` for a contact without one.
+    /// The card to encrypt to: the card of the argument, or the contact's. `nil` if no card is known.
     public let card: Card?
-    /// The contact of that id.
+    /// The contact with that id.
     public let contact: Contact?
 
-    /// What to call them: the contact's name, the card's, or the id.
+    /// The displayed name: the contact's name, the card's, or the id.
     public var name: String {
         if let contact, !contact.name.isEmpty { return contact.name }
         if let card, !card.name.isEmpty { return card.name }
@@ -19,16 +19,16 @@ public struct Correspondent: Sendable {
         return id.description
     }
 
-    /// Their accounts in other messengers: those that were given, else the contact's, else those on the card.
+    /// The person's accounts in other messengers: the given ones, else the contact's, else those on the card.
     public let profiles: Profiles
 
-    /// Whether it is the owner of the address book.
+    /// Whether the person is the owner of the address book.
     public let isOwn: Bool
 
-    /// How far their key is trusted.
+    /// The trust in the person's key.
     public var trust: Message.Trust { isOwn ? .verified : contact?.trust ?? .unverified }
 
-    /// Somebody of these parts; without `profiles`, with those of the contact or the card.
+    /// Creates a correspondent. Without `profiles`, the accounts are those of the contact or the card.
     public init(
         id: SessionID, card: Card?, contact: Contact?, profiles: Profiles? = nil,
         isOwn: Bool = false
@@ -42,16 +42,16 @@ public struct Correspondent: Sendable {
     }
 }
 
-/// The address book, as the tools use it: names stand wherever a card does.
+/// The address book as the tools use it: a contact's name can be given wherever a card can.
 ///
-/// It is opened when a name is first looked up: a card file needs no identity.
+/// It is opened at the first lookup of a name, because a card file needs no identity.
 public final class AddressBook {
     private let loaded: Lazily<Identity>
     private let opened: Lazily<IdentityStore?>
     private var made: IdentityStore?
     private let lockTimeout: Double
 
-    /// The address book of the identity that `load` reads, once.
+    /// Creates the address book of the identity that `load` reads once.
     public init(_ load: @escaping () throws -> Identity, lockTimeout: Double) {
         self.lockTimeout = lockTimeout
         let loaded = Lazily(load)
@@ -66,7 +66,7 @@ public final class AddressBook {
     /// The identity, read once.
     public func identity() throws -> Identity { try loaded.get() }
 
-    /// The identity's state; `nil` where there is none yet, or no identity to have one.
+    /// Returns the identity's state, or `nil` if there is no state or no identity.
     public func store() throws -> IdentityStore? {
         if let made { return made }
         do {
@@ -76,10 +76,10 @@ public final class AddressBook {
         }
     }
 
-    /// The identity's state, if the identity has been read already.
+    /// Returns the identity's state if the identity has been read already, else `nil`.
     func knownStore() throws -> IdentityStore? { loaded.isReady ? try store() : nil }
 
-    /// The identity's state, made where there is none yet: for what writes to it.
+    /// Returns the identity's state for writing; creates it if it does not exist.
     public func writableStore() throws -> IdentityStore {
         if let store = try store() { return store }
         let store = try IdentityStore(
@@ -91,22 +91,24 @@ public final class AddressBook {
     /// Returns the correspondent that `argument` names: a `sotto:` URI, a `whisper2:` URL, a card file, a contact, an id,
     /// or `me`, the owner of the identity.
     ///
-    /// An existing file is taken, unless a contact has exactly that name too. An id without a contact is accepted; it
-    /// has no card. Throws a failure for a bare age recipient, for a beginning that fits several contacts, and if
-    /// nothing fits.
+    /// An existing file is used, unless a contact has exactly that name too. An id without a contact is accepted; it
+    /// has no card. Throws a failure for a bare age recipient, for an abbreviation that matches several contacts, and
+    /// if nothing matches.
     public func find(_ argument: String) throws -> Correspondent {
         if ContactName.meansOwner(argument) { return try own(argument) }
-        if Addressee.isWhisper2(argument) { return try known(whisper2(argument)) }
-        if Addressee.isWritten(argument) { return try known(Addressee.card(argument)) }
-        let isFile = Addressee.isFile(argument)
+        if RecipientArgument.isWhisper2(argument) { return try known(whisper2(argument)) }
+        if RecipientArgument.isWritten(argument) {
+            return try known(RecipientArgument.card(argument))
+        }
+        let isFile = RecipientArgument.isFile(argument)
         if !argument.contains("/"), argument != "-", !isFile || loaded.isReady {
             let found = try lookUp(argument)
             if isFile, let found, found.name.lowercased() == argument.lowercased() {
-                let card = try? Addressee.card(argument)
+                let card = try? RecipientArgument.card(argument)
                 guard card?.id == found.id else {
                     throw Failure(
-                        .usage, "\(argument) is a contact and a file",
-                        hint: "say ./\(argument) or the id")
+                        .usage, "\(argument) is both a contact and a file",
+                        hint: "for the file use ./\(argument), for the contact its id")
                 }
             }
             if !isFile, let found {
@@ -119,49 +121,51 @@ public final class AddressBook {
                     ? own(argument) : Correspondent(id: id, card: nil, contact: nil)
             }
             throw Failure(
-                .noInput, "\(argument) is no file and no contact",
-                hint: "see the contacts: contact list")
+                .noInput, "\(argument) is neither a file nor a contact",
+                hint: "list the contacts: contact list")
         }
-        return try known(Addressee.card(argument))
+        return try known(RecipientArgument.card(argument))
     }
 
-    /// Whom `argument` names, as the recipient of a file: also a bare `age1…`.
-    public func addressee(_ argument: String) throws -> Addressee {
+    /// Returns the recipient that `argument` names, for the encryption of a file. Also accepts a bare `age1…`.
+    public func fileRecipient(_ argument: String) throws -> RecipientArgument {
         if ContactName.meansOwner(argument) { return .card(try ownCard(argument)) }
-        // What holds a recipient itself may be a bare one, which no contact is.
-        if Addressee.isWritten(argument) || argument == "-" || argument.contains("/") {
-            return try checked(Addressee.find(argument))
+        // A literal recipient may be a bare age recipient, which a contact cannot be.
+        if RecipientArgument.isWritten(argument) || argument == "-" || argument.contains("/") {
+            return try checked(RecipientArgument.find(argument))
         }
-        if Addressee.isFile(argument), case .recipient(let bare) = try Addressee.find(argument) {
+        if RecipientArgument.isFile(argument),
+            case .recipient(let bare) = try RecipientArgument.find(argument)
+        {
             return .recipient(bare)
         }
         let found = try find(argument)
         try check(found, nil)
         guard let card = found.card else {
             throw Failure(
-                .noKey, "there is no card of \(found.name)",
-                hint: "get it: \(cardLookupCommand(found.id))")
+                .noKey, "no card of \(found.name) is known",
+                hint: "get the card: \(cardLookupCommand(found.id))")
         }
         return .card(card)
     }
 
-    /// The card of the identity itself, which `argument` names.
+    /// Returns the card of the identity itself, which `argument` names.
     ///
-    /// Throws a failure with status 64 where a file or a contact has that name too.
+    /// Throws a failure with status 64 if a file or a contact has that name too.
     public func ownCard(_ argument: String) throws -> Card {
         let identity = try identity()
         guard ContactName.meansOwner(argument) else { return identity.card() }
-        if Addressee.isFile(argument) {
+        if RecipientArgument.isFile(argument) {
             throw Failure(
-                .usage, "\(argument) is your own identity and a file",
-                hint: "for the file write ./\(argument)")
+                .usage, "\(argument) is both your own identity and a file",
+                hint: "for the file use ./\(argument)")
         }
         if case .found(let contact) = try store()?.resolve(argument) ?? .unknown,
             ContactName.meansOwner(contact.name)
         {
             throw Failure(
-                .usage, "\(argument) is your own identity, and a contact has that name",
-                hint: "give the contact another name: contact rename \(contact.id.short) other")
+                .usage, "\(argument) is both your own identity and a contact",
+                hint: "rename the contact: contact rename \(contact.id.short) other")
         }
         return identity.card()
     }
@@ -171,7 +175,7 @@ public final class AddressBook {
         return Correspondent(id: card.id, card: card, contact: nil, isOwn: true)
     }
 
-    /// The contact that a name, an id or the beginning of one means.
+    /// Returns the contact that a name, an id or an abbreviation means, or `nil`.
     public func lookUp(_ text: String) throws -> Contact? {
         guard let store = try store() else { return nil }
         switch try store.resolve(text) {
@@ -180,26 +184,26 @@ public final class AddressBook {
         case .ambiguous(let names):
             let shown = names.prefix(8).joined(separator: ", ") + (names.count > 8 ? ", …" : "")
             throw Failure(
-                .usage, "\(text) fits several contacts: \(shown)", hint: "write more of it")
+                .usage, "\(text) matches several contacts: \(shown)", hint: "write more of it")
         }
     }
 
-    /// A recipient of a file, refused as ``check(_:_:)`` does if it is a card.
-    public func checked(_ addressee: Addressee) throws -> Addressee {
-        guard case .card(let card) = addressee else { return addressee }
+    /// Returns a recipient of a file; refuses a card for the reasons of ``check(_:suite:_:)``.
+    public func checked(_ target: RecipientArgument) throws -> RecipientArgument {
+        guard case .card(let card) = target else { return target }
         let person = try known(card)
         try check(person, nil)
         return .card(person.card ?? card)
     }
 
-    /// The account behind a `whisper2:` URL, also of one without its signing key.
+    /// Returns the account of a `whisper2:` URL, with or without its signing key.
     ///
-    /// Throws ``Whisper2AddURLError``, and a failure with status 12 where a contact has that account with other keys.
-    /// Contacts are known if the identity has been read already.
+    /// Throws ``Whisper2AddURLError``, and a failure with status 12 if a contact has that account with different keys.
+    /// Contacts are compared only if the identity has been read already.
     public func whisper2(_ url: String) throws -> Whisper2Contact {
         let account = try Whisper2AddURL.contact(url)
         for contact in try contacts(of: account) {
-            guard let kept = contact.spokenProfiles.whisper2 else { continue }
+            guard let kept = contact.signedProfiles.whisper2 else { continue }
             guard account.agrees(with: kept) else { throw Failure.changedAccount(of: contact) }
             if kept.signingKey != nil { return kept }
         }
@@ -208,10 +212,10 @@ public final class AddressBook {
 
     private func contacts(of account: Whisper2Contact) throws -> [Contact] {
         guard loaded.isReady, let store = try store() else { return [] }
-        return try store.contacts().filter { $0.spokenProfiles.whisper2?.id == account.id }
+        return try store.contacts().filter { $0.signedProfiles.whisper2?.id == account.id }
     }
 
-    /// An account, and the contact whose own it is: one who was merely introduced with it does not count.
+    /// Returns an account with the contact that owns it. A contact only introduced with it does not count.
     private func known(_ account: Whisper2Contact) throws -> Correspondent {
         let profiles = Profiles(whisper2: account)
         if let contact = try contacts(of: account).first {
@@ -220,17 +224,18 @@ public final class AddressBook {
         guard let key = account.signingKey else { throw Failure.noSigningKey }
         let id = SessionID(publicKey: key)
         let contact = loaded.isReady ? try store()?.contact(id: id) : nil
-        if let contact, let kept = contact.spokenProfiles.whisper2, !account.agrees(with: kept) {
+        if let contact, let kept = contact.signedProfiles.whisper2, !account.agrees(with: kept) {
             throw Failure.changedAccount(of: contact)
         }
         return Correspondent(id: id, card: nil, contact: contact, profiles: profiles)
     }
 
-    /// A card, and the contact of its id if the identity has been read already. Of two cards of the same keys, the one
-    /// with the post-quantum key serves, and of two signed ones the later: an address that was revoked is not used again.
+    /// Returns a card with the contact of its id if the identity has been read already. Of two cards with the same
+    /// keys, the one with the post-quantum key is used; of two signed ones, the later: an address that was revoked is
+    /// not used again.
     private func known(_ card: Card) throws -> Correspondent {
         if loaded.isReady, try identity().id == card.id {
-            // Only the owner's signature proves an encryption key to be the owner's.
+            // Only the owner's signature proves that an encryption key belongs to the owner.
             let own = card.record == nil ? try identity().card() : card
             return Correspondent(id: card.id, card: own, contact: nil, isOwn: true)
         }
@@ -244,14 +249,14 @@ public final class AddressBook {
         return Correspondent(id: card.id, card: card, contact: contact)
     }
 
-    /// Reads the identity, if that asks nobody for a passphrase, so that contacts are known where none is needed.
-    public func openQuietly(_ options: IdentityOptions) {
-        guard options.asksNobody else { return }
+    /// Reads the identity if no passphrase prompt is needed, so that contacts are known.
+    public func openWithoutPrompt(_ options: IdentityOptions) {
+        guard options.needsNoPrompt else { return }
         _ = try? loaded.get()
     }
 }
 
-/// A value that is made when it is first needed.
+/// A value that is created at its first use.
 private final class Lazily<Value> {
     private let make: () throws -> Value
     private var value: Value?

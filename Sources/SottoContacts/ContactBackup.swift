@@ -2,16 +2,16 @@ public import Sotto
 public import SottoState
 public import SottoTool
 
-/// The whole address book in one encrypted file: a signed record of type `contact-backup`, then a record for each
-/// contact, a line each, as an age file.
+/// The whole address book in one encrypted file: a signed record of type `contact-backup`, then one record for each
+/// contact, one line each, as an age file.
 ///
-/// The signature says whose address book it is. It is over a record of a type of its own, so that no file that
-/// somebody had us sign for another purpose can pass for one.
+/// The signature proves the owner of the address book. It covers a record of its own type, so that a file that the
+/// owner signed for another purpose is not accepted as a backup.
 public enum ContactBackup {
-    /// The most bytes of contacts that are read.
+    /// The maximum length of the contacts in bytes.
     public static let limit = 64 << 20
 
-    /// The backup's content before it is encrypted.
+    /// Returns the backup's content before encryption.
     public static func content(_ contacts: [Contact], of identity: Identity) -> [UInt8] {
         let lines = contacts.flatMap { $0.record.serialized() + [UInt8(ascii: "\n")] }
         var header = JSONObject([
@@ -25,9 +25,10 @@ public enum ContactBackup {
         return header.serialized() + [UInt8(ascii: "\n")] + lines
     }
 
-    /// Whether `content` is the very address book that this identity wrote down.
+    /// Returns whether `content` is a backup that this identity signed.
     ///
-    /// Throws a failure with status 11 when it says so and is not; `false` for one of another identity.
+    /// Throws a failure with status 11 if it names this identity and the signature is wrong. Returns `false` for a
+    /// backup of another identity.
     public static func isGenuine(_ content: [UInt8], of identity: Identity) throws(Failure) -> Bool
     {
         let end = content.firstIndex(of: UInt8(ascii: "\n")) ?? content.endIndex
@@ -42,7 +43,7 @@ public enum ContactBackup {
         else {
             throw Failure(
                 .authentication, "the backup's signature is wrong",
-                hint: "it was changed after it was made; nothing was taken from it")
+                hint: "the backup was modified and nothing was imported; use another backup")
         }
         return true
     }

@@ -2,23 +2,23 @@ public import Sotto
 import SottoState
 public import SottoTool
 
-/// Which keys may be encrypted to.
+/// The rules for the keys to which a message may be encrypted.
 extension AddressBook {
-    /// Throws a failure with status 12 for a correspondent who is blocked, whose key is in doubt, or whose key is not
-    /// good enough for `policy`. The key is the one that `suite` encrypts to; for `nil`, that of the card.
+    /// Throws a failure with status 12 if a correspondent is blocked, has an unconfirmed key change, or has a key that
+    /// does not satisfy `policy`. The checked key is the one that `suite` encrypts to; for `nil`, the key of the card.
     ///
-    /// `TrustPolicy.verified` takes only keys that were compared, or that a compared key signed. Without a policy a
-    /// verified contact's messages do not go to a key that was in no comparison either.
+    /// `TrustPolicy.verified` accepts only keys that were compared, or that a compared key signed. Without a policy,
+    /// messages to a verified contact are not encrypted to a key that was not compared either.
     public func check(
         _ person: Correspondent, suite: Suite? = nil, _ policy: TrustPolicy?
     ) throws {
         if person.isOwn { return }
-        try checkThatNothingIsInDoubt(person)
+        try checkKeyChange(person)
         try checkTrust(person, policy)
         try checkKey(of: person, suite, policy)
     }
 
-    private func checkThatNothingIsInDoubt(_ person: Correspondent) throws(Failure) {
+    private func checkKeyChange(_ person: Correspondent) throws(Failure) {
         guard let contact = person.contact else { return }
         let name = person.name
         if contact.isBlocked {
@@ -27,7 +27,7 @@ extension AddressBook {
         }
         if contact.changed != nil {
             throw Failure(
-                .untrusted, "another key came for \(name) and was not accepted",
+                .untrusted, "a different key was received for \(name) and is not accepted yet",
                 hint:
                     "contact accept-key \(contact.argument), or contact keep-key \(contact.argument)"
             )
@@ -35,9 +35,9 @@ extension AddressBook {
         // The id is the same, but the encryption key differs: a signed card or a scan must decide which one is right.
         if let card = person.card, !contact.agrees(with: card) {
             throw Failure(
-                .untrusted, "this card has another encryption key than the one of \(name)",
+                .untrusted, "the encryption key on this card differs from the key of \(name)",
                 hint:
-                    "write to the contact by name, or have contact add look at the card")
+                    "use the contact's name, or give the card to contact add")
         }
     }
 
@@ -49,7 +49,7 @@ extension AddressBook {
                 hint: "compare the safety number: fingerprint --with \(person.argument)")
         case .firstUse where person.contact == nil:
             throw Failure(
-                .untrusted, "\(person.name) is no contact",
+                .untrusted, "\(person.name) is not a contact",
                 hint:
                     "get the card and add it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
             )
@@ -62,8 +62,8 @@ extension AddressBook {
             else { break }
             throw Failure(
                 .untrusted,
-                "the card says \(claimed), and the contact of that name has another key",
-                hint: "go on with --trust any, or have contact add look at the card")
+                "the card has the name \(claimed), but the contact with that name has a different key",
+                hint: "continue with --trust any, or give the card to contact add")
         }
     }
 
@@ -82,71 +82,71 @@ extension AddressBook {
             }
             throw Failure(
                 .untrusted,
-                "\(person.name) is verified, and the encryption key on this card was not compared",
+                "\(person.name) is verified, but the encryption key on this card was not compared",
                 hint:
                     "get the signed card: \(cardLookupCommand(person.id, relay: person.card?.relay))"
             )
         case .whisper2:
             guard let account = person.profiles.whisper2 else { return }
             try check(
-                person.standing(of: account), "whisper2 account \(account.id)", person, policy)
+                person.binding(of: account), "whisper2 account \(account.id)", person, policy)
         case .mercurio:
             guard let bundle = person.profiles.mercurio else { return }
-            try check(person.standing(of: bundle), "RSA key", person, policy)
+            try check(person.binding(of: bundle), "RSA key", person, policy)
         case .ratchet, .phrase, .shainy: return
         }
     }
 
     private func check(
-        _ standing: AccountStanding, _ what: String, _ person: Correspondent,
+        _ binding: AccountBinding, _ what: String, _ person: Correspondent,
         _ policy: TrustPolicy?
     ) throws(Failure) {
-        switch (standing, policy) {
+        switch (binding, policy) {
         case (.proven, _), (.compared, _), (_, .any), (.firstUse, .firstUse): return
         case (.firstUse, nil) where person.trust != .verified: return
         case (.firstUse, _), (.introduced, _): break
         }
         throw Failure(
             .untrusted,
-            "the \(what) was not compared with \(person.name), and nothing that \(person.name) signed names it",
-            hint: standing == .introduced
+            "the \(what) was neither compared with \(person.name) nor signed by \(person.name)",
+            hint: binding == .introduced
                 ? "get the signed card, which may name it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
-                : "scan their code: qr scan --camera /dev/video0 | contact verify \(person.argument) --scan"
+                : "scan the contact's code: qr scan --camera /dev/video0 | contact verify \(person.argument) --scan"
         )
     }
 }
 
 extension Correspondent {
-    /// The tie between a Whisper2 account and the contact, by the given card or by the contact's kept data.
-    func standing(of account: Whisper2Contact) -> AccountStanding {
+    /// Returns how a Whisper2 account is bound to the contact, by the given card or by the contact's stored data.
+    func binding(of account: Whisper2Contact) -> AccountBinding {
         if let card, card.record != nil, card.profiles.whisper2 == account { return .proven }
-        return contact?.standing(of: account) ?? .firstUse
+        return contact?.binding(of: account) ?? .firstUse
     }
 
-    /// The tie between a Mercurio account and the contact.
-    func standing(of bundle: MercurioKeyBundle) -> AccountStanding {
+    /// Returns how a Mercurio account is bound to the contact.
+    func binding(of bundle: MercurioKeyBundle) -> AccountBinding {
         if let card, card.record != nil, let signed = card.profiles.mercurio,
             signed.id == bundle.id, signed.key == bundle.key
         {
             return .proven
         }
-        return contact?.standing(of: bundle) ?? .firstUse
+        return contact?.binding(of: bundle) ?? .firstUse
     }
 
-    /// The id whose messages the Whisper2 account signs: the correspondent's, or the account's own where nothing that
-    /// the correspondent signed names it. `nil` for an account without its signing key.
-    public func speaker(of account: Whisper2Contact) -> SessionID? {
+    /// Returns the id whose messages the Whisper2 account signs: the correspondent's id, or the account's own id if the
+    /// correspondent did not sign the account. `nil` for an account without a signing key.
+    public func signerID(of account: Whisper2Contact) -> SessionID? {
         guard let key = account.signingKey else { return nil }
-        let isTied = standing(of: account) == .proven || contact?.speaks(with: account) == true
+        let isTied = binding(of: account) == .proven || contact?.signs(with: account) == true
         return isTied ? id : SessionID(publicKey: key)
     }
 
-    /// Whether messages that the Mercurio account signs are the correspondent's.
-    public func speaks(with bundle: MercurioKeyBundle) -> Bool {
-        bundle.id == id || standing(of: bundle) == .proven
+    /// Returns whether messages signed by the Mercurio account are the correspondent's.
+    public func signs(with bundle: MercurioKeyBundle) -> Bool {
+        bundle.id == id || binding(of: bundle) == .proven
     }
 
-    /// The argument that names the correspondent, as a word of the shell.
+    /// The argument that names the correspondent, quoted for the shell.
     var argument: String {
         guard let contact, !contact.name.isEmpty else { return id.description }
         return contact.argument

@@ -1,37 +1,37 @@
 import CZBar
 import Glibc
 
-/// Why a camera gives no pictures.
+/// An error of a camera.
 public enum CameraError: Error, Sendable, Hashable {
-    /// Its device cannot be opened, with the system's error number.
+    /// The device cannot be opened; the value is the system's error number.
     case cannotOpen(Int32)
-    /// What was named is no device that takes pictures.
+    /// The device is not a video capture device.
     case noCamera
-    /// Another program uses it.
+    /// Another program uses the camera.
     case busy
-    /// It has no format that zbar understands, or gives no pictures in it.
+    /// The camera has no format that zbar supports, or delivers no pictures in it.
     case unusable
-    /// It was there, and gives no more pictures: it was unplugged, say.
+    /// The camera stopped delivering pictures, for example because it was unplugged.
     case ended
-    /// Memory has run out.
+    /// Out of memory.
     case outOfMemory
 }
 
-/// A camera, through zbar's video and so Video4Linux.
+/// A camera, accessed with zbar's video interface and Video4Linux.
 ///
-/// Not for two threads at once.
+/// Not thread-safe.
 public final class Camera {
     private let video: OpaquePointer
 
-    /// Opens a device as `/dev/video0`, and has it begin.
+    /// Opens a device such as `/dev/video0` and starts it.
     public init(device: String) throws(CameraError) {
         try Self.check(device)
         guard let video = zbar_video_create() else { throw .outOfMemory }
         self.video = video
-        // The device takes what is next to it. More pixels would cost more time than they help.
+        // The device uses the nearest size. More pixels would take more time without improving the results.
         zbar_video_request_size(video, 1280, 720)
         guard zbar_video_open(video, device) == 0 else { throw .noCamera }
-        // zbar's own choice of a format (0.23.92) reads the window, and ends where there is none.
+        // zbar's own choice of a format (0.23.92) requires a window and crashes without one.
         guard Self.formats.contains(where: { zbar_video_init(video, Raster.fourcc($0)) == 0 })
         else { throw Self.failure(.unusable) }
         guard zbar_video_enable(video, 1) == 0 else { throw Self.failure(.unusable) }
@@ -39,9 +39,9 @@ public final class Camera {
 
     deinit { zbar_video_destroy(video) }
 
-    /// The next picture, when it is there.
+    /// Returns the next picture; waits for it.
     public func next() throws(CameraError) -> Raster {
-        // A frame that was damaged on its way is no reason to end.
+        // A frame that was damaged in transfer does not end the scan.
         for _ in 0..<Self.mostDamaged {
             guard let image = zbar_video_next_image(video) else { throw .ended }
             defer { zbar_image_destroy(image) }
@@ -52,16 +52,16 @@ public final class Camera {
 
     private static let mostDamaged = 60
 
-    /// What zbar makes grey, the cheapest first. A device that does not have one says so.
+    /// The formats that zbar converts to grey, the cheapest first. A device refuses formats that it does not support.
     private static let formats: [StaticString] = [
         "GREY", "Y800", "YUYV", "UYVY", "NV12", "YU12", "YV12", "MJPG", "JPEG", "RGB3", "BGR3",
     ]
 
-    /// zbar tells no more than that it failed, so what can be known is found out before.
+    /// Checks the device first, because zbar reports only that an error occurred.
     private static func check(_ device: String) throws(CameraError) {
         let descriptor = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
-            // Folders and sockets.
+            // Directories and sockets.
             if errno == EISDIR || errno == ENXIO { throw .noCamera }
             throw errno == EBUSY ? .busy : .cannotOpen(errno)
         }
@@ -78,16 +78,16 @@ public final class Camera {
 }
 
 extension Raster {
-    /// Of a format of zbar, such as "Y800".
+    /// Returns the code of a zbar format, such as "Y800".
     fileprivate static func fourcc(_ name: StaticString) -> UInt {
         name.withUTF8Buffer { $0.reversed().reduce(0) { $0 << 8 | UInt($1) } }
     }
 
-    /// A frame of a video in grey; `nil` when it is damaged.
+    /// Converts a video frame to grey. `nil` if it is damaged.
     fileprivate init?(_ image: OpaquePointer) {
         let format = zbar_image_get_format(image)
         if format == Self.fourcc("JPEG") || format == Self.fourcc("MJPG") {
-            // zbar's own reading of JPEG complains on stderr and accepts half a picture.
+            // zbar's own JPEG decoder writes errors to stderr and accepts truncated pictures.
             guard let data = zbar_image_get_data(image) else { return nil }
             let bytes = UnsafeRawBufferPointer(
                 start: data, count: Int(zbar_image_get_data_length(image)))

@@ -1,35 +1,35 @@
 import Sotto
 
-/// A part of content that is spread over several QR codes:
+/// A part of content that is split over several QR codes:
 ///
-///     "SQR" ‖ 0x01 ‖ set id(16) ‖ u8(index) ‖ u8(count) ‖ its bytes, 1 or more
+///     "SQR" ‖ 0x01 ‖ set id (16 bytes) ‖ u8(index) ‖ u8(count) ‖ bytes of the content, 1 or more
 ///
-/// The set id is the first 16 bytes of SHA-256 of the whole content. The bytes of the parts, in the order
-/// of their indices, are the content.
+/// The set id is the first 16 bytes of SHA-256 of the whole content. The bytes of the parts, in the order of their
+/// indices, are the content.
 ///
-/// The structured append of ISO/IEC 18004, §8 is not used: it ends at 16 codes, tells sets apart by a
-/// parity of 8 bits, and many readers do not give it out.
+/// The structured append of ISO/IEC 18004, §8 is not used: it is limited to 16 codes, identifies a set only by an 8-bit
+/// parity, and many readers do not report it.
 public struct CodePart: Sendable, Hashable {
-    /// The most parts of a set.
+    /// The maximum number of parts of a set.
     public static let maximumCount = 99
-    /// The number of bytes before those of the content.
+    /// The length of the header before the content, in bytes.
     public static let headerSize = magic.count + setSize + 2
-    /// How many bytes of content a part has at most where nobody says into how many to split.
+    /// The maximum number of content bytes in a part if the number of parts is not given.
     public static let usualSize = 640
 
     static let magic: [UInt8] = Array("SQR".utf8) + [1]
     static let setSize = 16
 
-    /// What the parts of one content have in common, 16 bytes.
+    /// The id of the set, 16 bytes, the same for all parts of a content.
     public let set: [UInt8]
-    /// Its place, from 1 to ``count``.
+    /// The position of the part, from 1 to ``count``.
     public let index: Int
     /// The number of parts, 1 to ``maximumCount``.
     public let count: Int
-    /// Its bytes of the content, not empty.
+    /// The bytes of the content in this part, not empty.
     public let bytes: [UInt8]
 
-    /// Reads what a code holds; `nil` for anything but a part.
+    /// Parses the bytes of a code. Returns `nil` if they are not a part.
     public init?(parsing code: [UInt8]) {
         guard code.count > Self.headerSize, code.starts(with: Self.magic) else { return nil }
         let index = Int(code[Self.headerSize - 2])
@@ -44,12 +44,12 @@ public struct CodePart: Sendable, Hashable {
         (self.set, self.index, self.count, self.bytes) = (set, index, count, bytes)
     }
 
-    /// What its code holds.
+    /// The bytes of the part's code.
     public var code: [UInt8] {
         Self.magic + set + [UInt8(index), UInt8(count)] + bytes
     }
 
-    /// `content` in `count` parts, of which none is more than a byte longer than another.
+    /// Splits `content` into `count` parts whose lengths differ by at most one byte.
     ///
     /// `count` is from 1 to ``maximumCount`` and at most the number of bytes.
     public static func split(_ content: [UInt8], into count: Int) -> [CodePart] {
@@ -64,20 +64,20 @@ public struct CodePart: Sendable, Hashable {
     static func id(of content: [UInt8]) -> [UInt8] { Array(sha256(content).prefix(setSize)) }
 }
 
-/// Why parts do not give a content.
+/// An error of joining parts.
 public enum CodePartsError: Error, Sendable, Hashable {
-    /// They belong to this many contents.
+    /// The parts belong to this many different contents.
     case sets(Int)
-    /// Parts of one set differ in their number, or in the bytes of the part with this index.
+    /// Parts of one set differ in their count, or in the bytes of the part with this index.
     case contradiction(Int)
-    /// The parts with these indices are not there; never empty.
+    /// The parts with these indices are missing; never empty.
     case missing([Int], of: Int)
-    /// All are there, and are not the content from which the set id was made.
+    /// All parts are present, but they do not match the set id.
     case hash
 }
 
 extension CodePart {
-    /// The content of `parts`, which are in any order, each once or more often; not empty.
+    /// Returns the content of `parts`, which may be in any order and repeated; not empty.
     public static func content(of parts: [CodePart]) throws(CodePartsError) -> [UInt8] {
         let sets = Set(parts.map(\.set))
         guard sets.count == 1, let first = parts.first else { throw .sets(sets.count) }

@@ -1,20 +1,20 @@
-/// What a drawing in text shows with ink, and whether it brings its own colours.
+/// The modules that a text drawing shows with characters, and whether it sets its own colors.
 public enum Ink: Sendable, Hashable {
-    /// Dark modules are drawn: right where text is darker than its background.
+    /// Dark modules are drawn: for terminals with dark text on a light background.
     case dark
-    /// Light modules are drawn: right where text is lighter than its background.
+    /// Light modules are drawn: for terminals with light text on a dark background.
     case light
-    /// Black on white by escape sequences (ECMA-48 SGR, 256 colours): right on every terminal.
+    /// Black on white by escape sequences (ECMA-48 SGR, 256 colors): for every terminal.
     case coloured
 }
 
 extension QRCode {
-    /// The code in Unicode's half blocks, two rows of modules to a line, `margin` light modules around it.
-    /// Each line ends in a line feed.
+    /// Returns the code in Unicode half blocks, two rows of modules per line, with a margin of `margin` light modules.
+    /// Each line ends with a line feed.
     public func halfBlocks(margin: Int, ink: Ink) -> String {
         lines(margin: margin, step: 2) { column, row in
             let upper = isDark(column, row) != (ink == .light)
-            // Below an odd number of rows there is nothing, which is not drawn.
+            // Below an odd number of rows nothing is drawn.
             let isInside = row + 1 < side + margin
             let lower =
                 isInside ? isDark(column, row + 1) != (ink == .light) : false
@@ -29,8 +29,8 @@ extension QRCode {
         }.joined()
     }
 
-    /// The code in ASCII, two characters to a module, `margin` light modules around it. Each line ends in
-    /// a line feed.
+    /// Returns the code in ASCII, two characters per module, with a margin of `margin` light modules. Each line ends
+    /// with a line feed.
     public func ascii(margin: Int, ink: Ink) -> String {
         lines(margin: margin, step: 1) { column, row in
             switch ink {
@@ -50,8 +50,8 @@ extension QRCode {
         }
     }
 
-    /// The code as an SVG 1.1 document: black on white, `size` pixels to a module, `margin` light modules
-    /// around it.
+    /// Returns the code as an SVG 1.1 document: black on white, `size` pixels per module, with a margin of `margin`
+    /// light modules.
     public func svg(size: Int, margin: Int) -> String {
         let total = side + 2 * margin
         var path = ""

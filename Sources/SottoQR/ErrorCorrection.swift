@@ -1,4 +1,4 @@
-/// How much of a QR code may be damaged or covered and still be read (ISO/IEC 18004, §7.5.1).
+/// The part of a QR code that may be damaged or covered while the code stays readable (ISO/IEC 18004, §7.5.1).
 public enum ErrorCorrection: String, Sendable, CaseIterable {
     /// About 7 % of the codewords.
     case low = "L"
@@ -11,7 +11,7 @@ public enum ErrorCorrection: String, Sendable, CaseIterable {
 }
 
 extension ErrorCorrection {
-    /// No code of this level has more than this share of data in its codewords (ISO/IEC 18004, table 9).
+    /// The maximum share of data in the codewords of any code of this level (ISO/IEC 18004, table 9).
     var mostData: Double {
         switch self {
         case .low: 0.82
@@ -22,16 +22,16 @@ extension ErrorCorrection {
     }
 }
 
-/// How the symbols of a code stand for bytes (ISO/IEC 18004, §7.3). The same bytes come out of each.
+/// The encoding of bytes in a code (ISO/IEC 18004, §7.3). Decoding gives the same bytes for each mode.
 public enum EncodingMode: Sendable, CaseIterable {
-    /// Ten bits for three digits.
+    /// Ten bits per three digits.
     case numeric
-    /// Eleven bits for two of 45 characters: digits, capital letters and `␠$%*+-./:`.
+    /// Eleven bits per two of 45 characters: digits, capital letters and `␠$%*+-./:`.
     case alphanumeric
-    /// Eight bits for a byte.
+    /// Eight bits per byte.
     case byte
 
-    /// The densest mode that all of `bytes` allow.
+    /// Selects the densest mode that can encode all of `bytes`.
     public init(for bytes: some Sequence<UInt8>) {
         var mode = Self.numeric
         for byte in bytes {
@@ -54,7 +54,7 @@ public enum EncodingMode: Sendable, CaseIterable {
         }
     }
 
-    /// The number of bytes that the largest code, version 40, holds at `level` (ISO/IEC 18004, table 7).
+    /// Returns the number of bytes in the largest code, version 40, at `level` (ISO/IEC 18004, table 7).
     public func capacity(at level: ErrorCorrection) -> Int {
         switch (self, level) {
         case (.numeric, .low): 7089

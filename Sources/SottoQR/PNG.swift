@@ -2,8 +2,8 @@ import CPNG
 import CSottoImage
 
 extension QRCode {
-    /// The code as a PNG picture of one bit to a pixel: black on white, `size` pixels to a module, `margin`
-    /// light modules around it; `nil` when memory runs out.
+    /// Returns the code as a PNG picture with one bit per pixel: black on white, `size` pixels per module, with a
+    /// margin of `margin` light modules. `nil` if memory is exhausted.
     public func png(size: Int, margin: Int) -> [UInt8]? {
         let total = (side + 2 * margin) * size
         let rows = filteredRows(size: size, margin: margin)
@@ -11,15 +11,15 @@ extension QRCode {
         let count = sotto_deflate(rows, rows.count, &compressed, compressed.count)
         guard count > 0 else { return nil }
         let length = (0..<4).map { UInt8(truncatingIfNeeded: total >> (24 - 8 * $0)) }
-        // One bit of grey; the one method there is of compression and of filters; not interlaced.
+        // One bit of grey; the only compression and filter methods; not interlaced.
         return Picture.pngSignature
             + PNGChunks.chunk("IHDR", length + length + [1, 0, 0, 0, 0])
             + PNGChunks.chunk("IDAT", compressed[..<count])
             + PNGChunks.chunk("IEND", [])
     }
 
-    /// The rows of pixels, eight to a byte, each behind the number of its filter (ISO/IEC 15948, §9): the first of a
-    /// row of modules as it is, the others as what differs from the one above, which is nothing.
+    /// Returns the rows of pixels, eight per byte, each after its filter number (ISO/IEC 15948, §9). The first row of a
+    /// row of modules is stored as it is; the others as the difference from the row above, which is zero.
     private func filteredRows(size: Int, margin: Int) -> [UInt8] {
         let total = (side + 2 * margin) * size
         let width = (total + 7) / 8
@@ -40,7 +40,7 @@ extension QRCode {
     }
 }
 
-/// Values of png.h that its macros compute and Swift therefore does not import.
+/// Values of png.h that are macros with expressions, which Swift does not import.
 private enum PNGFormat {
     static let gray: png_uint_32 = 0
     static let grayAlpha: png_uint_32 = 1
@@ -50,7 +50,7 @@ private enum PNGFormat {
 extension Picture {
     static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// Reads a PNG picture (ISO/IEC 15948). Every chunk up to the end must be there and unharmed.
+    /// Reads a PNG picture (ISO/IEC 15948). All chunks up to the end must be present and intact.
     init(png bytes: [UInt8]) throws(PictureError) {
         guard PNGChunks.areWhole(in: bytes) else { throw .broken(.png) }
         var image = png_image()

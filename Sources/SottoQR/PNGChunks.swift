@@ -1,8 +1,7 @@
-/// The chunks of a PNG file (ISO/IEC 15948, §5.3). libpng's reader stops after the last row of pixels, so
-/// this is what finds a file that breaks off or was changed there.
+/// The chunks of a PNG file (ISO/IEC 15948, §5.3). libpng stops reading after the last row of pixels, so this check
+/// detects a file that was truncated or modified after it.
 enum PNGChunks {
-    /// Whether `bytes` are a signature and unharmed chunks up to one of type IEND; what follows it is
-    /// not looked at.
+    /// Returns whether `bytes` are a signature and intact chunks up to one of type IEND. Data after it is ignored.
     static func areWhole(in bytes: [UInt8]) -> Bool {
         guard bytes.starts(with: Picture.pngSignature) else { return false }
         return bytes.withUnsafeBufferPointer { bytes in
@@ -19,7 +18,7 @@ enum PNGChunks {
         }
     }
 
-    /// A chunk of a type of four letters (ISO/IEC 15948, §5.3).
+    /// Returns a chunk with a type of four letters (ISO/IEC 15948, §5.3).
     static func chunk(_ type: String, _ data: some Collection<UInt8>) -> [UInt8] {
         let content = Array(type.utf8) + data
         let checksum = content.withUnsafeBufferPointer(checksum)
@@ -34,7 +33,7 @@ enum PNGChunks {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// CRC-32 of a chunk's type and data (ISO/IEC 15948, §5.5).
+    /// Returns the CRC-32 of a chunk's type and data (ISO/IEC 15948, §5.5).
     private static func checksum(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
         table.withUnsafeBufferPointer { table in
             var crc: UInt32 = 0xFFFF_FFFF

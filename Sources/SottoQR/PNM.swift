@@ -1,13 +1,13 @@
 extension Picture {
-    /// Whether `bytes` begin as a binary PGM or PPM file does, or are as much of that as there is.
+    /// Returns whether `bytes` begin like a binary PGM or PPM file, even if they are shorter than the signature.
     static func isPNM(_ bytes: [UInt8]) -> Bool {
         guard bytes.starts(with: "P5".utf8.prefix(bytes.count)) || bytes.starts(with: "P6".utf8)
         else { return false }
         return bytes.count < 3 || PNMHeader.isSpace(bytes[2])
     }
 
-    /// Reads the first picture of a binary PGM or PPM file, P5 or P6 of pgm(5) and ppm(5). All of its pixels
-    /// must be there.
+    /// Reads the first picture of a binary PGM or PPM file, P5 or P6 of pgm(5) and ppm(5). All of its pixels must be
+    /// present.
     init(pnm bytes: [UInt8]) throws(PictureError) {
         guard let header = PNMHeader(bytes) else { throw .broken(.pnm) }
         let pixels = header.width * header.height
@@ -25,7 +25,7 @@ extension Picture {
                     return min(value, header.maximum) * 255 / header.maximum
                 }
                 guard header.channels == 3 else { return UInt8(sample(0)) }
-                // Luma of ITU-R BT.601.
+                // The luma of ITU-R BT.601.
                 return UInt8((299 * sample(0) + 587 * sample(1) + 114 * sample(2)) / 1000)
             }
         }
@@ -33,14 +33,14 @@ extension Picture {
     }
 }
 
-/// What stands before the pixels of a P5 or P6 file.
+/// The header before the pixels of a P5 or P6 file.
 private struct PNMHeader {
     let channels: Int
     let width: Int
     let height: Int
     /// The value of the lightest sample, 1 to 65535.
     let maximum: Int
-    /// The number of bytes of the header.
+    /// The length of the header in bytes.
     let size: Int
 
     var sampleSize: Int { maximum < 256 ? 1 : 2 }
@@ -60,7 +60,7 @@ private struct PNMHeader {
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
 
-    /// A number from 1 to 999,999,999 behind white space and comments; `nil` where there is none.
+    /// Reads a number from 1 to 999,999,999 after white space and comments. Returns `nil` if there is no such number.
     private static func number(in bytes: [UInt8], _ place: inout Int) -> Int? {
         let start = place
         while place < bytes.count {

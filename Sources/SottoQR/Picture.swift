@@ -1,40 +1,40 @@
 import CSottoImage
 import Glibc
 
-/// A file format of pictures.
+/// A picture file format.
 public enum PictureFormat: String, Sendable {
     case png = "PNG"
     case jpeg = "JPEG"
     case pnm = "PNM"
 }
 
-/// Why bytes are not read as a picture.
+/// An error of decoding a picture.
 public enum PictureError: Error, Sendable, Hashable {
-    /// There are no bytes.
+    /// The file is empty.
     case empty
-    /// They begin as a file of none of the formats.
+    /// The file does not begin like any of the formats.
     case unknownFormat
-    /// They begin so, but are malformed, changed or break off.
+    /// The file begins like this format, but is malformed, modified or truncated.
     case broken(PictureFormat)
-    /// More than ``Raster/maximumPixels`` pixels.
+    /// The picture has more than ``Raster/maximumPixels`` pixels.
     case tooManyPixels
-    /// More than ``Picture/maximumBytes`` bytes.
+    /// The file has more than ``Picture/maximumBytes`` bytes.
     case tooManyBytes
-    /// A picture within the limits, but memory has run out.
+    /// The picture is within the limits, but memory is exhausted.
     case outOfMemory
 }
 
-/// A picture from elsewhere, in grey.
+/// A decoded picture in grey.
 public struct Picture: Sendable, Hashable {
-    /// The picture; what is transparent shows a white ground.
+    /// The picture with transparent parts on a white background.
     public let raster: Raster
-    /// The picture where transparent parts show a black ground; `nil` for one without such parts.
+    /// The picture with transparent parts on a black background; `nil` if it has no such parts.
     public let onBlack: Raster?
 
-    /// The most bytes that a picture's file may have: 64 MiB.
+    /// The maximum length of a picture's file: 64 MiB.
     public static let maximumBytes = 64 << 20
 
-    /// Reads a PNG, JPEG or binary PGM or PPM file; which of them it is, its content tells.
+    /// Decodes a PNG, JPEG or binary PGM or PPM file; the content determines the format.
     public init(decoding bytes: [UInt8]) throws(PictureError) {
         guard !bytes.isEmpty else { throw .empty }
         guard bytes.count <= Self.maximumBytes else { throw .tooManyBytes }
@@ -49,13 +49,13 @@ public struct Picture: Sendable, Hashable {
         }
     }
 
-    /// A picture that was not in a file.
+    /// Creates a picture that was not in a file.
     public init(raster: Raster) {
         self.raster = raster
         onBlack = nil
     }
 
-    /// A picture of two bytes to a pixel: grey, and how opaque it is.
+    /// Creates a picture from two bytes per pixel: grey and opacity.
     init(width: Int, height: Int, grayAlpha: [UInt8]) {
         func shown(on ground: Int) -> Raster {
             grayAlpha.withUnsafeBufferPointer { pixels in
@@ -74,7 +74,7 @@ public struct Picture: Sendable, Hashable {
         onBlack = isOpaque ? nil : shown(on: 0)
     }
 
-    /// Reads a JPEG picture (ISO/IEC 10918-1). All of its pixels must be there.
+    /// Decodes a JPEG picture (ISO/IEC 10918-1). All of its pixels must be present.
     private init(jpeg bytes: [UInt8]) throws(PictureError) {
         var gray: UnsafeMutablePointer<UInt8>?
         var width: UInt32 = 0

@@ -1,10 +1,10 @@
 import CQREncode
 
-/// Why bytes do not become a QR code.
+/// An error of encoding bytes in a QR code.
 public enum QREncodeError: Error, Sendable, Hashable {
-    /// There are no bytes.
+    /// There are no bytes to encode.
     case empty
-    /// More bytes than the largest code holds in their mode at the level that was asked for.
+    /// The bytes exceed the capacity of the largest code in their mode at the requested level.
     case tooLong(count: Int, mode: EncodingMode, level: ErrorCorrection)
     /// The encoder is out of memory.
     case outOfMemory
@@ -14,13 +14,13 @@ public enum QREncodeError: Error, Sendable, Hashable {
 public struct QRCode: Sendable, Hashable {
     /// The number of modules on a side, without a margin: 21 to 177.
     public let side: Int
-    /// `side` times `side` modules, row by row from the top; `true` is dark.
+    /// `side` × `side` modules, row by row from the top; `true` is dark.
     public let modules: [Bool]
 
-    /// The smallest code that holds exactly `bytes` at `level`.
+    /// Creates the smallest code that contains exactly `bytes` at `level`.
     ///
-    /// The bytes stand in one segment of the densest mode that all of them allow, without an ECI, so that
-    /// readers that are asked for bytes give back these and no others.
+    /// The bytes are in one segment of the densest mode that can encode all of them, without an ECI, so that readers in
+    /// binary mode return exactly these bytes.
     public init(encoding bytes: [UInt8], level: ErrorCorrection = .medium) throws(QREncodeError) {
         let mode = EncodingMode(for: bytes)
         guard !bytes.isEmpty else { throw .empty }
@@ -34,15 +34,15 @@ public struct QRCode: Sendable, Hashable {
         else { throw .outOfMemory }
         defer { QRcode_free(code) }
         let side = Int(code.pointee.width)
-        // The lowest bit of each is the colour; the others tell what a module is for.
+        // The lowest bit of each module is its color; the other bits are its function.
         modules = UnsafeBufferPointer(start: code.pointee.data, count: side * side).map {
             $0 & 1 == 1
         }
         self.side = side
     }
 
-    /// The smallest code that holds exactly `bytes` at `level`, at the highest level with which it is no larger: what
-    /// would be padding corrects errors instead.
+    /// Creates the smallest code that contains exactly `bytes` at `level`, with the highest level that does not make it
+    /// larger: error correction replaces the padding.
     public init(encoding bytes: [UInt8], atLeast level: ErrorCorrection) throws(QREncodeError) {
         var code = try QRCode(encoding: bytes, level: level)
         let mode = EncodingMode(for: bytes)
@@ -57,24 +57,25 @@ public struct QRCode: Sendable, Hashable {
         self = code
     }
 
-    /// The number of bits of all codewords (ISO/IEC 18004, §7.1): the modules that are no function pattern and no format or
-    /// version information.
+    /// The number of bits of all codewords (ISO/IEC 18004, §7.1): the modules that are neither function patterns nor
+    /// format or version information.
     var codewordBits: Int {
         let version = (side - 17) / 4
         let alignment = version > 1 ? version / 7 + 2 : 0
-        // A pattern and its separators take 8 by 8 modules; an alignment pattern 25, of which the timing patterns have five.
+        // A finder pattern and its separators have 8 by 8 modules; an alignment pattern has 25, of which five are
+        // shared with the timing patterns.
         let patterns = 3 * 64 + 2 * (side - 16) + 31 + (version > 6 ? 36 : 0)
         guard alignment > 0 else { return side * side - patterns }
         return side * side - patterns - (alignment * alignment - 3) * 25 + (alignment - 2) * 10
     }
 
-    /// A code of modules that were found in a picture.
+    /// Creates a code from modules found in a picture.
     init(side: Int, modules: [Bool]) {
         self.side = side
         self.modules = modules
     }
 
-    /// Whether the module in a column and row is dark. Outside of the code all are light.
+    /// Returns whether the module in a column and row is dark. Outside the code all modules are light.
     public func isDark(_ column: Int, _ row: Int) -> Bool {
         0..<side ~= column && 0..<side ~= row && modules[row * side + column]
     }

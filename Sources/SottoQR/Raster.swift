@@ -2,17 +2,17 @@ import Glibc
 
 /// A grey picture.
 public struct Raster: Sendable, Hashable {
-    /// Pixels in a row.
+    /// The number of pixels in a row.
     public let width: Int
-    /// Rows.
+    /// The number of rows.
     public let height: Int
-    /// `width` times `height` pixels, row by row from the top, 0 black to 255 white.
+    /// `width` × `height` pixels, row by row from the top, 0 black to 255 white.
     public let pixels: [UInt8]
 
-    /// The most pixels that a picture may have.
+    /// The maximum number of pixels in a picture.
     public static let maximumPixels = 64 << 20
 
-    /// A picture of these pixels. Their number must be `width` times `height`.
+    /// Creates a picture from pixels. Their number must be `width` times `height`.
     public init(width: Int, height: Int, pixels: [UInt8]) {
         precondition(width > 0 && height > 0 && pixels.count == width * height)
         self.width = width
@@ -20,7 +20,7 @@ public struct Raster: Sendable, Hashable {
         self.pixels = pixels
     }
 
-    /// A picture whose pixels `pixel` tells.
+    /// Creates a picture with the pixels that `pixel` returns.
     init(width: Int, height: Int, _ pixel: (_ x: Int, _ y: Int) -> UInt8) {
         self.width = width
         self.height = height
@@ -34,7 +34,7 @@ public struct Raster: Sendable, Hashable {
 }
 
 extension QRCode {
-    /// The code in black on white, `size` pixels to a module, `margin` light modules around it.
+    /// Returns the code in black on white, `size` pixels per module, with a margin of `margin` light modules.
     public func raster(size: Int, margin: Int) -> Raster {
         let total = (side + 2 * margin) * size
         var pixels: [UInt8] = []
@@ -51,8 +51,7 @@ extension QRCode {
         return Raster(width: total, height: total, pixels: pixels)
     }
 
-    /// The code of which `raster` is exactly the picture that ``raster(size:margin:)`` makes; `nil` when a
-    /// single pixel differs from that.
+    /// Creates the code from exactly the picture that ``raster(size:margin:)`` makes. `nil` if a single pixel differs.
     init?(exactly raster: Raster, size: Int, margin: Int) {
         let side = raster.width / size - 2 * margin
         guard side > 0, raster.width == raster.height else { return nil }
@@ -66,7 +65,7 @@ extension QRCode {
         }
         self.init(side: side, modules: modules)
         let drawn = self.raster(size: size, margin: margin)
-        // Arrays compare a byte at a time.
+        // Array comparison is slow: it compares one byte at a time.
         guard drawn.width == raster.width, drawn.height == raster.height,
             memcmp(drawn.pixels, raster.pixels, raster.pixels.count) == 0
         else { return nil }

@@ -1,13 +1,13 @@
 extension Picture {
-    /// The content of each QR code in the picture, each content once, from the top down; empty when
-    /// there is none. Throws ``ScanError`` when memory runs out.
+    /// Returns the content of each QR code in the picture, each content once, from top to bottom; empty if it has no
+    /// code. Throws ``ScanError`` if memory is exhausted.
     public func codes() throws(ScanError) -> [[UInt8]] { try symbols().map(\.bytes) }
 
-    /// The QR codes in the picture, each content once, from the top down.
+    /// Returns the QR codes in the picture, each content once, from top to bottom.
     ///
-    /// Photographs are rarely read at once, so the picture is tried in several forms until what was found
-    /// in them together `isEnough`: usually, in the first form that shows any code. Where it never is, the
-    /// answer is all that was found.
+    /// Photographs are rarely read at the first attempt. The picture is tried in several variants until the symbols
+    /// found so far satisfy `isEnough`, usually after the first variant with a code. If they never do, returns all that
+    /// were found.
     public func symbols(
         _ search: Search = .usual, until isEnough: ([Symbol]) -> Bool = { !$0.isEmpty }
     ) throws(ScanError) -> [Symbol] {
@@ -23,7 +23,7 @@ extension Picture {
             found.sort { $0.top < $1.top }
         }
         for ground in [raster, onBlack].compactMap(\.self) {
-            // Retries of a large photograph would take long, and a code in it is large as well.
+            // Retries with a large photograph would take long, and its codes are large as well.
             let small = ground.reduced(to: Self.retriedPixels)
             let scale = Double(ground.width / small.width)
             for attempt in search == .quick ? Attempt.quick : Attempt.order {
@@ -44,7 +44,7 @@ extension Picture {
                 if search == .thorough || isUnread { add(try zbar(ground), \.self) }
                 return found
             }
-            // The small codes of a large picture.
+            // Searches for the small codes of a large picture.
             guard small != ground, search != .quick else { continue }
             add(try zbar(ground), \.self)
             if isEnough(found) { return found }
@@ -52,24 +52,24 @@ extension Picture {
         return found
     }
 
-    /// The most pixels of a picture that is tried in other forms; a larger one is reduced first.
+    /// The maximum number of pixels of a picture that is tried in other variants; a larger one is reduced first.
     static let retriedPixels = 4 << 20
 }
 
-/// How hard to look for codes.
+/// The effort of a search for codes.
 public enum Search: Sendable {
-    /// What reads nine pictures of ten: for those of a camera, of which there is soon another.
+    /// Fast attempts that read nine of ten pictures, for cameras, which soon deliver another picture.
     case quick
-    /// In all forms, until there is a code.
+    /// All variants, until a code is found.
     case usual
-    /// And once more for others beside those that were found.
+    /// All variants, and again for further codes.
     case thorough
 }
 
-/// A way to look for codes.
+/// One attempt to find codes.
 struct Attempt {
     enum Reader {
-        /// ``Locator``, with means over so many pixels around each.
+        /// ``Locator`` with means over this number of pixels.
         case locator(radius: Int)
         case zbar
     }
@@ -77,7 +77,7 @@ struct Attempt {
     let form: Form
     let reader: Reader
 
-    /// What helps most often, and takes least time, comes first.
+    /// The attempts that succeed most often and take least time are first.
     static let order = [
         Attempt(form: .plain, reader: .locator(radius: 13)),
         Attempt(form: .half, reader: .locator(radius: 6)),
@@ -104,12 +104,12 @@ struct Attempt {
     static let quick = Array(order.prefix(6))
 }
 
-/// A form in which to try a picture.
+/// A variant of a picture.
 enum Form: CaseIterable {
     case plain, half, quarter, inverted, blurred, blurredHalf, sharpened, sharpenedHalf
     case double, bordered, threefold, fourfold
 
-    /// The picture in this form; `nil` when that would be too large.
+    /// Returns the picture in this variant, or `nil` if it would be too large.
     func applied(to raster: Raster) -> Raster? {
         switch self {
         case .plain: raster
@@ -127,7 +127,7 @@ enum Form: CaseIterable {
         }
     }
 
-    /// Where a point of `form`, a picture in this form, was before.
+    /// Maps a point of `form`, a picture in this variant, back to the original.
     func source(of point: Point, in form: Raster) -> Point {
         switch self {
         case .plain, .inverted, .blurred, .sharpened: point
@@ -146,7 +146,7 @@ enum Form: CaseIterable {
 }
 
 extension Raster {
-    /// The picture, halved until it has at most `limit` pixels.
+    /// Returns the picture, halved until it has at most `limit` pixels.
     func reduced(to limit: Int) -> Raster {
         var raster = self
         while raster.pixels.count > limit, raster.width > 1, raster.height > 1 {

@@ -1,14 +1,14 @@
 import CZBar
 
-/// Why a picture cannot be searched for codes.
+/// An error of searching a picture for codes.
 public enum ScanError: Error, Sendable, Hashable {
-    /// Memory has run out.
+    /// Out of memory.
     case outOfMemory
 }
 
-/// zbar, set up to find QR codes and nothing else, and to leave their bytes as they are.
+/// zbar, configured to find only QR codes and to return their bytes unchanged.
 ///
-/// Not for two threads at once.
+/// Not thread-safe.
 final class Scanner {
     private let scanner: OpaquePointer
 
@@ -17,24 +17,24 @@ final class Scanner {
         self.scanner = scanner
         zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_ENABLE, 0)
         zbar_image_scanner_set_config(scanner, ZBAR_QRCODE, ZBAR_CFG_ENABLE, 1)
-        // Else bytes from 0x80 are taken for text in a guessed encoding, and changed.
+        // Otherwise zbar interprets bytes from 0x80 as text in a guessed encoding and changes them.
         zbar_image_scanner_set_config(scanner, ZBAR_QRCODE, ZBAR_CFG_BINARY, 1)
-        // What is read may be secret.
+        // The content may be secret.
         zbar_image_scanner_request_dbus(scanner, 0)
     }
 
     deinit { zbar_image_scanner_destroy(scanner) }
 
-    /// The codes in `raster`, each content once, from the top down.
+    /// Returns the codes in `raster`, each content once, from top to bottom.
     ///
-    /// `density` is how many rows and columns apart zbar looks for finder patterns: more than one is quicker, and
-    /// enough for a drawing of several pixels to a module.
+    /// `density` is the distance of the rows and columns that zbar searches for finder patterns. More than one is
+    /// faster, and sufficient for a drawing with several pixels per module.
     func symbols(in raster: Raster, density: Int32 = 1) throws(ScanError) -> [Symbol] {
         zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_X_DENSITY, density)
         zbar_image_scanner_set_config(scanner, ZBAR_NONE, ZBAR_CFG_Y_DENSITY, density)
         guard let image = zbar_image_create() else { throw .outOfMemory }
         defer { zbar_image_destroy(image) }
-        // "Y800": a byte of grey to a pixel.
+        // "Y800": one byte of grey per pixel.
         zbar_image_set_format(image, 0x3030_3859)
         zbar_image_set_size(image, UInt32(raster.width), UInt32(raster.height))
         return raster.pixels.withUnsafeBytes { pixels in
@@ -43,7 +43,7 @@ final class Scanner {
             var found: [Symbol] = []
             var symbol = zbar_image_first_symbol(image)
             while let current = symbol {
-                // A part of a message that is spread over several codes has another type.
+                // A part of structured append has another type.
                 if zbar_symbol_get_type(current) == ZBAR_QRCODE {
                     let bytes = Self.content(of: current)
                     if !found.contains(where: { $0.bytes == bytes }) {

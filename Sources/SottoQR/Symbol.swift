@@ -1,4 +1,4 @@
-/// A place in a picture, in pixels from its upper left corner.
+/// A position in a picture, in pixels from its upper left corner.
 public struct Point: Sendable, Hashable {
     /// Pixels to the right.
     public let x: Double
@@ -19,7 +19,7 @@ extension Point {
         Point(x: point.x * factor, y: point.y * factor)
     }
 
-    /// The area that two vectors span: positive when the other is clockwise from this one, as pictures are drawn.
+    /// The signed area that two vectors span: positive if the other is clockwise from this one in picture coordinates.
     func cross(_ other: Point) -> Double { x * other.y - y * other.x }
 
     func dot(_ other: Point) -> Double { x * other.x + y * other.y }
@@ -29,14 +29,14 @@ extension Point {
 
 /// A QR code that was found in a picture.
 public struct Symbol: Sendable, Hashable {
-    /// What it holds.
+    /// The content.
     public let bytes: [UInt8]
-    /// Its corners, one after the other around it, in the picture as it was read.
+    /// The corners in order, in the coordinates of the original picture.
     public let polygon: [Point]
 
     var top: Double { polygon.map(\.y).min() ?? 0 }
 
-    /// The symbol where `place` tells for each corner.
+    /// Returns the symbol with its corners mapped by `place`.
     func moved(_ place: (Point) -> Point) -> Symbol {
         Symbol(bytes: bytes, polygon: polygon.map(place))
     }

@@ -1,24 +1,24 @@
-/// Why a picture that was just made is not handed out.
+/// An error of verifying a picture that was just made.
 public enum VerificationError: Error, Sendable, Hashable {
-    /// Its pixels are not those of a QR code of this size and margin.
+    /// Its pixels are not those of a QR code with this size and margin.
     case pixels
-    /// It cannot be read.
+    /// The code cannot be read.
     case unreadable
-    /// It is read as other bytes.
+    /// The code is read as different bytes.
     case differs
-    /// Memory has run out before that is known.
+    /// Memory was exhausted before the result was known.
     case outOfMemory
 }
 
 extension QRCode {
-    /// Reads the code with another library than the one that made it, and compares.
+    /// Reads the code with a different library than the one that made it, and compares the bytes.
     ///
-    /// Throws ``VerificationError`` unless what is read is exactly `bytes`.
+    /// Throws ``VerificationError`` unless exactly `bytes` are read.
     public func verify(holds bytes: [UInt8]) throws(VerificationError) {
         var outcome = VerificationError.unreadable
         do throws(ScanError) {
             let scanner = try Scanner()
-            // No size suits zbar for every code; what it reads it has checked by the code's own redundancy.
+            // No single size works for every code in zbar; a result is already checked by the code's error correction.
             for (size, density) in Self.readable {
                 let drawing = raster(size: size, margin: 4)
                 let codes = try scanner.symbols(in: drawing, density: density).map(\.bytes)
@@ -33,8 +33,8 @@ extension QRCode {
         throw outcome
     }
 
-    /// Reads a PNG file that ``png(size:margin:)`` made: its pixels must be those of a code of that size
-    /// and margin, and that code must hold `bytes`.
+    /// Reads a PNG file that ``png(size:margin:)`` made: its pixels must be those of a code with that size and margin,
+    /// and that code must contain `bytes`.
     public static func verify(
         png: [UInt8], size: Int, margin: Int, holds bytes: [UInt8]
     ) throws(VerificationError) {
@@ -44,7 +44,7 @@ extension QRCode {
         try code.verify(holds: bytes)
     }
 
-    /// Pixels to a module, and rows and columns from one that zbar looks at to the next; what is quick first.
+    /// Pixels per module, and the distance of rows and columns that zbar searches; the fastest first.
     static let readable: [(size: Int, density: Int32)] = [
         (3, 2), (4, 2), (3, 1), (5, 1), (8, 1), (2, 1),
     ]

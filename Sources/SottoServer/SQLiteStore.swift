@@ -31,7 +31,7 @@ final class SQLiteStore: CopyableStore {
         room = StoreRoom(path: path)
         // The log must fit into the reserve.
         let pages = min(4_000, max(16, room.reserve / 2 / 4_096))
-        writer.foldLog(atPages: Int(pages))
+        writer.checkpointLog(atPages: Int(pages))
         let last = try writer.use { connection throws(StateError) in
             try connection.run("PRAGMA cache_size = -16384")
             return try connection.integer(

@@ -1,9 +1,9 @@
 import Sotto
 
-/// The prekeys that envelopes name which are authentic and were not opened: requests, and envelopes in the inbox that a
-/// reader's policy refused. Their secrets are kept for as long as the envelope waits.
+/// The prekeys named by authentic envelopes that have not been opened: message requests, and envelopes in the inbox
+/// that the reading program's policy refused. Their secrets are kept while the envelope waits.
 extension StateTransaction {
-    /// Notes the prekeys that an envelope names. Does nothing for a message of a session that has begun.
+    /// Records the prekeys that an envelope names. Does nothing for a message of an existing session.
     public func awaitPreKeys(of step: Step, id: String) throws(StateError) {
         guard let header = step.begun else { return }
         let insert = try connection.statement(
@@ -22,7 +22,7 @@ extension StateTransaction {
         try insert.run()
     }
 
-    /// Forgets what envelopes named that wait no longer.
+    /// Deletes the prekeys recorded for envelopes that no longer wait.
     func forgetAwaited() throws(StateError) {
         try connection.run(
             """

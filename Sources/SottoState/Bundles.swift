@@ -1,8 +1,8 @@
 public import Sotto
 
-/// Bundles of others, claimed and not used yet.
+/// Bundles of peers that were claimed and not used yet.
 extension StateTransaction {
-    /// The id under which to claim a bundle of `peer`: that of a claim whose answer never came, or a new one.
+    /// Returns the id for a claim of a bundle of `peer`: the id of an unanswered claim, or a new one.
     public func claim(for peer: SessionID) throws(StateError) -> String {
         let insert = try connection.statement(
             """
@@ -20,7 +20,7 @@ extension StateTransaction {
         return select.text(0)
     }
 
-    /// Keeps a bundle, which was claimed at `time`, until a session begins with it.
+    /// Stores a bundle, claimed at `time`, until it begins a session.
     public func keep(
         _ bundle: PreKeyBundle, at time: Timestamp = .now()
     ) throws(StateError) {
@@ -37,7 +37,7 @@ extension StateTransaction {
         try setNote(.bundleKept, mark: mark, to: time.seconds)
     }
 
-    /// The bundle that is kept for a peer.
+    /// Returns the stored bundle of a peer, or `nil` if none is stored.
     public func bundle(of peer: SessionID) throws(StateError) -> PreKeyBundle? {
         let mark = store.mark(peer)
         let select = try connection.statement("SELECT sealed FROM bundle WHERE peer = ?")

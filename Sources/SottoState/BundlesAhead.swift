@@ -1,10 +1,10 @@
 public import Sotto
 
-/// Bundles that `recv` claims ahead, one for each contact without a session, so that the next message to the contact begins
-/// one.
+/// Bundles that `recv` claims in advance, one for each contact without a session. The next message to the contact
+/// begins a session with its bundle.
 extension StateTransaction {
-    /// Days for which a bundle can begin a session. The owner keeps the secret of its signed prekey for at least
-    /// this long after the claim, and the message has to arrive within that time too.
+    /// Days for which a bundle can begin a session. The owner keeps the secret of its signed prekey for at least this
+    /// long after the claim, and the message must arrive within that time too.
     public static let bundleDays: Int64 = 7
     /// Seconds between two attempts to claim a bundle of one contact.
     public static let bundlePause: Int64 = 86_400
@@ -17,8 +17,8 @@ extension StateTransaction {
         public let relay: String
     }
 
-    /// The bundle that is kept for a peer, if it was claimed within ``bundleDays``; `nil` for an older one, and for one of
-    /// which it is not known when it was claimed.
+    /// Returns the stored bundle of a peer if it was claimed within ``bundleDays``, or `nil` if it is older or the time
+    /// of its claim is unknown.
     public func freshBundle(
         of peer: SessionID, at time: Timestamp = .now()
     ) throws(StateError) -> PreKeyBundle? {
@@ -28,12 +28,13 @@ extension StateTransaction {
 
     private func isFresh(_ kept: Int64?, at time: Timestamp) -> Bool {
         guard let kept else { return false }
-        // A claim in the future was made by a wrong clock; nothing tells how old the bundle is.
+        // A claim time in the future comes from a wrong clock, so the age of the bundle is unknown.
         return (0...Self.bundleDays * Self.day).contains(time.seconds - kept)
     }
 
-    /// The contacts that need a bundle now: they have a signed card that names a relay, no session, no fresh bundle,
-    /// and no attempt within the last ``bundlePause``. Blocked contacts, and those with a key in doubt, are left out.
+    /// Returns the contacts that need a bundle now: they have a signed card that names a relay, no session, no fresh
+    /// bundle, and no attempt within the last ``bundlePause``. Blocked contacts and contacts with an unconfirmed key
+    /// change are left out.
     public func bundleWishes(at time: Timestamp = .now()) throws(StateError) -> [BundleWish] {
         let peers = try rows("SELECT DISTINCT peer FROM session") { $0.bytes(0) }
         let hasSession = Set(peers)
@@ -46,14 +47,14 @@ extension StateTransaction {
                 try !isFresh(note(.bundleKept, mark: mark), at: time)
             else { continue }
             let tried = try note(.bundleTried, mark: mark)
-            // After a clock that was ahead the attempt in the future does not count.
+            // An attempt in the future, from a clock that was ahead, does not count.
             if let tried, (0..<Self.bundlePause).contains(time.seconds - tried) { continue }
             wishes.append(BundleWish(owner: contact.id, relay: relay))
         }
         return wishes
     }
 
-    /// Notes that a bundle of a peer is asked for, and returns the claim's id.
+    /// Records that a bundle of a peer is requested, and returns the claim's id.
     public func beginClaim(
         for peer: SessionID, at time: Timestamp = .now()
     ) throws(StateError) -> String {

@@ -1,36 +1,38 @@
 public import Sotto
 
-/// The tie between an account in another messenger and its contact, the weakest first.
-public enum AccountStanding: Int, Sendable, Comparable {
-    /// A file or URL names the account, and no key of the contact does.
+/// The binding between an account in another messenger and its contact, from the weakest to the strongest.
+public enum AccountBinding: Int, Sendable, Comparable {
+    /// A file or URL names the account, and no key of the contact confirms it.
     case introduced
-    /// The account's signing key is the contact's id, and the contact has no card. Its other keys were taken as they came.
+    /// The account's signing key is the contact's id, and the contact has no card. Its other keys were trusted on first
+    /// use.
     case firstUse
-    /// The account's signing key is the contact's id, and its other keys were compared on its owner's screen.
+    /// The account's signing key is the contact's id, and its other keys were compared with the owner's screen.
     case compared
-    /// The contact's key signed the account: on the card, with the account's own proof, or the RSA key itself.
+    /// The contact's key signed the account: on the card, in the account's own proof, or as the signature of the RSA
+    /// key.
     case proven
 
-    /// Compares the strength of two ties.
-    public static func < (a: AccountStanding, b: AccountStanding) -> Bool {
+    /// Compares the strength of two bindings.
+    public static func < (a: AccountBinding, b: AccountBinding) -> Bool {
         a.rawValue < b.rawValue
     }
 }
 
-/// The keys other than the id that a comparison covered, as a contact remembers them.
+/// The keys, other than the id, that the user compared with the contact.
 ///
-/// Each is a text that names one key exactly, so that another key in its place is not covered.
+/// Each key is stored as a text that names exactly this key, so a replacement key does not count as compared.
 public struct ComparedKeys: Sendable, Equatable {
     /// The texts.
     public private(set) var texts: Set<String> = []
 
-    /// The most texts that are read.
+    /// The maximum number of texts that are read.
     static let limit = 64
 
     /// No keys.
     public init() {}
 
-    /// Reads the array of a record; `nil` for one that is not of its form.
+    /// Reads the array of a record. Returns `nil` if it is malformed.
     init?(_ value: JSON) {
         guard let list = value.array, list.count <= Self.limit else { return nil }
         for item in list {
@@ -39,10 +41,10 @@ public struct ComparedKeys: Sendable, Equatable {
         }
     }
 
-    /// The array in a record, in the order of its texts.
+    /// The array for a record, sorted.
     var json: JSON { .array(texts.sorted().map { .string($0) }) }
 
-    /// Whether there are none.
+    /// Whether no key was compared.
     public var isEmpty: Bool { texts.isEmpty }
 
     /// Adds the X25519 key of a card that is not signed.
@@ -59,20 +61,20 @@ public struct ComparedKeys: Sendable, Equatable {
     /// Adds a Mercurio account with its RSA key.
     public mutating func insert(_ bundle: MercurioKeyBundle) { texts.insert(Self.text(bundle)) }
 
-    /// Whether this key was compared.
+    /// Returns whether this key was compared.
     public func contains(_ key: AgeX25519Recipient) -> Bool { texts.contains(key.text) }
 
-    /// Whether this account was compared, with all its keys.
+    /// Returns whether this account was compared, with all its keys.
     public func contains(_ account: Whisper2Contact) -> Bool {
         texts.contains(Self.text(account))
     }
 
-    /// Whether this user's id was compared.
+    /// Returns whether this user's id was compared.
     public func contains(kecalekUserID: String) -> Bool {
         texts.contains(Self.text(kecalekUserID: kecalekUserID))
     }
 
-    /// Whether this account was compared, with its RSA key.
+    /// Returns whether this account was compared, with its RSA key.
     public func contains(_ bundle: MercurioKeyBundle) -> Bool { texts.contains(Self.text(bundle)) }
 
     private static func text(_ account: Whisper2Contact) -> String {
@@ -91,7 +93,7 @@ public struct ComparedKeys: Sendable, Equatable {
 }
 
 extension Contact {
-    /// Whether a card is signed by the contact's key, or has the encryption key that was compared.
+    /// Returns whether a card is signed by the contact's key, or has the encryption key that was compared.
     public func vouches(for card: Card) -> Bool {
         guard card.id == id else { return false }
         if card.record != nil || compared.contains(card.age) { return true }
@@ -99,8 +101,8 @@ extension Contact {
         return own.record != nil && own.age == card.age
     }
 
-    /// The tie between a Whisper2 account and the contact. The account need not be kept.
-    public func standing(of account: Whisper2Contact) -> AccountStanding {
+    /// Returns how a Whisper2 account is bound to the contact. The account need not be stored.
+    public func binding(of account: Whisper2Contact) -> AccountBinding {
         if let card, card.record != nil, let signed = card.profiles.whisper2,
             signed.id == account.id, signed.encryptionKey == account.encryptionKey,
             account.signingKey == nil || account.signingKey == signed.signingKey
@@ -112,8 +114,8 @@ extension Contact {
         return card == nil ? .firstUse : .introduced
     }
 
-    /// The tie between a Mercurio account and the contact. The account need not be kept.
-    public func standing(of bundle: MercurioKeyBundle) -> AccountStanding {
+    /// Returns how a Mercurio account is bound to the contact. The account need not be stored.
+    public func binding(of bundle: MercurioKeyBundle) -> AccountBinding {
         if let card, card.record != nil, let signed = card.profiles.mercurio,
             signed.id == bundle.id, signed.key == bundle.key
         {
@@ -125,23 +127,23 @@ extension Contact {
         return card == nil ? .firstUse : .introduced
     }
 
-    /// Whether messages that a Whisper2 account signs are the contact's: the contact's key named the account, or is
-    /// its signing key.
-    public func speaks(with account: Whisper2Contact) -> Bool {
-        standing(of: account) == .proven || isOwnKey(of: account)
+    /// Returns whether messages signed by a Whisper2 account are the contact's: the contact's key signed the account,
+    /// or is its signing key.
+    public func signs(with account: Whisper2Contact) -> Bool {
+        binding(of: account) == .proven || isOwnKey(of: account)
     }
 
-    /// Whether messages that a Mercurio account signs are the contact's.
-    public func speaks(with bundle: MercurioKeyBundle) -> Bool {
-        standing(of: bundle) == .proven || bundle.id == id
+    /// Returns whether messages signed by a Mercurio account are the contact's.
+    public func signs(with bundle: MercurioKeyBundle) -> Bool {
+        binding(of: bundle) == .proven || bundle.id == id
     }
 
     private func isOwnKey(of account: Whisper2Contact) -> Bool {
         account.signingKey == id.publicKey
     }
 
-    /// The accounts that the contact's key or a comparison vouches for. Mere introductions are not among them: they
-    /// give way to what the contact signs.
+    /// The accounts confirmed by the contact's key or by a comparison. Introduced accounts are left out: an account
+    /// that the contact signs replaces them.
     public var vouchedProfiles: Profiles {
         let all = profiles
         var vouched = Profiles()
@@ -150,16 +152,16 @@ extension Contact {
         {
             vouched.kecalek = name
         }
-        if let account = all.whisper2, standing(of: account) >= .compared {
+        if let account = all.whisper2, binding(of: account) >= .compared {
             vouched.whisper2 = account
         }
-        if let bundle = all.mercurio, standing(of: bundle) >= .compared {
+        if let bundle = all.mercurio, binding(of: bundle) >= .compared {
             vouched.mercurio = bundle
         }
         return vouched
     }
 
-    /// Keeps a card, and drops the learned accounts that it names itself.
+    /// Stores a card, and deletes the learned accounts of the messengers that the card names.
     public mutating func keep(_ card: Card) {
         self.card = card
         if card.profiles.kecalek != nil { learned.kecalek = nil }
@@ -167,8 +169,8 @@ extension Contact {
         if card.profiles.mercurio != nil { learned.mercurio = nil }
     }
 
-    /// The names of the keys that a verified contact's comparison covers: `id`, `card` and the accounts whose keys it
-    /// vouches for. Empty for a contact that is not verified.
+    /// The names of the keys that the comparison of a verified contact covers: `id`, `card`, and the accounts bound by
+    /// the contact's key or the comparison. Empty for a contact that is not verified.
     public var verifiedKeys: [String] {
         guard trust == .verified else { return [] }
         var names = ["id"]

@@ -1,50 +1,52 @@
 public import Sotto
 
-/// Somebody in the address book, under a name of ours.
+/// An entry of the address book.
 public struct Contact: Sendable, Equatable {
-    /// What we call them; empty for one who was only blocked. Unique without regard to case.
+    /// The name that the user gave the contact; empty for a contact that was only blocked. Unique, ignoring case.
     public var name: String
-    /// Whose key it is.
+    /// The contact's session id, which is its identity key.
     public var id: SessionID
-    /// Their card; `nil` while only messages of theirs are known.
+    /// The contact's card; `nil` if only messages of the contact are known.
     public var card: Card?
-    /// ``Message/Trust/trusted`` since their key was first taken, ``Message/Trust/verified`` since it was compared.
+    /// ``Message/Trust/trusted`` after the key was first accepted, ``Message/Trust/verified`` after it was compared.
     public var trust: Message.Trust
-    /// Whether what they send is dropped.
+    /// Whether messages of the contact are dropped.
     public var isBlocked = false
-    /// The suite that was asked for; `nil` leaves it to what there is.
+    /// The suite that the user set; `nil` selects it automatically.
     public var suite: Suite?
-    /// Accounts in other messengers that were learned from their own codes, and not from a card. They are introductions
-    /// unless ``standing(of:)-(Whisper2Contact)`` is higher.
+    /// Accounts in other messengers, learned from the messengers' own codes and not from a card. They are introductions
+    /// unless ``binding(of:)-(Whisper2Contact)`` is stronger.
     public var learned = Profiles()
-    /// The keys other than the id that were compared with their owner.
+    /// The keys, other than the id, that were compared with their owner.
     public var compared = ComparedKeys()
-    /// The address of ours that they alone were given.
+    /// Our send address that only this contact was given.
     public var address: SendAddress?
-    /// Those that they were given before, the newest first: what was fetched from there may not have been read yet.
+    /// Our earlier addresses for this contact, the newest first. Envelopes fetched from them may not have been read
+    /// yet.
     public private(set) var formerAddresses: [SendAddress] = []
-    /// Another key that came under this name and was not accepted. Nothing is sent while it is here.
+    /// A different key that arrived under this name and was not accepted. Nothing is sent to the contact while it is
+    /// set.
     public var changed: Card?
-    /// When they were added.
+    /// When the contact was added.
     public let added: Timestamp
 
     /// The suites that can be set for a contact.
     public static let suites: Set<Suite> = [.sealed, .ratchet]
 
-    /// The most former addresses that are kept.
+    /// The maximum number of earlier addresses that are kept.
     private static let formerLimit = 16
 
-    /// The address, and the former ones.
+    /// The address, and the earlier ones.
     public var allAddresses: [SendAddress] { [address].compactMap(\.self) + formerAddresses }
 
-    /// Gives them another address, or none.
+    /// Replaces the contact's address, or removes it.
     public mutating func replaceAddress(by new: SendAddress?) {
         formerAddresses = Array(allAddresses.prefix(Self.formerLimit))
         address = new
     }
 
-    /// Takes the addresses of another entry of the same contact that this one does not have yet: what was sent there is
-    /// fetched and can be read. An address that this one gave up stays given up.
+    /// Adds the addresses of another entry of the same contact that this one does not have yet, so that envelopes sent
+    /// to them can be fetched and read. An address that this entry replaced stays an earlier one.
     public mutating func takeAddresses(of other: Contact) {
         let own = Set(allAddresses)
         if own.isEmpty { address = other.address }
@@ -52,10 +54,10 @@ public struct Contact: Sendable, Equatable {
         formerAddresses = Array((formerAddresses + missing).prefix(Self.formerLimit))
     }
 
-    /// The longest name, in bytes.
+    /// The maximum length of a name in bytes.
     public static let nameLimit = 128
 
-    /// A contact, as it is when it is added.
+    /// Creates a contact as it is when it is added.
     public init(
         name: String, id: SessionID, card: Card?, trust: Message.Trust = .trusted,
         added: Timestamp = .now()
@@ -68,8 +70,8 @@ public struct Contact: Sendable, Equatable {
     }
 
     /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","compared",
-    /// "address","formerAddresses","card","changed"}`. A card that came as a URI is a string in it; an address is its
-    /// salt, which serves only with the identity.
+    /// "address","formerAddresses","card","changed"}`. A card that was given as a URI is a string; an address is its
+    /// salt, which is useless without the identity.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
@@ -89,7 +91,7 @@ public struct Contact: Sendable, Equatable {
         ])
     }
 
-    /// Reads a record; `nil` for one that is not of its form, or whose card's signature is wrong.
+    /// Reads a record. Returns `nil` if it is malformed or its card has a wrong signature.
     public init?(record: JSONObject) {
         guard record["type"]?.string == "contact-entry", record["v"] == .integer(1),
             let name = record["name"]?.string, name.utf8.count <= Self.nameLimit,
@@ -101,7 +103,8 @@ public struct Contact: Sendable, Equatable {
         isBlocked = record["blocked"]?.bool ?? false
         if let text = record["suite"] {
             guard let suite = text.string.flatMap({ Suite(rawValue: $0) }) else { return nil }
-            // Others cannot be set: a message must not go to another messenger's key without the sender's request.
+            // Other suites cannot be set: a message must not go to another messenger's key without the sender's
+            // request.
             self.suite = Self.suites.contains(suite) ? suite : nil
         }
         if let value = record["profiles"] {
@@ -133,7 +136,8 @@ public struct Contact: Sendable, Equatable {
         }
     }
 
-    /// Their accounts in other messengers: those on the card, and those that were learned where the card has none.
+    /// The contact's accounts in other messengers: those on the card, and the learned ones for messengers that the card
+    /// does not name.
     public var profiles: Profiles {
         let signed = card?.profiles ?? Profiles()
         return Profiles(
@@ -154,8 +158,8 @@ public struct Contact: Sendable, Equatable {
         }
     }
 
-    /// Whether another card of the same id says the same of its keys. The signature on a card vouches for what
-    /// is in it; what vouched for a URI was how it came. An account that was only introduced is not compared.
+    /// Returns whether another card of the same id has the same keys. The signature on a card authenticates its
+    /// content; a URI was authenticated by the way it was received. Introduced accounts are not compared.
     public func agrees(with card: Card) -> Bool {
         guard card.id == id else { return false }
         guard vouchedProfiles.agree(with: card.profiles) else { return false }
@@ -164,6 +168,6 @@ public struct Contact: Sendable, Equatable {
             && (own.hybrid == nil || card.hybrid == nil || own.hybrid == card.hybrid)
     }
 
-    /// Whether two contacts are the same in all that is kept.
+    /// Returns whether two contacts have the same record.
     public static func == (a: Contact, b: Contact) -> Bool { a.record == b.record }
 }

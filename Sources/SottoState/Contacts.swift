@@ -2,20 +2,20 @@ public import Sotto
 
 /// The address book.
 extension IdentityStore {
-    /// What a name or the beginning of one means.
+    /// The result of looking up a name, an id, or the beginning of one.
     public enum Resolution: Sendable {
-        /// This contact.
+        /// One contact matches.
         case found(Contact)
-        /// Several; their names, or ids where they have none.
+        /// Several contacts match: their names, or the ids of contacts without a name.
         case ambiguous([String])
-        /// Nobody.
+        /// No contact matches.
         case unknown
     }
 
-    /// The fewest characters of an id that may stand for it.
+    /// The minimum length of an abbreviated id, in characters.
     public static let idPrefix = 8
 
-    /// All contacts, by name.
+    /// Returns all contacts, sorted by name.
     public func contacts() throws(StateError) -> [Contact] {
         try database.use { connection throws(StateError) in try contacts(connection) }
     }
@@ -32,19 +32,20 @@ extension IdentityStore {
         }
     }
 
-    /// The addresses of ours that contacts were given. Mail to that of one who is blocked is not taken.
+    /// Returns our send addresses that contacts were given. The addresses of blocked contacts are left out: their mail
+    /// is refused.
     public func addresses() throws(StateError) -> [SendAddress] {
         try contacts().filter { !$0.isBlocked }.compactMap(\.address)
     }
 
-    /// The contact of an id.
+    /// Returns the contact with an id, or `nil`.
     public func contact(id: SessionID) throws(StateError) -> Contact? {
         try database.use { connection throws(StateError) in
             try contact(connection, "SELECT sealed FROM contact WHERE peer = ?", mark(id))
         }
     }
 
-    /// Whom `text` means: a whole name, a whole id, or the beginning of one name or of one id.
+    /// Finds the contact that `text` means: a whole name, a whole id, or the beginning of exactly one name or id.
     public func resolve(_ text: String) throws(StateError) -> Resolution {
         let exact = try database.use { connection throws(StateError) in
             try contact(connection, "SELECT sealed FROM contact WHERE name = ?", mark(name: text))
@@ -59,7 +60,7 @@ extension IdentityStore {
             $0.name.lowercased().hasPrefix(beginning)
                 || beginning.utf8.count >= Self.idPrefix && $0.id.description.hasPrefix(beginning)
         }
-        // A name that was typed in another form of Unicode is the whole name, too.
+        // A name typed in another Unicode normalization form is still the whole name.
         if let whole = matches.first(where: { $0.name.lowercased() == beginning }) {
             return .found(whole)
         }
@@ -89,7 +90,7 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
-    /// The contact of an id.
+    /// Returns the contact with an id, or `nil`.
     public func contact(id: SessionID) throws(StateError) -> Contact? {
         if let known = contacts[id] { return known }
         let found = try store.contact(
@@ -98,7 +99,7 @@ extension StateTransaction {
         return found
     }
 
-    /// The contact of a whole name, without regard to case and to the form of Unicode in which it is written.
+    /// Returns the contact with a whole name, ignoring case and Unicode normalization, or `nil`.
     public func contact(named name: String) throws(StateError) -> Contact? {
         let exact = try store.contact(
             connection, "SELECT sealed FROM contact WHERE name = ?", store.mark(name: name))
@@ -106,34 +107,34 @@ extension StateTransaction {
         return try store.contacts(connection).first { $0.name.lowercased() == name.lowercased() }
     }
 
-    /// The contacts that have the Whisper2 account of this name, on their card or learned. All are looked through.
+    /// Returns the contacts that have this Whisper2 account, on their card or learned. Reads all contacts.
     public func contacts(whisperID: WhisperID) throws(StateError) -> [Contact] {
         try store.contacts(connection).filter { $0.profiles.whisper2?.id == whisperID }
     }
 
-    /// The contact that has the Whisper2 account of this name. All are looked through.
+    /// Returns the contact that has this Whisper2 account, or `nil`. Reads all contacts.
     public func contact(whisperID: WhisperID) throws(StateError) -> Contact? {
         try contacts(whisperID: whisperID).first
     }
 
-    /// The contacts that have this id in Mercurio. All are looked through.
+    /// Returns the contacts that have this id in Mercurio. Reads all contacts.
     public func contacts(mercurioID: SessionID) throws(StateError) -> [Contact] {
         try store.contacts(connection).filter { $0.profiles.mercurio?.id == mercurioID }
     }
 
-    /// The contacts that have this user's id in Kecalek, compared as bytes. All are looked through.
+    /// Returns the contacts that have this user's id in Kecalek, compared as bytes. Reads all contacts.
     public func contacts(kecalekUserID: String) throws(StateError) -> [Contact] {
         try store.contacts(connection).filter {
             $0.profiles.kecalek?.utf8.elementsEqual(kecalekUserID.utf8) == true
         }
     }
 
-    /// The contact that has this user's id in Kecalek. All are looked through.
+    /// Returns the contact that has this user's id in Kecalek, or `nil`. Reads all contacts.
     public func contact(kecalekUserID: String) throws(StateError) -> Contact? {
         try contacts(kecalekUserID: kecalekUserID).first
     }
 
-    /// Whether there is any contact that is not merely blocked: an address book in use.
+    /// Returns whether the address book has a contact that is not merely blocked.
     public func hasContacts() throws(StateError) -> Bool {
         if let hasAnyContact { return hasAnyContact }
         let found = try connection.integer(
@@ -142,7 +143,7 @@ extension StateTransaction {
         return found != 0
     }
 
-    /// Adds or replaces a contact. `formerID` is the id under which it was kept before, if that changed.
+    /// Adds or replaces a contact. `formerID` is the id under which it was stored before, if the id changed.
     ///
     /// Throws ``ContactError/nameTaken(_:)`` when another contact has the name.
     public func save(_ contact: Contact, formerID: SessionID? = nil) throws {
@@ -169,7 +170,7 @@ extension StateTransaction {
         hasAnyContact = nil
     }
 
-    /// Removes a contact. What was opened, and sessions with them, stay.
+    /// Removes a contact. Its opened messages and its sessions stay.
     public func remove(id: SessionID) throws(StateError) {
         let delete = try connection.statement("DELETE FROM contact WHERE peer = ?")
         delete.bind(1, store.mark(id))
@@ -179,28 +180,28 @@ extension StateTransaction {
     }
 }
 
-/// Why the address book refuses a change.
+/// The reason for which the address book refuses a change.
 public enum ContactError: Error, Sendable, Equatable {
     /// Another contact has this name.
     case nameTaken(String)
 }
 
 extension ContactError: ReportableError {
-    /// What went wrong.
+    /// The text of the error message.
     public var message: String {
         switch self {
-        case .nameTaken(let name): "another contact is called \(name)"
+        case .nameTaken(let name): "another contact already has the name \(name)"
         }
     }
 
-    /// What to do about it.
+    /// The text of the hint.
     public var hint: String? {
         switch self {
         case .nameTaken(let name):
-            "rename the other first: contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
+            "rename the other contact first: contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
         }
     }
 
-    /// 73: it cannot be created.
+    /// 73 (`EX_CANTCREAT`): the contact cannot be created.
     public var status: Int32 { 73 }
 }

@@ -1,12 +1,12 @@
 import CSQLite
 
-/// Copies of a SQLite file that others write to at the same time.
+/// Copies a SQLite file while other processes write to it.
 package enum DatabaseCopy {
-    /// Copies the file at `path`, as it is at one moment, to `new`, which is empty or not there yet.
+    /// Copies a consistent snapshot of the file at `path` to `new`, which is empty or does not exist yet.
     ///
-    /// Writers go on meanwhile; only their log is not folded. `tables` must be there, and at most `versions`
-    /// migrations must have been run, or it is another program's file. The copy has been checked, and is not
-    /// synchronised yet.
+    /// Other processes can write meanwhile, but the log is not checkpointed. Throws if a table of `tables` is missing
+    /// or more than `versions` migrations were run, because the file then belongs to another program or version. The
+    /// copy is checked and not yet synchronized.
     package static func make(
         of path: String, to new: String, versions: Int, tables: [String]
     ) throws(StateError) {
@@ -25,7 +25,7 @@ package enum DatabaseCopy {
         }
     }
 
-    /// A connection that lasts as long as the value.
+    /// A connection that is closed when the value is freed.
     private final class Handle {
         private let path: String
         private let handle: OpaquePointer
@@ -33,7 +33,7 @@ package enum DatabaseCopy {
         init(_ path: String) throws(StateError) {
             self.path = path
             var handle: OpaquePointer?
-            // Whoever may only read could not read the log either.
+            // Reading the log needs write access to the files.
             let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
             let code = sqlite3_open_v2(path, &handle, flags, nil)
             guard code == SQLITE_OK, let handle else {

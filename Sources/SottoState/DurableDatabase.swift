@@ -1,31 +1,30 @@
 import CSQLite
 import Glibc
 
-/// A SQLite file in WAL mode whose commits are on disk when they return: `synchronous` is FULL, and has
-/// been read back.
+/// A SQLite file in WAL mode whose commits are on disk when they return: `synchronous` is set to FULL and read back.
 ///
-/// One connection, used from any thread, one at a time, with the statements that were prepared on it.
+/// One connection with its prepared statements. Any thread can use it, one thread at a time.
 package final class DurableDatabase: @unchecked Sendable {
-    // Sendable: what follows is touched only by the thread that holds the lock.
-    /// Where the file is.
+    // Sendable: the following properties are used only by the thread that holds the lock.
+    /// The path of the file.
     package let path: String
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
-    /// How many pages the log had after the last commit, and with how many it is folded into the file; both only
-    /// after ``foldLog(atPages:)``.
+    /// The number of pages in the log after the last commit, and the number at which the log is checkpointed. Both are
+    /// set only after ``checkpointLog(atPages:)``.
     private var logPages = 0
-    private var foldingPages = Int.max
+    private var checkpointPages = Int.max
 
-    /// Opens or makes the file, mode 0600, and brings its schema up to date.
+    /// Opens or creates the file with mode 0600 and updates its schema.
     ///
-    /// `migrations` are SQL scripts; `PRAGMA user_version` counts those that were run. A file with more of
-    /// them is from a later version, is not written to, and throws ``StateError/newerVersion(path:)``.
-    /// Another process that writes is waited for, `lockTimeout` seconds at most.
+    /// `migrations` are SQL scripts; `PRAGMA user_version` is the number of scripts that were run. A file with a higher
+    /// number is from a later version: it is not written to, and ``StateError/newerVersion(path:)`` is thrown. Waits at
+    /// most `lockTimeout` seconds for other processes that write.
     package init(path: String, migrations: [String], lockTimeout: Double) throws(StateError) {
         self.path = path
-        // Made here for its mode, which SQLite gives to the files beside it too. An existing file is not
-        // opened: closing it would drop the locks that SQLite holds on it elsewhere in this process.
+        // The file is created here to set its mode, which SQLite also gives to the log files. An existing file is not
+        // opened: closing it would release the locks that SQLite holds on it elsewhere in this process.
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             Glibc.close(descriptor)
@@ -45,8 +44,8 @@ package final class DurableDatabase: @unchecked Sendable {
                 try prepare(migrations)
                 return
             } catch {
-                // SQLite gives up at once, without its busy timeout, where two processes race to
-                // switch a new file to WAL.
+                // SQLite returns immediately, ignoring its busy timeout, when two processes race to switch a new file
+                // to WAL.
                 guard case .locked = error, Monotonic.seconds() < deadline else { throw error }
                 usleep(5_000)
             }
@@ -66,7 +65,7 @@ package final class DurableDatabase: @unchecked Sendable {
             }
             guard try version() < migrations.count else { return }
             try connection.transaction { () throws(StateError) in
-                // Another process may have been first.
+                // Another process may have migrated the file first.
                 for number in try version()..<max(version(), migrations.count) {
                     try connection.script(migrations[number])
                     try connection.run("PRAGMA user_version = \(number + 1)")
@@ -81,14 +80,14 @@ package final class DurableDatabase: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Lends the connection to `body`.
+    /// Calls `body` with the connection.
     package func use<T, E: Error>(_ body: (Connection) throws(E) -> T) throws(E) -> T {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return try body(Connection(database: self))
     }
 
-    /// Runs `body` in one transaction, durable when this returns, and without a trace when it throws.
+    /// Runs `body` in one transaction, which is durable when this returns and rolled back if `body` throws.
     package func transaction<T>(
         _ body: (Connection) throws(StateError) -> T
     ) throws(StateError) -> T {
@@ -96,20 +95,20 @@ package final class DurableDatabase: @unchecked Sendable {
             let value = try connection.transaction { () throws(StateError) in
                 try body(connection)
             }
-            if logPages >= foldingPages { try foldLog(connection) }
+            if logPages >= checkpointPages { try checkpointLog(connection) }
             return value
         }
     }
 
-    /// Has the log folded into the file after each ``transaction(_:)`` that leaves so many pages in it, instead of
-    /// at SQLite's own 1,000.
+    /// Checkpoints the log after each ``transaction(_:)`` that leaves this many pages in it, instead of SQLite's own
+    /// 1,000.
     ///
-    /// SQLite keeps to itself what goes wrong then. From now on a transaction throws if the file could not be written
-    /// or synchronised, although its commit is in the log.
-    package func foldLog(atPages pages: Int) {
+    /// SQLite does not report errors of its automatic checkpoints. After this call a transaction throws if the file
+    /// could not be written or synchronized, even though its commit is in the log.
+    package func checkpointLog(atPages pages: Int) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        foldingPages = pages
+        checkpointPages = pages
         sqlite3_wal_hook(
             handle,
             { database, _, _, pages in
@@ -120,7 +119,7 @@ package final class DurableDatabase: @unchecked Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    private func foldLog(_ connection: Connection) throws(StateError) {
+    private func checkpointLog(_ connection: Connection) throws(StateError) {
         do throws(StateError) {
             try connection.run("PRAGMA wal_checkpoint(PASSIVE)")
         } catch .full {
@@ -128,12 +127,12 @@ package final class DurableDatabase: @unchecked Sendable {
         }
     }
 
-    /// As ``transaction(_:)``, for work that has errors of its own.
+    /// Runs `body` in a transaction like ``transaction(_:)``, and rethrows its errors of any type.
     package func work<T>(_ body: (Connection) throws -> T) throws -> T {
         try use { connection in try connection.transaction(anyError: body) }
     }
 
-    /// Runs `body` on one unchanging view of the file, and takes back whatever it wrote.
+    /// Runs `body` on a read snapshot of the file, and rolls back everything it wrote.
     package func view<T>(_ body: (Connection) throws -> T) throws -> T {
         try use { connection in
             try connection.run("BEGIN")
@@ -142,7 +141,7 @@ package final class DurableDatabase: @unchecked Sendable {
         }
     }
 
-    /// Closes the file; the last to do so folds the log into it. It is not used after this.
+    /// Closes the file; the last process to close it checkpoints the log. The database cannot be used afterwards.
     package func close() throws(StateError) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -153,7 +152,7 @@ package final class DurableDatabase: @unchecked Sendable {
         handle = nil
     }
 
-    /// The statement of `sql`, prepared once.
+    /// Returns the statement of `sql`, prepared once.
     fileprivate func statement(_ sql: String) throws(StateError) -> OpaquePointer {
         if let known = statements[sql] { return known }
         var statement: OpaquePointer?
@@ -167,23 +166,23 @@ package final class DurableDatabase: @unchecked Sendable {
     fileprivate var connectionHandle: OpaquePointer? { handle }
 }
 
-/// The connection of a ``DurableDatabase`` while it is lent.
+/// The connection of a ``DurableDatabase`` during ``DurableDatabase/use(_:)``.
 package struct Connection {
     fileprivate let database: DurableDatabase
 
-    /// The prepared statement of `sql`, made once for each connection.
+    /// Returns the statement of `sql`, prepared once for each connection.
     package func statement(_ sql: String) throws(StateError) -> PreparedStatement {
         PreparedStatement(handle: try database.statement(sql), path: database.path)
     }
 
-    /// Runs one statement to its end, ignoring its rows.
+    /// Runs one statement to its end and ignores its rows.
     package func run(_ sql: String) throws(StateError) {
         let statement = try statement(sql)
         defer { statement.reset() }
         while try statement.step() {}
     }
 
-    /// The integer in the first column of the statement's first row; 0 without one.
+    /// Returns the integer in the first column of the statement's first row, or 0 if it has no row.
     package func integer(_ sql: String) throws(StateError) -> Int64 {
         let statement = try statement(sql)
         defer { statement.reset() }
@@ -196,10 +195,10 @@ package struct Connection {
         guard code == SQLITE_OK else { throw StateError(sqlite: code, database.path) }
     }
 
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     package var changes: Int { Int(sqlite3_changes(database.connectionHandle)) }
 
-    /// The rowid of the last row inserted.
+    /// The row id of the last inserted row.
     package var lastRow: Int64 { sqlite3_last_insert_rowid(database.connectionHandle) }
 
     fileprivate func transaction<T>(_ body: () throws(StateError) -> T) throws(StateError) -> T {
@@ -227,7 +226,7 @@ package struct Connection {
     }
 
     fileprivate func rollBack() {
-        // A failed COMMIT may have ended the transaction by itself.
+        // A failed COMMIT may have ended the transaction already.
         if sqlite3_get_autocommit(database.connectionHandle) == 0 { try? run("ROLLBACK") }
     }
 }

@@ -1,19 +1,19 @@
 public import Sotto
 
-/// Early envelopes: messages of a session that came before more than ``Session/maximumSkip`` others which were not
-/// opened yet.
+/// Early envelopes: messages of a session that arrived before more than ``Session/maximumSkip`` earlier messages were
+/// opened.
 ///
-/// They may be authentic: the others are late, or a reader's policy refused them. So they keep their place in the inbox,
-/// and are opened when the session has come to them. Forged ones cannot be told from them without work, and wait too;
-/// hence the limits. They never take the place of other envelopes.
+/// They may be authentic: the earlier messages are late, or the reading program's policy refused them. So they stay in
+/// the inbox and are opened when the session reaches them. Forged ones cannot be distinguished without costly key
+/// derivation and wait too; limits bound their number. They never displace other envelopes.
 extension StateTransaction {
     /// Days for which an early envelope waits: as long as a relay keeps mail.
     public static let earlyDays: Int64 = 30
-    /// The number of early envelopes that wait; beyond, the oldest are deleted.
+    /// The maximum number of early envelopes that wait. Above it, the oldest are deleted.
     static let earlyCount: Int64 = 1_000
 
-    /// Marks an envelope of the inbox as early. `envelope` is its printed bytes; `sender` and `position`
-    /// are the claims in it, which may be forged. Returns `false` if it is not in the inbox, or a command handles it.
+    /// Marks an envelope of the inbox as early. `envelope` is its printed bytes; `sender` and `position` are its
+    /// claims, which may be forged. Returns `false` if it is not in the inbox, or a command handles it.
     public func markEarly(
         id: String, envelope: [UInt8], from sender: SessionID, position: ChainPosition
     ) throws(StateError) -> Bool {
@@ -30,8 +30,8 @@ extension StateTransaction {
         return connection.changes > 0
     }
 
-    /// The early envelopes that the sessions changed in this transaction have come to, in their order: at most `limit`,
-    /// and none of `tried`. No key of a message between is skipped for their sake.
+    /// Returns the early envelopes that the sessions changed in this transaction have reached, in their order: at most
+    /// `limit`, and none of `tried`. No message key is skipped to reach them.
     public func reachable(
         limit: Int, except tried: Set<String>
     ) throws(StateError) -> [(id: String, envelope: [UInt8])] {
@@ -67,7 +67,8 @@ extension StateTransaction {
         return found
     }
 
-    /// Deletes the early envelopes that waited too long, and the oldest where too many wait. Returns how many.
+    /// Deletes the early envelopes that waited too long, and the oldest if too many wait. Returns how many were
+    /// deleted.
     func forgetEarly(at time: Timestamp) throws(StateError) -> Int {
         guard try connection.integer("SELECT count(*) FROM inbox WHERE chain IS NOT NULL") > 0
         else { return 0 }
@@ -84,14 +85,14 @@ extension StateTransaction {
         return connection.changes
     }
 
-    /// The mark of a chain of a sender.
+    /// Returns the keyed hash of a sender's chain.
     func chain(of sender: SessionID, _ position: ChainPosition) -> [UInt8] {
         store.mark(chain: sender.publicKey + position.key)
     }
 }
 
 extension IdentityStore {
-    /// Whether an early envelope waits.
+    /// Returns whether an early envelope waits.
     public func hasEarly() throws(StateError) -> Bool {
         try database.use { connection throws(StateError) in
             try connection.integer("SELECT count(*) FROM inbox WHERE chain IS NOT NULL") > 0

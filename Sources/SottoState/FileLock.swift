@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// An advisory lock (flock(2)) on a file of its own: the kernel gives it back however its holder ends.
+/// An advisory lock (flock(2)) on a file. The kernel releases it when its process ends, even after a crash.
 public final class FileLock: Sendable {
     private let descriptor: Int32
     private let held = Mutex(false)
 
-    /// The lock whose file is `path`, not yet taken.
+    /// Opens or creates the lock file `path` without taking the lock.
     public init(path: String) throws(StateError) {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, code: errno) }
@@ -14,7 +14,7 @@ public final class FileLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Takes the lock if nobody else holds it; says whether it is held now.
+    /// Takes the lock if no other process holds it. Returns whether it is held now.
     public func tryLock() -> Bool {
         held.withLock { held in
             if !held { held = flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
@@ -22,7 +22,7 @@ public final class FileLock: Sendable {
         }
     }
 
-    /// Takes the lock, waiting at most `timeout` seconds; says whether it is held now.
+    /// Takes the lock, waiting at most `timeout` seconds. Returns whether it is held now.
     public func lock(timeout: Double) -> Bool {
         let deadline = Monotonic.seconds() + timeout
         while !tryLock() {
@@ -33,7 +33,7 @@ public final class FileLock: Sendable {
         return true
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     public func unlock() {
         held.withLock { held in
             if held { flock(descriptor, LOCK_UN) }
@@ -42,9 +42,9 @@ public final class FileLock: Sendable {
     }
 }
 
-/// The clock that no one can set, for timeouts.
+/// A clock that cannot be set, for timeouts.
 public enum Monotonic {
-    /// Seconds since some moment, running on through suspension.
+    /// Seconds since an arbitrary moment, counting suspension.
     public static func seconds() -> Double {
         var now = timespec()
         clock_gettime(CLOCK_BOOTTIME, &now)
@@ -52,5 +52,5 @@ public enum Monotonic {
     }
 }
 
-/// Whether something has this name.
+/// Returns whether a file with this name exists.
 func fileExists(_ path: String) -> Bool { access(path, F_OK) == 0 }

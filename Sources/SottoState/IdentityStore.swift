@@ -1,19 +1,19 @@
 public import Sotto
 
-/// What one identity keeps on this machine, in the file `ID.db`: its inbox, contacts, sessions and prekeys, and
-/// what it opened.
+/// The state of one identity on this machine, in the file `ID.db`: its inbox, contacts, sessions, prekeys and opened
+/// messages.
 ///
-/// Secrets, plaintext and who is known are sealed under keys of the identity. Any number of processes may use it
-/// at once.
+/// Secrets, plaintext and the identities of peers are encrypted under keys of the identity. Any number of processes may
+/// use the file at once.
 public final class IdentityStore {
     let database: DurableDatabase
     let key: SecretBytes
     let lookupKey: SecretBytes
-    /// Whose it is.
+    /// The identity that owns the state.
     public let owner: Identity
 
-    /// Opens or makes the identity's file in `directory`. Other processes that write are waited for,
-    /// `lockTimeout` seconds at most, here and in every other call.
+    /// Opens or creates the identity's file in `directory`. This and every other call waits at most `lockTimeout`
+    /// seconds for other processes that write.
     public init(directory: StateDirectory, identity: Identity, lockTimeout: Double)
         throws(StateError)
     {
@@ -25,8 +25,8 @@ public final class IdentityStore {
             lockTimeout: lockTimeout)
     }
 
-    /// As ``init(directory:identity:lockTimeout:)``, but `nil` where there is no file yet: nothing is known, and
-    /// nothing need be made to say so.
+    /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
+    /// file does not exist.
     public static func existing(
         in directory: StateDirectory, identity: Identity, lockTimeout: Double
     ) throws(StateError) -> IdentityStore? {
@@ -39,7 +39,7 @@ public final class IdentityStore {
         directory.file(identity.id.description + ".db")
     }
 
-    /// The schema, by version. A later version adds a script; one that was released never changes.
+    /// The schema, by version. A later version adds a script; a released script never changes.
     private static let migrations = [
         """
         CREATE TABLE opened (

@@ -1,62 +1,65 @@
 public import Sotto
 
-/// The inbox: envelopes that a relay gave up because they are here.
+/// The inbox: envelopes that are stored here and that the relay has therefore deleted.
 ///
-/// An envelope waits, is printed, is opened and is done; or its handling failed too often, and it is dead. It is kept
-/// until it is done, so that what a reader lost can be printed again. Its id stays known after that: a relay that
-/// repeats it is answered, and nobody is bothered twice.
+/// An envelope waits, is printed, is opened and is done; or it is dead after its handling failed too often. It is kept
+/// until it is done, so that it can be printed again if the reading program lost it. Its id is remembered afterwards:
+/// an envelope that a relay repeats is acknowledged and not delivered again.
 extension IdentityStore {
-    /// Where an envelope of the inbox stands; the number is the one in the file.
+    /// The state of an envelope in the inbox; the number is stored in the file.
     enum InboxState: Int64 {
-        /// It waits for the command that handles it. Whatever the command does with it, only its end counts.
+        /// It waits for the command that handles it. Only the exit of the command changes the state, not what the
+        /// command does with it.
         case waiting = 0
-        /// It was handed on; nobody has said that it arrived.
+        /// It was printed, and no program has reported that it arrived.
         case printed = 1
-        /// `decrypt` has opened it, and has not yet printed what it says.
+        /// `decrypt` has opened it and has not yet printed its content.
         case opened = 2
-        /// It is done.
+        /// It was handled.
         case done = 3
-        /// Handing it on failed too often; it is not tried again unasked. What a reader says of it that outlived its
-        /// command does not count.
+        /// Its handling failed too often; it is tried again only on request. A late report of a reading program that
+        /// outlived its command does not count.
         case dead = 4
-        /// It is being printed. Found like this by the next `recv`, it is printed again: the last was killed.
+        /// It is being printed. If the next `recv` finds this state, the last one was killed, and the envelope is
+        /// printed again.
         case printing = 5
     }
 
-    /// What the inbox knows about an id.
+    /// The state of an id before it was received.
     public enum Received: Sendable, Equatable {
-        /// Nothing; it is in the inbox now.
+        /// Unknown; it is in the inbox now.
         case new
-        /// It was in the inbox and waits to be handed on.
+        /// It was in the inbox and waits for delivery.
         case waiting
-        /// It was handed on.
+        /// It was delivered.
         case handled
-        /// Handing it on failed too often; it is not tried again.
+        /// Its delivery failed too often; it is not tried again.
         case dead
     }
 
-    /// Which envelopes of the inbox to look at.
+    /// Selects envelopes of the inbox.
     public enum Kept: Sendable {
-        /// Those that wait to be handed on.
+        /// Those that wait for delivery.
         case waiting
         /// Those that were printed, and that `decrypt` has not reported as done.
         case unfinished
-        /// Those whose handling failed too often.
+        /// Those whose delivery failed too often.
         case dead
     }
 
-    /// The failure to hand an envelope on after which it is not tried again.
+    /// The number of failures after which an envelope is not tried again.
     public static let failureLimit = 5
 
-    /// Days for which an id stays known: longer than a relay keeps anything.
+    /// Days for which an id is remembered: longer than a relay keeps mail.
     private static let knownDays: Int64 = 60
-    /// How many envelopes that are not done are kept; beyond, the oldest go. Not by their age: a clock may be wrong.
+    /// The maximum number of envelopes that are not done. Above it, the oldest are deleted. Their age does not matter,
+    /// because a clock may be wrong.
     private static let keptCount: Int64 = 10_000
 
     static var today: Int64 { Timestamp.now().seconds / 86_400 }
 
-    /// How envelopes are handed on.
-    public enum Handing: Sendable {
+    /// The way in which envelopes are delivered.
+    public enum DeliveryMode: Sendable {
         /// They are printed.
         case print
         /// A command handles each.
@@ -70,10 +73,10 @@ extension IdentityStore {
         }
     }
 
-    /// Puts envelopes into the inbox, to be handed on next, in one transaction, durable when this returns; says of
-    /// each, in order, what was known about it before.
+    /// Stores envelopes in the inbox, to be delivered next, in one transaction, durable when this returns. Returns for
+    /// each, in order, its state before.
     public func receive(
-        _ envelopes: [(id: String, envelope: [UInt8])], to handing: Handing
+        _ envelopes: [(id: String, envelope: [UInt8])], to mode: DeliveryMode
     ) throws(StateError) -> [Received] {
         guard !envelopes.isEmpty else { return [] }
         return try database.transaction { connection throws(StateError) in
@@ -87,7 +90,7 @@ extension IdentityStore {
                 insert.bind(1, id)
                 insert.bind(2, Self.today)
                 insert.bind(3, envelope)
-                insert.bind(4, handing.state.rawValue)
+                insert.bind(4, mode.state.rawValue)
                 try insert.run()
                 if connection.changes == 1 {
                     results.append(.new)
@@ -100,7 +103,7 @@ extension IdentityStore {
                 switch InboxState(rawValue: known.integer(0)) {
                 case .waiting, .printing:
                     results.append(.waiting)
-                    try Self.hand(on: id, handing, connection)
+                    try Self.markForDelivery(id, mode, connection)
                 case .dead: results.append(.dead)
                 case .printed, .opened, .done, nil: results.append(.handled)
                 }
@@ -109,24 +112,24 @@ extension IdentityStore {
         }
     }
 
-    /// Notes that envelopes which wait or are dead are handed on next.
-    public func hand(on ids: [String], _ handing: Handing) throws(StateError) {
+    /// Records that waiting or dead envelopes are delivered next.
+    public func markForDelivery(_ ids: [String], _ mode: DeliveryMode) throws(StateError) {
         try database.transaction { connection throws(StateError) in
-            for id in ids { try Self.hand(on: id, handing, connection) }
+            for id in ids { try Self.markForDelivery(id, mode, connection) }
         }
     }
 
-    private static func hand(
-        on id: String, _ handing: Handing, _ connection: Connection
+    private static func markForDelivery(
+        _ id: String, _ mode: DeliveryMode, _ connection: Connection
     ) throws(StateError) {
         let update = try connection.statement(
             "UPDATE inbox SET state = ?1 WHERE id = ?2 AND state IN (0, 4, 5) AND state <> ?1")
-        update.bind(1, handing.state.rawValue)
+        update.bind(1, mode.state.rawValue)
         update.bind(2, id)
         try update.run()
     }
 
-    /// The oldest envelopes of a kind after a number, at most `limit`.
+    /// Returns the oldest envelopes of a kind after a number, at most `limit`.
     public func kept(_ kind: Kept, after number: Int64, limit: Int) throws(StateError)
         -> [(number: Int64, id: String, envelope: [UInt8])]
     {
@@ -150,7 +153,7 @@ extension IdentityStore {
         }
     }
 
-    /// How many envelopes of a kind there are.
+    /// Returns the number of envelopes of a kind.
     public func count(_ kind: Kept) throws(StateError) -> Int {
         try database.use { connection throws(StateError) in
             let count = try connection.statement(
@@ -163,14 +166,14 @@ extension IdentityStore {
         }
     }
 
-    /// Notes that envelopes were printed. They are kept until `decrypt` has printed what they say.
+    /// Records that envelopes were printed. They are kept until `decrypt` has printed their content.
     public func markPrinted(_ ids: [String]) throws(StateError) {
         try mark(
             ids,
             "UPDATE inbox SET state = 1 WHERE id = ? AND envelope IS NOT NULL AND state = 5")
     }
 
-    /// Notes that envelopes were handled, and deletes them.
+    /// Records that envelopes were handled, and deletes them.
     public func markHandled(_ ids: [String]) throws(StateError) {
         try mark(ids, "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ?")
     }
@@ -186,8 +189,8 @@ extension IdentityStore {
         }
     }
 
-    /// Deletes envelopes that were printed by recv and opened, after what they say has been printed. They
-    /// need not be many; with none, nothing is written.
+    /// Deletes envelopes that recv printed and decrypt opened, after their content has been printed. `ids` should be
+    /// short; nothing is written if it is empty.
     public func finish(_ ids: [String]) throws(StateError) {
         guard !ids.isEmpty, try count(.unfinished) > 0 else { return }
         try mark(
@@ -195,9 +198,9 @@ extension IdentityStore {
             "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ? AND state = 2")
     }
 
-    /// Forgets ids that no relay will repeat any more, and deletes envelopes that were not opened: those that are
-    /// early beyond the limits of ``StateTransaction/markEarly(id:envelope:from:position:)``, and the oldest where
-    /// there are too many. Keys of skipped messages that no relay keeps go too. Returns how many early ones were deleted.
+    /// Deletes ids that no relay will repeat, and envelopes that were not opened: early ones above the limits of
+    /// ``StateTransaction/markEarly(id:envelope:from:position:)``, and the oldest if there are too many. Also deletes
+    /// keys of skipped messages that no relay keeps any longer. Returns the number of deleted early envelopes.
     @discardableResult
     public func forgetOld(at time: Timestamp = .now()) throws(StateError) -> Int {
         try database.transaction { connection throws(StateError) in
@@ -223,7 +226,7 @@ extension IdentityStore {
         }
     }
 
-    /// Notes that an envelope could not be handed on; says whether it will be tried again.
+    /// Records that the delivery of an envelope failed. Returns whether it will be tried again.
     public func markFailed(_ id: String) throws(StateError) -> Bool {
         try database.transaction { connection throws(StateError) in
             let update = try connection.statement(
@@ -253,8 +256,8 @@ extension IdentityStore.Kept {
 }
 
 extension StateTransaction {
-    /// Marks an envelope that was printed as opened, or as one that will never open. `envelope` are its bytes as
-    /// they were printed: another envelope that uses the id changes nothing. Says whether it was there.
+    /// Marks a printed envelope as opened, or as one that can never be opened. `envelope` is its printed bytes: a
+    /// different envelope with the same id changes nothing. Returns whether the envelope was in the inbox.
     public func markOpened(id: String, envelope: [UInt8]) throws(StateError) -> Bool {
         let update = try connection.statement(
             "UPDATE inbox SET state = 2 WHERE id = ? AND envelope = ? AND state IN (1, 2, 5)")

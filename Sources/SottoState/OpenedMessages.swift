@@ -1,6 +1,6 @@
 public import Sotto
 
-/// The messages that were opened, each with the record that was printed for it, sealed.
+/// The opened messages, each with its printed record, encrypted.
 extension IdentityStore {
     /// The state of an envelope id.
     public enum Opened: Sendable, Equatable {
@@ -8,28 +8,27 @@ extension IdentityStore {
         case new
         /// The envelope was opened; `record` is what was printed, `number` its number in the state.
         case same(number: Int64, record: [UInt8])
-        /// Another envelope of that id was opened.
+        /// A different envelope with this id was opened.
         case different
     }
 
     /// A message that was opened.
     public struct OpenedMessage: Sendable, Equatable {
-        /// Its number: higher than those of all messages that were opened before.
+        /// The message's number: higher than the numbers of all messages opened earlier.
         public let number: Int64
         /// The record that was printed.
         public let record: [UInt8]
     }
 
-    /// A point from which on messages are wanted.
+    /// The point from which messages are selected.
     public enum Since: Sendable, Equatable {
-        /// Those with higher numbers.
+        /// Messages with higher numbers.
         case number(Int64)
-        /// Those that were opened at this time or later. Messages that an earlier version opened have no time, and are
-        /// left out.
+        /// Messages opened at this time or later. Messages opened by an earlier version have no time and are left out.
         case time(Timestamp)
     }
 
-    /// The oldest messages since a point and after a number, at most `limit`.
+    /// Returns the oldest messages since a point and after a number, at most `limit`.
     public func opened(
         since point: Since, after number: Int64, limit: Int
     ) throws(StateError) -> [OpenedMessage] {
@@ -66,7 +65,7 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
-    /// The state of an envelope id. `digest` is ``Envelope/digest``.
+    /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
         let select = try connection.statement(
             "SELECT number, digest, record FROM opened WHERE mark = ?")
@@ -79,8 +78,8 @@ extension StateTransaction {
             record: try store.unseal(select.bytes(2), .opened(digest: digest)))
     }
 
-    /// Records that an envelope was opened and the record that is printed for it. Nothing is recorded yet for its id.
-    /// Returns the message's number.
+    /// Records that an envelope was opened, with the record that is printed for it. Nothing may be recorded for its id
+    /// yet. Returns the message's number.
     @discardableResult
     public func recordOpened(
         id: String, digest: [UInt8], record: [UInt8], at time: Timestamp = .now()

@@ -1,30 +1,30 @@
 import Sotto
 
-/// The items that wait to be sent, in the file `outbox.db`: a queue for each relay. Any number of processes add to it; for each
-/// relay one at a time, the holder of ``lock(of:)``, sends from it.
+/// The items that wait to be sent, in the file `outbox.db`: a queue for each relay. Any number of processes add to it.
+/// For each relay one process at a time, the holder of ``lock(of:)``, sends from it.
 public final class Outbox: Sendable {
-    /// An envelope to send, or something of an owner's to keep.
+    /// An envelope to send, or a record that its owner publishes.
     public struct Item: Sendable {
-        /// What an item is.
+        /// The kind of an item.
         public enum Kind: Int64, Sendable {
             /// An envelope.
             case envelope = 0
             /// A publication of prekeys.
             case prekeys = 1
-            /// A card, or a word on a login key.
+            /// A card, or an answer to a login key.
             case record = 2
         }
 
-        /// What it is.
+        /// The kind of the item.
         public let kind: Kind
-        /// The envelope's id; of what an owner publishes, the owner's.
+        /// The envelope's id; for a publication, its owner's id.
         public let id: String
-        /// The envelope's recipient; of what an owner publishes, the owner.
+        /// The envelope's recipient; for a publication, its owner.
         public let to: String
         /// The record on one line.
         public let envelope: [UInt8]
 
-        /// An item of these parts.
+        /// Creates an item.
         public init(id: String, to: String, envelope: [UInt8], kind: Kind = .envelope) {
             self.kind = kind
             self.id = id
@@ -35,16 +35,16 @@ public final class Outbox: Sendable {
 
     private let database: DurableDatabase
     private let lockPath: String
-    /// Names this process's items.
+    /// Identifies the items of this process.
     private let owner = Envelope.newID()
 
-    /// Opens or makes the outbox in `directory`.
+    /// Opens or creates the outbox in `directory`.
     public init(directory: StateDirectory, lockTimeout: Double) throws(StateError) {
         database = try DurableDatabase(
             path: directory.file("outbox.db"), migrations: Self.migrations,
             lockTimeout: lockTimeout)
         lockPath = directory.file("outbox.lock")
-        // Outcomes that nobody came for: their owner was killed.
+        // Outcomes that were never collected because their process was killed.
         try database.use { connection throws(StateError) in
             let forget = try connection.statement(
                 "DELETE FROM outbox WHERE outcome IS NOT NULL AND day < ?")
@@ -53,7 +53,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// The schema, by version. A later version adds a script; one that was released never changes.
+    /// The schema, by version. A later version adds a script; a released script never changes.
     private static let migrations = [
         """
         CREATE TABLE outbox (
@@ -66,13 +66,13 @@ public final class Outbox: Sendable {
         "ALTER TABLE outbox ADD COLUMN url TEXT",
     ]
 
-    /// The lock of a relay's queue, not taken; its holder sends.
+    /// Returns the lock of a relay's queue, not taken. The process that holds it sends.
     public func lock(of relay: String) throws(StateError) -> RangeLock {
         try RangeLock(path: lockPath, name: relay)
     }
 
-    /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which
-    /// grow in the order of sending. `url` is the relay's whole address, by which a later process can reach it.
+    /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which increase in
+    /// the order of sending. `url` is the relay's full address, with which a later process can reach it.
     public func append(_ items: [Item], relay: String, url: String? = nil) throws(StateError)
         -> [Int64]
     {
@@ -101,7 +101,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// The first items for a relay after a number that wait, at most `limit`.
+    /// Returns the first waiting items for a relay after a number, at most `limit`.
     public func waiting(relay: String, after number: Int64, limit: Int) throws(StateError)
         -> [(number: Int64, item: Item)]
     {
@@ -126,7 +126,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Takes items out whose fate is known. Those of another process leave their outcome for it.
+    /// Removes items whose outcome is known. For an item of another process, the outcome is stored for it.
     public func settle(_ outcomes: [(number: Int64, outcome: String)]) throws(StateError) {
         guard !outcomes.isEmpty else { return }
         try database.transaction { connection throws(StateError) in
@@ -146,7 +146,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Takes out the outcomes that other processes left for this one, in one relay's queue.
+    /// Removes and returns the outcomes that other processes stored for this one in one relay's queue.
     public func collect(relay: String) throws(StateError) -> [(number: Int64, outcome: String)] {
         let found = try database.use { connection throws(StateError) in
             let select = try connection.statement(
@@ -165,7 +165,7 @@ public final class Outbox: Sendable {
         return found
     }
 
-    /// Leaves what this process still has in one relay's queue to the process that sends next.
+    /// Releases the remaining items of this process in one relay's queue to the process that sends next.
     public func release(relay: String) throws(StateError) {
         try database.use { connection throws(StateError) in
             let update = try connection.statement(
@@ -176,7 +176,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// The rows of a statement, with one text bound to it at most.
+    /// Returns the rows of a statement with at most one bound text.
     func read<T>(
         _ sql: String, _ text: String? = nil, _ row: (PreparedStatement) -> T
     ) throws(StateError) -> [T] {
@@ -190,7 +190,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// The number of items that wait for a relay.
+    /// Returns the number of items that wait for a relay.
     public func count(relay: String) throws(StateError) -> Int {
         try database.use { connection throws(StateError) in
             let count = try connection.statement(

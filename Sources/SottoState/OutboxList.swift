@@ -6,7 +6,7 @@ extension Outbox {
     public struct Queue: Sendable, Equatable {
         /// The relay's name, as ``append(_:relay:url:)`` was given it.
         public let relay: String
-        /// Its whole address; `nil` for items of an earlier version.
+        /// The relay's full address; `nil` for items of an earlier version.
         public let url: String?
         /// The number of items that wait.
         public let count: Int
@@ -22,16 +22,16 @@ extension Outbox {
         public let to: String
         /// The relay's name.
         public let relay: String
-        /// The relay's whole address; `nil` for an item of an earlier version.
+        /// The relay's full address; `nil` for an item of an earlier version.
         public let url: String?
-        /// Midnight (UTC) of the day on which it was queued.
+        /// Midnight (UTC) of the day on which the item was queued.
         public let since: Timestamp
-        /// Its length in bytes.
+        /// The item's length in bytes.
         public let count: Int
     }
 
-    /// The relays for which items wait, in the order of their oldest item. Of several addresses of one relay, the
-    /// newest counts.
+    /// Returns the relays for which items wait, in the order of their oldest item. If a relay has several addresses,
+    /// the newest is returned.
     public func queues() throws(StateError) -> [Queue] {
         try read(
             """
@@ -47,7 +47,7 @@ extension Outbox {
         }
     }
 
-    /// All items that wait, in the order of sending.
+    /// Returns all waiting items in the order of sending.
     public func list() throws(StateError) -> [Waiting] {
         try read(
             """
@@ -62,8 +62,8 @@ extension Outbox {
         }
     }
 
-    /// Drops all items with this id: they are not sent, unless a process is sending them now. A process that waits for
-    /// their fate learns `outcome`. Returns how many there were.
+    /// Removes all items with this id. They are not sent, unless a process is sending them now. A process that waits
+    /// for their outcome gets `outcome`. Returns how many were removed.
     public func drop(id: String, outcome: String) throws(StateError) -> Int {
         let numbers = try read(
             "SELECT number FROM outbox WHERE id = ? AND outcome IS NULL", id

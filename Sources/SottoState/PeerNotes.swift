@@ -1,12 +1,12 @@
 public import Sotto
 
-/// The notes on a peer in the table of numbers, under a keyed hash of the peer's id.
+/// Numbers stored for a peer in the table `number`, under a keyed hash of the peer's id.
 extension StateTransaction {
     /// The kinds of notes.
     enum PeerNote: String {
-        /// When a bundle of the peer's prekeys was kept, in seconds.
+        /// When a bundle of the peer's prekeys was stored, in seconds.
         case bundleKept = "bundle kept"
-        /// When a bundle was last asked for ahead, in seconds.
+        /// When a bundle was last requested in advance, in seconds.
         case bundleTried = "bundle tried"
         /// The suite of the last message to the peer: 0 for `sealed`, 1 for `ratchet`.
         case suite
@@ -16,7 +16,7 @@ extension StateTransaction {
         "\(note.rawValue) \(hex(mark))"
     }
 
-    /// A note on a peer, whose keyed hash is `mark`.
+    /// Returns a note on the peer whose keyed hash is `mark`, or `nil`.
     func note(_ note: PeerNote, mark: [UInt8]) throws(StateError) -> Int64? {
         let select = try connection.statement("SELECT value FROM number WHERE name = ?")
         defer { select.reset() }
@@ -41,7 +41,7 @@ extension StateTransaction {
         try delete.run()
     }
 
-    /// The suite of the last message to a peer: `sealed`, `ratchet`, or `nil` if none is noted.
+    /// Returns the suite of the last message to a peer: `sealed`, `ratchet`, or `nil` if none is recorded.
     public func lastSuite(of peer: SessionID) throws(StateError) -> Suite? {
         switch try note(.suite, mark: store.mark(peer)) {
         case 0: .sealed
@@ -50,7 +50,7 @@ extension StateTransaction {
         }
     }
 
-    /// Notes the suite of a message to a peer, `sealed` or `ratchet`.
+    /// Records the suite of a message to a peer, `sealed` or `ratchet`.
     public func noteSuite(_ suite: Suite, of peer: SessionID) throws(StateError) {
         try setNote(.suite, mark: store.mark(peer), to: suite == .ratchet ? 1 : 0)
     }

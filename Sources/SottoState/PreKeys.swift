@@ -1,32 +1,32 @@
 public import Sotto
 
-/// Our prekeys: their secrets, and when each is renewed.
+/// Our prekeys: their secrets, and the time at which each is renewed.
 extension StateTransaction {
-    /// Days after which a signed prekey is replaced. Nothing that a relay says makes it happen earlier.
+    /// Days after which a signed prekey is replaced. A relay cannot cause an earlier replacement.
     public static let rotationDays: Int64 = 7
-    /// Days for which the secret of a replaced prekey is kept at least: 30 for which a relay keeps mail, 14 for which
-    /// `encrypt` takes a bundle without a warning, and one more.
+    /// The minimum number of days for which the secret of a replaced prekey is kept: 30 days for which a relay keeps
+    /// mail, 14 days for which `encrypt` accepts a bundle without a warning, and one more.
     public static let graceDays: Int64 = 45
-    /// The number of one-time prekeys that are made at once.
+    /// The number of one-time prekeys that are created at once.
     public static let batch = 50
-    /// The number of one-time prekeys at the relay below which new ones are made.
+    /// The number of one-time prekeys at the relay below which new ones are created.
     public static let replenishBelow = 20
-    /// The most one-time prekeys that are made for one relay in a day, whatever it says.
+    /// The maximum number of one-time prekeys created for one relay in a day, whatever the relay reports.
     public static let dailyLimit = 300
-    /// The number of one-time prekeys that relays may hand out; the oldest beyond are replaced.
+    /// The maximum number of one-time prekeys that relays may hand out. Above it, the oldest are replaced.
     private static let offered: Int64 = 1_000
-    /// The number of replaced signed prekeys of a kind that are kept without an envelope that waits for them. The
-    /// schedule makes seven; a clock that is moved to and fro makes more.
+    /// The maximum number of replaced signed prekeys of a kind that are kept without a waiting envelope. The schedule
+    /// creates seven; a clock that is changed repeatedly creates more.
     private static let replacedLimit: Int64 = 60
 
     static let day: Int64 = 86_400
-    /// The highest number that a relay may have seen: a billion are left above it.
+    /// The highest number that a relay may report; a billion numbers remain above it.
     private static let highestMark: UInt32 = 3 << 30
 
-    /// The publication for now: the signed prekeys, renewed if it is time, and a batch of fresh one-time prekeys, for
-    /// `relay` if it is for one alone.
+    /// Returns the current publication: the signed prekeys, renewed if they are due, and a batch of new one-time
+    /// prekeys, for `relay` if the publication is for one relay only.
     ///
-    /// With `replacing`, the relay forgets all earlier one-time prekeys.
+    /// With `replacing`, the relay deletes all earlier one-time prekeys.
     public func publication(
         at time: Timestamp = .now(), oneTime count: Int = batch, replacing: Bool = false,
         relay: String? = nil
@@ -50,19 +50,19 @@ extension StateTransaction {
             oneTimePreKeys: fresh, oneTimeFrom: UInt32(clamping: from))
     }
 
-    /// The publication for `relay` after it said what it has: `nil` when that is enough, or when nothing was ever
-    /// published.
+    /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient or
+    /// nothing was ever published.
     ///
-    /// `signedID` and `oneTimeMark` are the highest numbers that the relay took; it takes only higher ones. Nothing
-    /// proves what a relay says. So it has neither a signed prekey renewed before its time nor a secret deleted, and
-    /// gets at most ``dailyLimit`` one-time prekeys a day.
+    /// `signedID` and `oneTimeMark` are the highest numbers that the relay accepted; it accepts only higher ones. The
+    /// relay's report is not authenticated, so it cannot cause an early renewal of a signed prekey or the deletion of a
+    /// secret, and it causes at most ``dailyLimit`` one-time prekeys a day.
     public func replenishment(
         for relay: String, has oneTime: Int, signedID: UInt32, oneTimeMark: UInt32,
         at time: Timestamp = .now()
     ) throws(StateError) -> PreKeyPublication? {
         guard let signed = try newest(.signed) else { return nil }
-        // The relay has seen more than this state knows: a later state was lost, and with it what the relay has above
-        // our last number.
+        // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
+        // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
         var count = 0
         if oneTime < Self.replenishBelow || isBehind {
@@ -72,15 +72,15 @@ extension StateTransaction {
         guard isDue || count > 0 || signedID < signed.key.id else { return nil }
         if count > 0 { try raise(.oneTime, to: oneTimeMark) }
         if isDue {
-            // A lost state may have published higher numbers, and the relay takes nothing below them.
+            // A lost state may have published higher numbers, and the relay accepts nothing below them.
             for kind in [SecretPreKey.Kind.signed, .postQuantum] { try raise(kind, to: signedID) }
         }
         return try publication(
             at: time, oneTime: max(0, count), replacing: isBehind && count > 0, relay: relay)
     }
 
-    /// Returns whether it is time to replace a signed prekey of this date: it is seven days old, or its date is more than a day in
-    /// the future, made by a clock that was ahead.
+    /// Returns whether a signed prekey of this date must be replaced: it is seven days old, or its date is more than a
+    /// day in the future, from a clock that was ahead.
     private static func isDue(_ made: Timestamp, at time: Timestamp) -> Bool {
         time.seconds - made.seconds >= rotationDays * day || made.seconds - time.seconds > day
     }
@@ -125,7 +125,7 @@ extension StateTransaction {
         )
     }
 
-    /// The signed prekey of a kind that is handed out now, made or replaced when it is time.
+    /// Returns the current signed prekey of a kind, created or replaced if it is due.
     private func current(_ kind: SecretPreKey.Kind, at time: Timestamp) throws(StateError) -> (
         key: SecretPreKey, made: Timestamp
     ) {
@@ -148,8 +148,8 @@ extension StateTransaction {
         return key
     }
 
-    /// Has relays hand out the newest one-time prekeys alone. The secrets of the others are kept for as long as those
-    /// of replaced signed prekeys: a message may be on its way.
+    /// Limits the one-time prekeys that relays hand out to the newest. The secrets of the others are kept as long as
+    /// those of replaced signed prekeys, because a message that uses one may be on its way.
     private func replaceSurplus(at time: Timestamp) throws(StateError) {
         let replace = try connection.statement(
             """
@@ -162,10 +162,10 @@ extension StateTransaction {
         try replace.run()
     }
 
-    /// Deletes replaced prekeys after their grace, unless an envelope that waits names them; and what was remembered
-    /// for their sake.
+    /// Deletes replaced prekeys after their grace period unless a waiting envelope names them, and the records that
+    /// depend on them.
     private func forgetReplaced(at time: Timestamp) throws(StateError) {
-        // A date in the future is that of a clock that was ahead.
+        // A date in the future comes from a clock that was ahead.
         let correct = try connection.statement(
             "UPDATE prekey SET replaced = ?1 WHERE replaced > ?1 + ?2")
         correct.bind(1, time.seconds)
@@ -201,7 +201,7 @@ extension StateTransaction {
             "DELETE FROM begun WHERE prekey NOT IN (SELECT id FROM prekey WHERE kind = 0)")
     }
 
-    /// The number of one-time prekeys that were made for a relay within a day and have not begun a session.
+    /// Returns the number of one-time prekeys that were created for a relay within a day and have not begun a session.
     private func madeToday(for relay: String, at time: Timestamp) throws(StateError) -> Int {
         let count = try connection.statement(
             "SELECT count(*) FROM prekey WHERE kind = 2 AND relay = ? AND made > ? AND made <= ?")
@@ -230,7 +230,7 @@ extension StateTransaction {
 
     private static func name(_ kind: SecretPreKey.Kind) -> String { "prekey \(kind.rawValue)" }
 
-    /// The last number of a kind that was given out; 0 before the first.
+    /// Returns the last assigned number of a kind, or 0 if none was assigned.
     private func last(_ kind: SecretPreKey.Kind) throws(StateError) -> Int64 {
         let select = try connection.statement("SELECT value FROM number WHERE name = ?")
         defer { select.reset() }
@@ -238,8 +238,8 @@ extension StateTransaction {
         return try select.step() ? select.integer(0) : 0
     }
 
-    /// Has the next numbers of a kind be above `mark`. What a relay claims to have seen is believed only as far as it
-    /// leaves numbers enough for ever: it could be lying.
+    /// Raises the next numbers of a kind above `mark`. A relay could lie about the numbers it has seen, so its claim is
+    /// accepted only up to a limit that leaves enough numbers.
     private func raise(_ kind: SecretPreKey.Kind, to mark: UInt32) throws(StateError) {
         guard mark <= Self.highestMark else { return }
         let raise = try connection.statement(
@@ -252,8 +252,8 @@ extension StateTransaction {
         try raise.run()
     }
 
-    /// The next numbers of a kind. They begin at the clock, so that an owner whose state was lost begins above all that
-    /// a relay has seen.
+    /// Returns the next numbers of a kind. They begin at the clock's time, so that an owner whose state was lost begins
+    /// above all numbers that a relay has seen.
     private func numbers(_ kind: SecretPreKey.Kind, _ count: Int, at time: Timestamp)
         throws(StateError) -> [UInt32]
     {

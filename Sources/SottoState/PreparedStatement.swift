@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 
-/// A prepared statement: bind from 1, step, read columns from 0, reset.
+/// A prepared statement. Parameters are numbered from 1, columns from 0.
 package struct PreparedStatement {
     let handle: OpaquePointer
     let path: String
@@ -31,7 +31,7 @@ package struct PreparedStatement {
     /// Binds NULL.
     package func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
 
-    /// Goes to the next row and says whether there is one.
+    /// Goes to the next row. Returns whether the statement has one.
     package func step() throws(StateError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -43,7 +43,7 @@ package struct PreparedStatement {
         }
     }
 
-    /// Steps a statement without rows to its end and resets it.
+    /// Runs a statement without rows to its end and resets it.
     package func run() throws(StateError) {
         while try step() {}
         reset()
@@ -55,41 +55,41 @@ package struct PreparedStatement {
         sqlite3_clear_bindings(handle)
     }
 
-    /// An integer column of the row; 0 for NULL.
+    /// Returns an integer column of the row, or 0 for NULL.
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    /// Whether a column of the row is NULL.
+    /// Returns whether a column of the row is NULL.
     package func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    /// The bytes of a BLOB or text column of the row.
+    /// Returns the bytes of a BLOB or text column of the row.
     package func bytes(_ column: Int32) -> [UInt8] {
         guard let start = sqlite3_column_blob(handle, column) else { return [] }
         let count = Int(sqlite3_column_bytes(handle, column))
         return Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// The text of a column of the row.
+    /// Returns the text of a column of the row.
     package func text(_ column: Int32) -> String {
         String(decoding: bytes(column), as: UTF8.self)
     }
 }
 
-/// SQLITE_IOERR_SHMSIZE, a macro of an expression that Swift does not import.
+/// SQLITE_IOERR_SHMSIZE, a macro that Swift does not import.
 private let shmSize = SQLITE_IOERR | 19 << 8
 
-/// SQLITE_TRANSIENT, a macro with a cast that Swift does not import: SQLite copies what is bound.
+/// SQLITE_TRANSIENT, a macro that Swift does not import: SQLite copies the bound value.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension StateError {
-    /// Whether the file system of `path` takes no changes.
+    /// Returns whether the file system of `path` is read-only.
     private static func isReadOnly(_ path: String) -> Bool {
         var system = statvfs()
         return statvfs(path, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
     }
 
-    /// The error of an extended SQLite result code on a file.
+    /// Creates the error for an extended SQLite result code on a file.
     init(sqlite code: Int32?, _ path: String) {
         let code = code ?? SQLITE_ERROR
         switch code & 0xFF {
@@ -100,7 +100,7 @@ extension StateError {
         case SQLITE_IOERR: self = .inputOutput(path: path, code: code)
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(path: path)
         case SQLITE_CANTOPEN:
-            // On a read-only file system SQLite fails at the log, which is missing there.
+            // On a read-only file system SQLite fails to open the log, which does not exist there.
             let other = errno == 0 ? EIO : errno
             self = .cannotOpen(path: path, code: Self.isReadOnly(path) ? EROFS : other)
         case SQLITE_READONLY, SQLITE_PERM:

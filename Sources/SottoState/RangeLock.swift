@@ -2,19 +2,19 @@ import Glibc
 import Sotto
 import Synchronization
 
-/// An advisory lock with a name, one of any number in a file: an open file description lock (fcntl(2)) on the byte whose
-/// place is a hash of the name. The kernel releases it however its holder ends.
+/// A named advisory lock; a file holds any number of them. It is an open file description lock (fcntl(2)) on the byte
+/// whose offset is a hash of the name. The kernel releases it when its process ends, even after a crash.
 ///
-/// Two names with one place only wait for each other; of 2⁶² places that does not happen.
+/// Two names with the same offset would only wait for each other; with 2⁶² offsets this does not happen in practice.
 public final class RangeLock: Sendable {
     private let descriptor: Int32
     private let place: Int64
     private let isHeld = Mutex(false)
 
-    /// `F_OFD_SETLK`, which Glibc has behind a feature macro.
+    /// `F_OFD_SETLK`, which Glibc defines only with a feature macro.
     private static let setLock: Int32 = 37
 
-    /// The lock `name` in the file `path`, not taken. Locks of one process exclude each other too.
+    /// Opens the lock `name` in the file `path` without taking it. Locks of one process exclude each other too.
     public init(path: String, name: String) throws(StateError) {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, code: errno) }
@@ -24,7 +24,7 @@ public final class RangeLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Takes the lock unless another holds it; returns whether it is held now.
+    /// Takes the lock if no other lock of the name is held. Returns whether it is held now.
     public func tryLock() -> Bool {
         isHeld.withLock { isHeld in
             if !isHeld { isHeld = set(Int16(F_WRLCK)) }

@@ -1,25 +1,26 @@
 public import Sotto
 
-/// Messages of people who are not in the address book: they wait, unread, until somebody decides.
+/// Messages of senders who are not in the address book. They wait, unread, until the user decides.
 public struct MessageRequest: Sendable {
-    /// Who wrote them.
+    /// The sender.
     public let from: SessionID
-    /// How many wait.
+    /// The number of waiting messages.
     public let count: Int
-    /// When the first came here.
+    /// When the first message arrived.
     public let firstSeen: Timestamp
 }
 
 extension IdentityStore {
-    /// The most messages that are listed, over all senders. The sender with the most makes room for others, else the
-    /// hour in which the most came.
+    /// The maximum number of listed messages, over all senders. When the list is full, the sender with the most
+    /// messages loses one, or the hour in which the most messages arrived.
     public static let requestLimit: Int64 = 1_000
-    /// The most that wait of one sender.
+    /// The maximum number of waiting messages of one sender.
     public static let requestLimitPerSender: Int64 = 100
-    /// The most bytes of messages that are set aside: they made room in the list, and can still be read.
+    /// The maximum total length in bytes of messages that are set aside. They were removed from the list and can still
+    /// be read.
     public static let bytesAsideLimit: Int64 = 64 << 20
 
-    /// The messages that made room in the list for others, and their senders.
+    /// Returns the number of messages that were set aside, and the number of their senders.
     public func requestsAside() throws(StateError) -> (messages: Int, senders: Int) {
         try database.use { connection throws(StateError) in
             let count = try connection.statement(
@@ -30,7 +31,7 @@ extension IdentityStore {
         }
     }
 
-    /// The senders in the list, the first to come first.
+    /// Returns the senders in the list, ordered by their first message.
     public func requests() throws(StateError) -> [MessageRequest] {
         try database.use { connection throws(StateError) in
             let select = try connection.statement(
@@ -52,7 +53,7 @@ extension IdentityStore {
         }
     }
 
-    /// The envelopes of one sender that wait, listed or set aside, in the order in which they came, a line each.
+    /// Returns the waiting envelopes of one sender, listed or set aside, one line each, in the order of arrival.
     public func requestedEnvelopes(from sender: SessionID) throws(StateError) -> [[UInt8]] {
         try database.use { connection throws(StateError) in
             let select = try connection.statement(
@@ -67,12 +68,12 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
-    /// Keeps an envelope as a request. Returns whether it is kept; `false` when the sender has too many.
+    /// Stores an envelope as a message request. Returns whether it is stored: `false` if the sender has too many.
     ///
-    /// When the list is full, the newest message of the sender who has the most is set aside in favour of a sender who
-    /// has fewer even with this one. Where all have few, a sender's first message takes the place of one from the hour
-    /// in which the most came, chosen at random: who fills the list with new ids displaces those ids. What a contact
-    /// wrote stays.
+    /// When the list is full, the newest message of the sender with the most messages is set aside for a sender who has
+    /// fewer, even with the new message. If all senders have few, the first message of a new sender replaces a random
+    /// message from the hour in which the most arrived: an attacker who fills the list with new ids displaces those
+    /// ids. Messages of contacts are not displaced.
     public func request(_ envelope: [UInt8], id: String, from sender: SessionID)
         throws(StateError) -> Bool
     {
@@ -109,7 +110,7 @@ extension StateTransaction {
         return (count.integer(0), count.integer(1))
     }
 
-    /// The listed message that makes room for one more of a sender who has `count` in the list.
+    /// Returns the listed message that is set aside for one more message of a sender with `count` messages in the list.
     private func victim(of count: Int64) throws(StateError) -> Int64? {
         let most = try connection.statement(
             """
@@ -119,13 +120,13 @@ extension StateTransaction {
             """)
         defer { most.reset() }
         if try most.step(), most.integer(0) > count + 1 { return most.integer(1) }
-        // A sender who has messages in the list does not displace those who have as few.
+        // A sender with messages in the list does not displace senders who have as few.
         guard count == 0 else { return nil }
-        return try anyOfTheCrowdedHour()
+        return try randomInBusiestHour()
     }
 
-    /// A random listed message of the hour in which the most came.
-    private func anyOfTheCrowdedHour() throws(StateError) -> Int64? {
+    /// Returns a random listed message of the hour in which the most arrived.
+    private func randomInBusiestHour() throws(StateError) -> Int64? {
         let any = try connection.statement(
             """
             SELECT number FROM request
@@ -140,7 +141,7 @@ extension StateTransaction {
         return try any.step() ? any.integer(0) : nil
     }
 
-    /// Takes a message out of the list. It is kept while there is room for it.
+    /// Removes a message from the list. It is kept while space remains.
     private func setAside(_ number: Int64) throws(StateError) {
         let update = try connection.statement("UPDATE request SET aside = 1 WHERE number = ?")
         update.bind(1, number)
@@ -155,13 +156,13 @@ extension StateTransaction {
         bytesAside = try bytes > bytesAsideLimit ? trimAside(bytes) : bytes
     }
 
-    /// Deletes random messages of the busiest hours among those that are set aside, some more than needed, so that not
-    /// every further message has to. Returns the bytes that are left of `bytes`.
+    /// Deletes random messages of the busiest hours among those that are set aside, and some more than needed, so that
+    /// not every further message has to. Returns how many of `bytes` remain.
     private func trimAside(_ bytes: Int64) throws(StateError) -> Int64 {
         var bytes = bytes
         let target = bytesAsideLimit / 16 * 15
         while bytes > target {
-            guard let hour = try crowdedHour() else { break }
+            guard let hour = try busiestHour() else { break }
             let share = ((bytes - target) * hour.count + hour.bytes - 1) / max(1, hour.bytes)
             let delete = try connection.statement(
                 """
@@ -179,8 +180,8 @@ extension StateTransaction {
         return bytes
     }
 
-    /// The hour in which the most messages came that are set aside.
-    private func crowdedHour() throws(StateError) -> (number: Int64, count: Int64, bytes: Int64)? {
+    /// Returns the hour in which the most messages that are set aside arrived.
+    private func busiestHour() throws(StateError) -> (number: Int64, count: Int64, bytes: Int64)? {
         let select = try connection.statement(
             """
             SELECT seen / 3600 AS hour, count(*) AS messages, sum(length(envelope)) FROM request
@@ -200,7 +201,7 @@ extension StateTransaction {
         return try length.step() ? length.integer(0) : 0
     }
 
-    /// Lists messages that were set aside, the oldest first, as far as the list has room.
+    /// Returns messages that were set aside to the list, the oldest first, while the list has space.
     private func listAside() throws(StateError) {
         let listed = try connection.integer("SELECT count(*) FROM request WHERE aside = 0")
         guard listed < IdentityStore.requestLimit else { return }
@@ -214,14 +215,14 @@ extension StateTransaction {
         bytesAside = nil
     }
 
-    /// An envelope waits no longer: it was opened.
+    /// Deletes the request of an envelope that was opened.
     public func forgetRequest(id: String) throws(StateError) {
         let delete = try connection.statement("DELETE FROM request WHERE id = ?")
         delete.bind(1, id)
         try delete.run()
     }
 
-    /// Nothing of a stranger waits any longer: they were blocked, or it is not wanted. Returns how many waited.
+    /// Deletes all requests of a sender who was blocked or is not wanted. Returns how many were deleted.
     @discardableResult
     public func forgetRequests(from sender: SessionID) throws(StateError) -> Int {
         let mark = store.mark(sender)
@@ -238,7 +239,7 @@ extension StateTransaction {
         return count
     }
 
-    /// Nothing waits any longer. Returns how many messages did, and of how many senders.
+    /// Deletes all requests. Returns the number of messages and of senders.
     public func forgetAllRequests() throws(StateError) -> (messages: Int, senders: Int) {
         let messages = try connection.integer("SELECT count(*) FROM request")
         let senders = try connection.integer("SELECT count(DISTINCT peer) FROM request")

@@ -1,9 +1,9 @@
 import Sotto
 
-/// How rows are sealed and found again: contents under one key of the identity, names and ids as keyed hashes under
-/// another, so that the file shows neither what was said nor with whom.
+/// Encryption and lookup of rows: contents are encrypted under one key of the identity, and names and ids are stored as
+/// keyed hashes under another. The file shows neither the messages nor the peers.
 extension IdentityStore {
-    /// What a sealed value is, which is sealed with it: a row cannot stand in another's place.
+    /// The kind of an encrypted value. It is authenticated with the value, so that a row cannot replace another.
     enum Context {
         case opened(digest: [UInt8])
         case contact
@@ -26,7 +26,7 @@ extension IdentityStore {
         }
     }
 
-    /// nonce (24) ‖ secretbox of context ‖ content.
+    /// Encrypts a value: nonce (24 bytes) ‖ secretbox of context ‖ content.
     func seal(_ content: [UInt8], _ context: Context) -> [UInt8] {
         let nonce = randomBytes(24)
         var message = context.bytes + content
@@ -34,7 +34,7 @@ extension IdentityStore {
         return nonce + NaClBox.seal(message, nonce: nonce, key: key)
     }
 
-    /// The content of what ``seal(_:_:)`` made. Throws ``StateError/unsealable(path:)``.
+    /// Decrypts the output of ``seal(_:_:)``. Throws ``StateError/unsealable(path:)``.
     func unseal(_ sealed: [UInt8], _ context: Context) throws(StateError) -> [UInt8] {
         let prefix = context.bytes
         guard sealed.count >= 24,
@@ -45,25 +45,25 @@ extension IdentityStore {
         return Array(message[prefix.count...])
     }
 
-    /// What stands for an id in the file: 16 bytes.
+    /// Returns the keyed hash of an id, 16 bytes.
     func mark(_ id: SessionID) -> [UInt8] { keyedHash(id.publicKey, key: lookupKey) }
 
-    /// The mark of a chain of messages in the file, 16 bytes.
+    /// Returns the keyed hash of a chain of messages, 16 bytes.
     func mark(chain: [UInt8]) -> [UInt8] {
         keyedHash(Array("chain ".utf8) + chain, key: lookupKey)
     }
 
-    /// The mark of a relay in the file, 16 bytes.
+    /// Returns the keyed hash of a relay, 16 bytes.
     func mark(relay: String) -> [UInt8] {
         keyedHash(Array("relay ".utf8) + Array(relay.utf8), key: lookupKey)
     }
 
-    /// What stands for an envelope's id in the file: 64 bits, because there are many, and in no order.
+    /// Returns the keyed hash of an envelope's id, truncated to 64 bits to save space in a large table.
     func mark(envelope id: String) -> Int64 {
         Int64(bitPattern: UInt64(bigEndianBytes: keyedHash(Array(id.utf8), key: lookupKey)[..<8])!)
     }
 
-    /// What stands for a name in the file: 16 bytes. Names are compared without regard to ASCII case.
+    /// Returns the keyed hash of a name, 16 bytes. ASCII case is ignored.
     func mark(name: String) -> [UInt8] {
         keyedHash(Array("name ".utf8) + Array(name.lowercased().utf8), key: lookupKey)
     }

@@ -1,15 +1,15 @@
 public import Sotto
 
-/// The session with a peer that is used to send, as people see it.
+/// The sending session with a peer, for display.
 public struct SessionSummary: Sendable, Equatable {
-    /// When it began here; `nil` for one of a version that did not keep the time.
+    /// When the session began; `nil` if an earlier version began it and did not record the time.
     public let began: Timestamp?
-    /// Whether it began with ML-KEM-1024.
+    /// Whether the session began with ML-KEM-1024.
     public let isPostQuantum: Bool
 }
 
 extension IdentityStore {
-    /// The session that messages to a peer go through; `nil` without one.
+    /// Returns the session that messages to a peer use, or `nil` if none exists.
     public func sessionSummary(with peer: SessionID) throws(StateError) -> SessionSummary? {
         try database.use { connection throws(StateError) in
             let select = try connection.statement(

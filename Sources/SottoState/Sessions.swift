@@ -1,55 +1,56 @@
 public import Sotto
 
-/// A session as it is kept.
+/// A stored session.
 struct SessionSlot {
-    /// The row; `nil` for one that is not written yet.
+    /// The row; `nil` for a session that is not written yet.
     var number: Int64?
     var session: PeerSession
-    /// Grows with each message received: the session with the highest sends.
+    /// Increases with each received message. The session with the highest value sends.
     var used: Int64
     var isChanged = false
 }
 
-/// Why there is no session to work with.
+/// An error of a session operation.
 public enum SessionError: Error, Sendable, Equatable {
-    /// We have no session with the peer, nor a bundle to begin one.
+    /// No session with the peer exists, and no bundle to begin one.
     case nothingToSendWith(SessionID)
-    /// A message of a session that is not known here.
+    /// The message belongs to an unknown session.
     case unknownSession
-    /// A message that begins a session with prekeys that are not here, or no longer.
+    /// The message begins a session with prekeys that do not exist here, or no longer.
     case preKeyGone
-    /// A message that begins a session which began before, and is forgotten.
+    /// The message begins a session that began before and was deleted.
     case begunBefore
-    /// The envelope does not say who sent it.
+    /// The envelope does not name its sender.
     case noSender
-    /// The bundle has no post-quantum prekey, and nobody said that this will do.
+    /// The bundle has no post-quantum prekey, and the caller did not accept that.
     case notPostQuantum
-    /// The bundle has no one-time prekey, and one was asked for.
+    /// The bundle has no one-time prekey, and the caller requires one.
     case noOneTimePreKey
-    /// The bundle is not of the one it was given for.
+    /// The bundle belongs to a different peer.
     case otherOwner
     /// The bundle's one-time prekey began a session before.
     case bundleUsed
 }
 
-/// Sessions: what the ratchet needs to be kept, and nothing used twice.
+/// Sessions: stores the ratchet's state and prevents the reuse of keys.
 extension StateTransaction {
-    /// The number of sessions with one peer; the least recently used beyond are deleted.
+    /// The maximum number of sessions with one peer. Above it, the least recently used are deleted.
     private static let sessionsPerPeer: Int64 = 200
-    /// The number of sessions with one peer that are read for each message. A message that none of them opens has the
-    /// older ones read too.
+    /// The number of sessions with one peer that are read for each message. If they do not open it, the older ones are
+    /// read too.
     private static let recentSessions = 8
 
     // MARK: Sending
 
-    /// Whether there is a session with a peer.
+    /// Returns whether a session with a peer exists.
     public func hasSession(with peer: SessionID) throws(StateError) -> Bool {
         try !slots(peer).isEmpty
     }
 
-    /// Begins a session from a bundle and lets go of the bundle that was kept, so that it begins no second one.
+    /// Begins a session from a bundle and deletes the stored bundle, so that it begins no second session.
     ///
-    /// Throws ``SessionError/bundleUsed`` for a one-time prekey that began one: its owner has deleted the secret.
+    /// Throws ``SessionError/bundleUsed`` if its one-time prekey has begun a session before: its owner has deleted the
+    /// secret.
     public func begin(with bundle: PreKeyBundle) throws -> PeerSession.Origin {
         if let oneTime = bundle.oneTimePreKey {
             let spend = try connection.statement(
@@ -64,14 +65,14 @@ extension StateTransaction {
         return session.origin
     }
 
-    /// Encrypts a message to a peer with whom there is a session. Nobody sees the envelope before the
-    /// transaction has ended.
+    /// Encrypts a message to a peer with whom a session exists. The caller must not release the envelope before the
+    /// transaction is committed.
     public func seal(
         body: JSONObject, extra: [(name: String, value: JSON)], to peer: SessionID,
         time: Timestamp
     ) throws -> Envelope {
         var slots = try slots(peer)
-        // One that cannot send yet is only the responder's before its first message; it is never kept.
+        // Only the responder's session before its first message cannot send, and it is never stored.
         guard let place = slots.indices.first else {
             throw SessionError.nothingToSendWith(peer)
         }
@@ -84,18 +85,19 @@ extension StateTransaction {
 
     // MARK: Receiving
 
-    /// A message that was opened, and what its opening changes.
+    /// An opened message and the changes that opening it makes.
     public struct Step {
-        /// The message. The contacts tell the trust of its sender.
+        /// The message. The trust of its sender is set from the contacts.
         public let message: Message
         fileprivate var slot: SessionSlot?
-        /// The beginning of a new session.
+        /// The pre-key message that begins a new session.
         var begun: PreKeyHeader?
-        /// The place of a message that the key of a skipped message opened.
+        /// The position of a message that was opened with the key of a skipped message.
         fileprivate var skipped: ChainPosition?
     }
 
-    /// Opens an envelope and changes nothing; ``keep(_:)`` does. `keys` serve the suites without a session.
+    /// Opens an envelope without changing the state; ``keep(_:)`` stores the changes. `keys` are for the suites without
+    /// a session.
     public func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Step {
         if let suite = envelope.suite.messageSuite {
             return Step(message: try suite.open(envelope, with: keys))
@@ -132,7 +134,7 @@ extension StateTransaction {
                 } catch RatchetError.authentication {
                     failure = failure ?? RatchetError.authentication
                 } catch let error as RatchetError {
-                    // A key that was used is told by the session that it was of.
+                    // A used key is reported by the session that it belonged to.
                     failure = error
                 }
             }
@@ -167,8 +169,8 @@ extension StateTransaction {
             oneTime: try find(.oneTime, header.oneTimePreKeyID))
     }
 
-    /// Keeps what opening a message changed: the session's step, and for the first message of a session that its
-    /// one-time prekey is gone.
+    /// Stores the changes of an opened message: the session's step, and for the first message of a session the deletion
+    /// of its one-time prekey.
     public func keep(_ step: Step) throws(StateError) {
         if let position = step.skipped, let peer = step.message.from {
             try forgetSkipped(from: peer, at: position)
@@ -199,7 +201,7 @@ extension StateTransaction {
         sessions[session.peer] = all
     }
 
-    /// The recent sessions with a peer, the one last used first.
+    /// Returns the recent sessions with a peer, the last used first.
     private func slots(_ peer: SessionID) throws(StateError) -> [SessionSlot] {
         if let known = sessions[peer] { return known }
         let found = try readSlots(of: peer, "ORDER BY used DESC LIMIT ?") {
@@ -209,7 +211,7 @@ extension StateTransaction {
         return found
     }
 
-    /// The sessions with a peer that are not among ``slots(_:)``, the one last used first.
+    /// Returns the sessions with a peer that are not among ``slots(_:)``, the last used first.
     private func olderSlots(of peer: SessionID) throws(StateError) -> [SessionSlot] {
         let known = Set(try slots(peer).compactMap(\.number))
         guard known.count >= Self.recentSessions else { return [] }
@@ -218,7 +220,7 @@ extension StateTransaction {
         }
     }
 
-    /// The session with a peer that a tag names.
+    /// Returns the session with a peer that has this tag.
     private func slot(of peer: SessionID, tag: [UInt8]) throws(StateError) -> SessionSlot? {
         if let slot = try slots(peer).first(where: { $0.session.tag == tag }) { return slot }
         return try readSlots(of: peer, "AND tag = ?") { $0.bind(2, tag) }.first
@@ -245,7 +247,7 @@ extension StateTransaction {
         return found
     }
 
-    /// Writes the sessions that changed; the transaction's last act.
+    /// Writes the changed sessions. This is the last operation of a transaction.
     func writeSessions() throws(StateError) {
         for (peer, slots) in sessions {
             for slot in slots where slot.isChanged { try write(slot, of: peer) }
@@ -286,8 +288,8 @@ extension StateTransaction {
         return try select.step()
     }
 
-    /// Remembers for as long as the signed prekey lives that a session began, so that its first message, which
-    /// without a one-time prekey could be opened again and again, is opened once.
+    /// Records that a session began, until the signed prekey is deleted. Without a one-time prekey its first message
+    /// could otherwise be opened again and again.
     private func markBegun(_ header: PreKeyHeader) throws(StateError) {
         let insert = try connection.statement("INSERT INTO begun (tag, prekey) VALUES (?, ?)")
         insert.bind(1, header.tag)
@@ -297,37 +299,38 @@ extension StateTransaction {
 }
 
 extension SessionError: ReportableError {
-    /// What went wrong.
+    /// The text of the error message.
     public var message: String {
         switch self {
-        case .nothingToSendWith: "there is no session with the recipient, and no bundle of theirs"
-        case .unknownSession: "a message of a session that is not here"
-        case .preKeyGone: "a message that begins a session with a prekey that is not here"
-        case .begunBefore: "a message of a session that began before and was let go"
-        case .noSender: "the envelope does not say who sent it, as its suite needs"
+        case .nothingToSendWith: "no session with the recipient, and no prekey bundle to begin one"
+        case .unknownSession: "the message belongs to a session that is not in this state"
+        case .preKeyGone: "the message begins a session with a prekey that is not in this state"
+        case .begunBefore: "the message begins a session that began before and was deleted"
+        case .noSender: "the envelope does not name its sender, which its suite requires"
         case .notPostQuantum: "the bundle has no post-quantum prekey"
         case .noOneTimePreKey: "the bundle has no one-time prekey"
-        case .otherOwner: "the bundle is somebody else's"
+        case .otherOwner: "the bundle belongs to a different recipient"
         case .bundleUsed:
-            "a session began with this bundle before, and its one-time prekey is spent"
+            "the bundle's one-time prekey has begun a session before"
         }
     }
 
-    /// What to do about it.
+    /// The text of the hint.
     public var hint: String? {
         switch self {
         case .nothingToSendWith(let peer):
-            "get one: recv --bundle \(peer)"
+            "claim a bundle: recv --bundle \(peer)"
         case .unknownSession:
-            "this state is new or from a backup; send them something, or ask them for a new session"
+            "this state is new or from a backup; send the sender a message, or ask for a new session"
         case .preKeyGone:
-            "a repeat, or this state is new or from a backup; publish anew: keygen prekeys | send"
+            "a repeated message, or this state is new or from a backup; publish new prekeys: keygen prekeys | send"
         case .begunBefore: nil
         case .noSender: nil
-        case .notPostQuantum: "somebody may have taken it out; --classic goes on without"
-        case .noOneTimePreKey: "try later, or go on without --require-opk"
+        case .notPostQuantum:
+            "it may have been removed by an attacker; use --classic to continue without it"
+        case .noOneTimePreKey: "try later, or omit --require-opk"
         case .otherOwner: nil
-        case .bundleUsed: "claim another with recv --bundle"
+        case .bundleUsed: "claim another bundle with recv --bundle"
         }
     }
 

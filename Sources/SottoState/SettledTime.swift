@@ -1,22 +1,23 @@
 import Sotto
 
-/// The time by which something is deleted.
+/// The time that decides which old data is deleted.
 ///
-/// A clock may be wrong for once: a deletion cannot be taken back when it is right again. So what is deleted for its age
-/// is deleted by the clock of an earlier day on which the state was used.
+/// The clock may be wrong, and a deletion cannot be undone. So old data is deleted by the clock of an earlier day on
+/// which the state was used.
 extension StateTransaction {
     private static let newest = "clock newest"
     private static let earlier = "clock earlier"
 
-    /// The time of the last earlier day on which this was called, and never later than `time`; the year 1970 on the
+    /// Returns the time of the last earlier day on which this was called, never later than `time`; the year 1970 on the
     /// first day.
     ///
-    /// One call with a clock that is years ahead changes nothing. A clock that stays ahead for a second day is believed.
+    /// One call with a clock that is years ahead deletes nothing. A clock that is still ahead on a second day is
+    /// trusted.
     func settledTime(at time: Timestamp) throws(StateError) -> Timestamp {
         let newest = try remembered(Self.newest)
         var earlier = try remembered(Self.earlier)
         if let newest, time.seconds < newest - Self.day {
-            // The clock was ahead, or goes wrong now: the earlier of the two counts.
+            // The clock was ahead, or is wrong now: the earlier time is used.
             earlier = min(earlier ?? 0, time.seconds)
             try remember(Self.newest, time.seconds)
             try remember(Self.earlier, earlier ?? 0)

@@ -1,20 +1,20 @@
 import Sotto
 
-/// Keys of skipped messages for which their session had no room.
+/// Keys of skipped messages that did not fit into their session.
 ///
-/// A killed `encrypt` leaves a gap in the chain, and a gap is not told from messages that wait at another relay. So the
-/// keys are kept longer than a relay keeps mail, a row each.
+/// A killed `encrypt` leaves a gap in the chain, which looks like messages that wait at another relay. So the keys are
+/// kept longer than a relay keeps mail, one row each.
 extension StateTransaction {
     /// Days for which the key of a skipped message is kept.
     static let skippedDays: Int64 = 45
-    /// The number of such keys for one peer; beyond, the oldest are deleted.
+    /// The maximum number of such keys for one peer. Above it, the oldest are deleted.
     static let skippedPerPeer: Int64 = 10_000
-    /// The number of such keys in all; beyond, the oldest are deleted.
+    /// The maximum number of such keys in total. Above it, the oldest are deleted.
     static let skippedCount: Int64 = 200_000
-    /// The number of new keys after which the limits are looked after.
+    /// The number of new keys after which the limits are applied.
     private static let skippedBetweenChecks: Int64 = 256
 
-    /// Keeps keys that a session displaced.
+    /// Stores keys that a session displaced.
     func keepSkipped(_ messages: [SkippedMessage]) throws(StateError) {
         guard let peer = messages.first?.peer else { return }
         for message in messages {
@@ -39,7 +39,7 @@ extension StateTransaction {
         }
     }
 
-    /// The key that was kept for an envelope.
+    /// Returns the stored key for an envelope, or `nil`.
     func skippedMessage(
         of envelope: Envelope, from peer: SessionID
     ) throws(StateError) -> SkippedMessage? {
@@ -62,7 +62,7 @@ extension StateTransaction {
         return message
     }
 
-    /// Deletes a key that was used.
+    /// Deletes a used key.
     func forgetSkipped(from peer: SessionID, at position: ChainPosition) throws(StateError) {
         let delete = try connection.statement("DELETE FROM skipped WHERE chain = ? AND place = ?")
         delete.bind(1, chain(of: peer, position))
@@ -70,7 +70,7 @@ extension StateTransaction {
         try delete.run()
     }
 
-    /// Deletes the keys that are older than any mail, by the time at which old things are deleted.
+    /// Deletes the keys that are older than any mail. `settled` is the time of ``settledTime(at:)``.
     func forgetOldSkipped(at settled: Timestamp) throws(StateError) {
         let delete = try connection.statement("DELETE FROM skipped WHERE day < ?")
         delete.bind(1, settled.seconds / Self.day - Self.skippedDays)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// The directory that holds this user's state, open to nobody else.
+/// The directory that holds the user's state. Other users cannot access it.
 public struct StateDirectory: Sendable {
-    /// Where it is.
+    /// The path of the directory.
     public let path: String
 
-    /// `$SOTTO_HOME`, else `$XDG_STATE_HOME/sotto`, else `~/.local/state/sotto`; made when it is missing.
+    /// Returns `$SOTTO_HOME`, else `$XDG_STATE_HOME/sotto`, else `~/.local/state/sotto`; creates it if it is missing.
     public static func standard() throws(StateError) -> StateDirectory {
         try StateDirectory(path: standardPath())
     }
 
-    /// The same directory; `nil` when it is missing, which it stays.
+    /// Returns the same directory, or `nil` if it is missing; does not create it.
     public static func existing() throws(StateError) -> StateDirectory? {
         let path = try standardPath()
         return fileExists(path) ? try StateDirectory(path: path) : nil
@@ -28,10 +28,10 @@ public struct StateDirectory: Sendable {
         return home + "/.local/state/sotto"
     }
 
-    /// The directory `path`, made with mode 0700, and its parents too, when it is missing.
+    /// Opens the directory `path`. Creates it with mode 0700, and its parents, if it is missing.
     ///
-    /// Throws ``StateError/notPrivate(path:)`` when it exists and its mode lets others in, or
-    /// ``StateError/shared(path:)`` when it is not the user's alone.
+    /// Throws ``StateError/notPrivate(path:)`` if its mode gives other users access, or ``StateError/shared(path:)`` if
+    /// it does not belong to this user alone.
     public init(path: String) throws(StateError) {
         self.path = path
         var status = stat()
@@ -43,7 +43,7 @@ public struct StateDirectory: Sendable {
             throw .cannotOpen(path: path, code: ENOTDIR)
         }
         guard status.st_mode & 0o077 == 0 else {
-            // Closing a directory of other users to them would break what they keep there.
+            // Removing the access of other users to a shared directory would break their files in it.
             let isShared = status.st_mode & S_ISVTX != 0 || status.st_uid != geteuid()
             throw isShared ? .shared(path: path) : .notPrivate(path: path)
         }
@@ -61,13 +61,13 @@ public struct StateDirectory: Sendable {
                 throw .cannotOpen(path: path, code: errno)
             }
         }
-        // The name is on disk once the directory that holds it is.
+        // The name is on disk after its parent directory is synchronized.
         let descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)
         close(descriptor)
     }
 
-    /// The path of a file in the directory.
+    /// Returns the path of a file in the directory.
     public func file(_ name: String) -> String { path + "/" + name }
 }

@@ -1,18 +1,18 @@
 public import Sotto
 
-/// Work on an identity's state: one transaction, durable when it ends, and without a trace when it throws.
+/// A transaction on an identity's state, durable when it ends and rolled back if it throws.
 ///
-/// Messages are opened and sealed as values first; what is to be kept of them is kept with a call of its own, so that a
-/// message that is refused changes nothing.
+/// Messages are opened and encrypted as values first; a separate call stores the changes. A refused message changes
+/// nothing.
 public final class StateTransaction {
     let store: IdentityStore
     let connection: Connection
     var sessions: [SessionID: [SessionSlot]] = [:]
     var contacts: [SessionID: Contact?] = [:]
     var hasAnyContact: Bool?
-    /// The bytes of requests that are set aside, once they were counted.
+    /// The total length in bytes of requests that are set aside, after it was computed.
     var bytesAside: Int64?
-    /// The most bytes of requests that are set aside; tests lower it.
+    /// The limit of ``bytesAside``; tests lower it.
     package var bytesAsideLimit = IdentityStore.bytesAsideLimit
 
     init(store: IdentityStore, connection: Connection) {
@@ -20,12 +20,12 @@ public final class StateTransaction {
         self.connection = connection
     }
 
-    /// Whose state it is.
+    /// The identity that owns the state.
     public var owner: Identity { store.owner }
 }
 
 extension IdentityStore {
-    /// Runs `body` in one transaction. Another process that writes is waited for first.
+    /// Runs `body` in one transaction. Waits first for another process that writes.
     public func transaction<T>(_ body: (StateTransaction) throws -> T) throws -> T {
         try database.work { connection in
             let transaction = StateTransaction(store: self, connection: connection)
@@ -35,7 +35,7 @@ extension IdentityStore {
         }
     }
 
-    /// Runs `body` and keeps nothing of it.
+    /// Runs `body` and rolls back all changes.
     public func preview<T>(_ body: (StateTransaction) throws -> T) throws -> T {
         try database.view { connection in
             try body(StateTransaction(store: self, connection: connection))

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A file that takes its name only when it is complete and synchronised.
+/// A file that gets its name only after it is complete and synchronized.
 ///
-/// It is made without a name (`O_TMPFILE`) in the directory where it will stand, so that not even
-/// `kill -9` leaves a part of it; on a file system without that, under a temporary name that a signal
-/// handler removes. Its mode is 0600.
+/// It is created without a name (`O_TMPFILE`) in its final directory, so that not even `kill -9` leaves an incomplete
+/// file. On a file system without this feature it has a temporary name, which a signal handler removes. Its mode is
+/// 0600.
 final class AtomicFile {
     let descriptor: Int32
     private let path: String
@@ -12,8 +12,8 @@ final class AtomicFile {
     private var temporary: String?
     private var isCommitted = false
 
-    /// Begins a file that will be `path`. With `replacing` false an existing file is left alone and is a
-    /// failure, now or at ``commit()``.
+    /// Creates a file that will get the name `path`. With `replacing` false, an existing file is not replaced and
+    /// causes a failure, here or in ``commit()``.
     init(path: String, replacing: Bool) throws(Failure) {
         self.path = path
         self.replacing = replacing
@@ -46,7 +46,7 @@ final class AtomicFile {
         }
     }
 
-    /// Synchronises the file and gives it its name.
+    /// Synchronizes the file and gives it its name.
     func commit() throws(Failure) {
         guard fsync(descriptor) == 0 else { throw Failure(errno: errno, "write", path) }
         if let temporary {
@@ -64,7 +64,7 @@ final class AtomicFile {
             try giveName()
             isCommitted = true
         }
-        // The name itself is on disk once its directory is.
+        // The name is on disk after its directory is synchronized.
         let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if directory >= 0 {
             fsync(directory)
@@ -76,7 +76,7 @@ final class AtomicFile {
         let source = "/proc/self/fd/\(descriptor)"
         if linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 { return }
         guard errno == EEXIST, replacing else { throw linkFailure() }
-        // linkat(2) never replaces: link beside the old file, then rename over it.
+        // linkat(2) never replaces: link under a temporary name, then rename over the old file.
         for attempt in 0..<100 {
             let beside = "\(path).\(getpid()).\(attempt)"
             if linkat(AT_FDCWD, source, AT_FDCWD, beside, AT_SYMLINK_FOLLOW) == 0 {
@@ -96,7 +96,7 @@ final class AtomicFile {
 
     private static func exists(_ path: String) -> Failure {
         Failure(
-            .cannotCreate, "\(path) exists and is never overwritten",
+            .cannotCreate, "\(path) exists and is not overwritten",
             hint: "choose another name, or move the old file away")
     }
 
@@ -110,5 +110,5 @@ final class AtomicFile {
     }
 }
 
-/// `O_TMPFILE`, which Swift does not import: a macro of two flags.
+/// `O_TMPFILE`, a macro of two flags that Swift does not import.
 private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY

@@ -1,24 +1,24 @@
 import Glibc
 public import Sotto
 
-/// A file with the keys of a chat, as `keygen chat` makes it.
+/// A file with the keys of a chat, as created by `keygen chat`.
 public enum ChatFile {
     private static let limit = 1 << 20
 
-    /// Reads a chat, after checking that nobody else can. `-` is stdin.
+    /// Reads a chat after checking that other users cannot read it. `-` is stdin.
     ///
-    /// Throws a failure with status 77 for a file that others can read, and ``ChatError``.
+    /// Throws a failure with status 77 for a file that other users can read, and ``ChatError``.
     public static func read(_ path: String) throws -> Chat {
         var status = stat()
         if path != "-", stat(path, &status) != 0 {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the chat \(path): \(Failure.text(of: errno))",
-                hint: errno == ENOENT ? "make it: keygen chat -o \(shellWord(path))" : nil)
+                hint: errno == ENOENT ? "create it: keygen chat -o \(shellWord(path))" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw Failure(
-                .permission, "others can read the chat \(path)",
+                .permission, "other users can read the chat \(path)",
                 hint: "chmod 600 \(shellWord(path))")
         }
         var text = try Input(path: path).readAll(limit: limit)

@@ -1,14 +1,14 @@
 import Glibc
 
-/// SIGPIPE, which ends a tool whose reader has closed the pipe, as it ends cat(1).
+/// Handles SIGPIPE, which ends a tool after its output pipe was closed, as it ends cat(1).
 ///
-/// The signal is ignored while a tool works: a write to a closed pipe fails with `EPIPE`, what was begun is committed or
-/// rolled back, and temporary files are removed. Then ``end()`` raises it. Sockets never raise it.
+/// The signal is ignored while a tool runs: a write to a closed pipe fails with `EPIPE`, transactions are committed or
+/// rolled back, and temporary files are removed. Then ``end()`` raises the signal. Sockets never raise it.
 public enum ClosedPipe {
-    /// Whether the parent process had the signal ignored, as systemd(1) does.
+    /// Whether the parent process ignored the signal, as systemd(1) does.
     nonisolated(unsafe) private static var isIgnoredByParent = false
 
-    /// Ignores the signal, and remembers what the parent process had set.
+    /// Ignores the signal, and records the parent's setting.
     static func prepare() {
         var action = sigaction()
         if sigaction(SIGPIPE, nil, &action) == 0 {
@@ -19,13 +19,13 @@ public enum ClosedPipe {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Restores what the parent process had set, for a program that takes the place of this one.
+    /// Restores the parent's setting, for a program that replaces this one by exec.
     public static func restore() {
         if !isIgnoredByParent { signal(SIGPIPE, SIG_DFL) }
     }
 
-    /// Ends the process by the signal. Returns where the parent process had it ignored: then a closed pipe is an error
-    /// as any other.
+    /// Ends the process by the signal. Returns if the parent process ignored it: then a closed pipe is an ordinary
+    /// error.
     static func end() {
         guard !isIgnoredByParent else { return }
         signal(SIGPIPE, SIG_DFL)
@@ -36,7 +36,7 @@ public enum ClosedPipe {
         raise(SIGPIPE)
     }
 
-    /// Sets attributes for a child process, so that it finds the signal as this process found it.
+    /// Sets attributes for a child process, so that it gets the signal setting that this process got.
     static func restore(in attributes: inout posix_spawnattr_t) {
         guard !isIgnoredByParent else { return }
         var defaults = sigset_t()

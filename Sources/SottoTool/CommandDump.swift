@@ -2,7 +2,7 @@ import Arguments
 import Sotto
 
 extension CommandDescription {
-    /// The description for programs, which the completions and the tests of the manual pages are made from.
+    /// The description as JSON. The completions and the tests of the manual pages are based on it.
     var json: JSONObject {
         JSONObject([
             ("name", .string(name)), ("abstract", .string(abstract)),

@@ -3,12 +3,12 @@ public import Sotto
 
 extension Output: ByteSink {}
 
-/// Copies `source` to `sink` up to its end; does not finish the sink.
+/// Copies `source` to `sink` until its end; does not finish the sink.
 public func copy(
     from source: any ByteSource, to sink: any ByteSink, progress: Progress? = nil
 ) throws {
     defer { progress?.clear() }
-    // First, because a source may lend only what it has copied itself.
+    // This case is first, because a source may lend only bytes that it has copied itself.
     if let sink = sink as? any LendingSink {
         while true {
             let count = try source.read(into: try sink.lend())
@@ -38,20 +38,20 @@ public func copy(
     }
 }
 
-/// Holds back what is written until it is 16 MiB, or ``ByteSink/finish()`` says that all of it is good.
+/// Buffers the output until it exceeds 16 MiB, or until ``ByteSink/finish()`` reports that all of it is authentic.
 public final class HoldingSink: ByteSink {
-    /// How much is held back.
+    /// The size of the buffer in bytes.
     public static let size = 16 << 20
     private let sink: any ByteSink
     private var held: [UInt8] = []
     private var isOpen = false
 
-    /// Holds what goes to `sink`.
+    /// Creates a sink that buffers the output to `sink`.
     public init(_ sink: any ByteSink) { self.sink = sink }
 
     deinit { wipe(&held) }
 
-    /// Takes `bytes`.
+    /// Writes or buffers `bytes`.
     public func write(_ bytes: UnsafeRawBufferPointer) throws {
         if !isOpen, held.count + bytes.count <= Self.size {
             held.append(contentsOf: bytes)
@@ -61,7 +61,7 @@ public final class HoldingSink: ByteSink {
         try sink.write(bytes)
     }
 
-    /// Lets everything out and finishes the sink behind.
+    /// Writes the buffered bytes and finishes the underlying sink.
     public func finish() throws {
         try release()
         try sink.finish()
@@ -76,17 +76,17 @@ public final class HoldingSink: ByteSink {
     }
 }
 
-/// A sink that drops everything: for a first pass that only verifies.
+/// A sink that discards everything, for a first pass that only verifies.
 public final class NullSink: ByteSink {
-    /// A sink.
+    /// Creates a sink.
     public init() {}
-    /// Drops `bytes`.
+    /// Discards `bytes`.
     public func write(_ bytes: UnsafeRawBufferPointer) {}
     /// Does nothing.
     public func finish() {}
 }
 
-/// How far work has come, on a terminal's stderr, for work longer than a second.
+/// Shows the progress on stderr if it is a terminal, for work longer than a second.
 public final class Progress {
     private let tool: String
     private let isShown: Bool
@@ -95,14 +95,14 @@ public final class Progress {
     private var done = 0
     private var hasShown = false
 
-    /// Progress of `tool`; silent with `quiet`, and where stderr or stdout would mix with it.
+    /// Creates the progress of `tool`. Shows nothing with `quiet`, or if stderr is not a terminal or stdout is one.
     public init(tool: String, quiet: Bool) {
         self.tool = tool
         isShown = !quiet && Terminal.isTerminal(2) && !Terminal.isTerminal(1)
         last = start
     }
 
-    /// Counts bytes, and shows them a few times a second.
+    /// Adds bytes to the count, and updates the display a few times per second.
     func add(_ count: Int) {
         done += count
         guard isShown else { return }
@@ -114,7 +114,7 @@ public final class Progress {
         put("\r\(tool): \(done >> 20) MiB, \(Int(Double(done >> 20) / seconds)) MiB/s\u{1b}[K")
     }
 
-    /// Takes the line away.
+    /// Removes the progress line.
     func clear() { if hasShown { put("\r\u{1b}[K") } }
 
     private func put(_ text: String) {

@@ -1,7 +1,7 @@
 import Sotto
 
 extension Failure {
-    /// The failure for an error of the core, or `nil` for an error from elsewhere.
+    /// Creates the failure for an error of the core, or returns `nil` for any other error.
     public init?(core error: any Error) {
         switch error {
         case let error as JSONError: self.init(error)
@@ -51,23 +51,26 @@ extension Failure {
     init(_ error: MnemonicError) {
         switch error {
         case .wordCount(let count):
-            self.init(.malformed, "\(count) words, where 12, 15, 18, 21 or 24 are expected")
+            self.init(.malformed, "there are \(count) words instead of 12, 15, 18, 21 or 24")
         case .unknownWord(let position, let suggestion):
             self.init(
                 .malformed, "word \(position) is not in the word list",
                 hint: suggestion.map { "the nearest word is \"\($0)\"" })
         case .checksum:
             self.init(
-                .malformed, "the words are all in the list, but their checksum is wrong",
-                hint: "look for a word that was exchanged or moved")
+                .malformed, "all words are in the list, but their checksum is wrong",
+                hint: "check for a wrong word or a wrong order")
         case .ambiguous(let lists):
             self.init(
-                .malformed, "the words are in more than one list",
-                hint: "name it: --language " + lists.map(\.rawValue).joined(separator: " or "))
+                .malformed, "the words are in more than one word list",
+                hint: "select one with --language "
+                    + lists.map(\.rawValue).joined(separator: " or "))
         case .noWords:
             self.init(
-                .noKey, "the identity has no words: it came from a key file",
-                hint: "what other messengers derive from words needs an identity that keygen made")
+                .noKey, "the identity has no recovery words because it was made from a key file",
+                hint:
+                    "use an identity that keygen made; keys for other messengers are derived from its words"
+            )
         }
     }
 
@@ -77,9 +80,9 @@ extension Failure {
             self.init(.malformed, "not an identity: \"\(name)\" is missing or malformed")
         case .version(let version):
             self.init(
-                .malformed, "an identity of version \(version)",
-                hint: "it was made by a newer sotto; this one reads version 1")
-        case .inconsistent: self.init(.malformed, "the identity's id does not belong to its keys")
+                .malformed, "the identity has the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
+        case .inconsistent: self.init(.malformed, "the identity's id does not match its keys")
         }
     }
 
@@ -89,17 +92,17 @@ extension Failure {
             self.init(.malformed, "not a card: \"\(name)\" is missing or malformed")
         case .version(let version):
             self.init(
-                .malformed, "a card of version \(version)",
-                hint: "it was made by a newer sotto; this one reads version 1")
+                .malformed, "the card has the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
         case .signature:
             self.init(
-                .authentication, "the card's signature does not belong to its id and content",
-                hint: "it was changed on its way; ask for it again")
+                .authentication, "the card's signature does not match its id and content",
+                hint: "it was changed in transit; ask for the card again")
         case .profile:
             self.init(
                 .authentication,
-                "the card names an account in another messenger that does not prove to be its owner's",
-                hint: "its owner makes it anew with keygen public")
+                "the card names an account in another messenger without a valid proof of ownership",
+                hint: "ask its owner for a new card, made with keygen public")
         }
     }
 
@@ -121,23 +124,23 @@ extension Failure {
             self.init(.malformed, "not an envelope: \"\(name)\" is missing or malformed")
         case .version(let version):
             self.init(
-                .malformed, "an envelope of version \(version)",
-                hint: "it was made by a newer sotto; this one reads version 1")
-        case .suite: self.init(.malformed, "an envelope of a suite that this version does not have")
+                .malformed, "the envelope has the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
+        case .suite: self.init(.malformed, "this version does not support the envelope's suite")
         }
     }
 
     init(_ error: AgeError) {
         switch error {
-        case .version: self.init(.malformed, "not an age v1 file: it is of another version")
+        case .version: self.init(.malformed, "not an age v1 file: it has another version")
         case .headerTooLong:
             self.init(.malformed, "not an age v1 file: its header is too long")
         case .header(let part): self.init(.malformed, "not an age v1 file: malformed \(part)")
         case .armor: self.init(.malformed, "malformed age armor")
         case .noMatch:
             self.init(
-                .noKey, "no identity opens this file",
-                hint: "it was encrypted for other keys; give yours with -i")
+                .noKey, "no identity can decrypt this file",
+                hint: "it was encrypted for other keys; select another identity with -i")
         case .passphraseNeeded:
             self.init(
                 .noKey, "the file is protected by a passphrase",
@@ -146,17 +149,17 @@ extension Failure {
         case .workFactor(let logN):
             self.init(
                 .malformed,
-                "the passphrase's work factor, 2^\(logN), needs more than is allowed or there",
-                hint: "at most 2^\(AgeScrypt.maximumLogN) is read")
+                "the passphrase's work factor, 2^\(logN), exceeds the limit or the available memory",
+                hint: "use a file with a work factor of at most 2^\(AgeScrypt.maximumLogN)")
         case .headerAuthentication:
-            self.init(.authentication, "the header was changed: its authentication failed")
+            self.init(.authentication, "the header was modified: its authentication failed")
         case .payload:
-            self.init(.authentication, "the content was changed: its authentication failed")
-        case .truncated: self.init(.authentication, "the file ends early")
+            self.init(.authentication, "the content was modified: its authentication failed")
+        case .truncated: self.init(.authentication, "the file is truncated")
         case .mixedRecipients:
             self.init(
-                .usage, "post-quantum and classic recipients cannot share a file",
-                hint: "--classic takes every card's classic key")
+                .usage, "a file cannot have both post-quantum and classic recipients",
+                hint: "use --classic to encrypt to the classic key of every card")
         case .noRecipients: self.init(.usage, "no recipients")
         }
     }
@@ -165,18 +168,18 @@ extension Failure {
         switch error {
         case .notSigned: self.init(.authentication, "the content is not signed")
         case .header, .chunk: self.init(.authentication, "the signature is wrong")
-        case .truncated: self.init(.authentication, "the signed content ends early")
-        case .trailing: self.init(.authentication, "something follows the signed content")
+        case .truncated: self.init(.authentication, "the signed content is truncated")
+        case .trailing: self.init(.authentication, "the signed content is followed by other data")
         }
     }
 
-    /// The limit is that of the record which is sealed: JSON, in which some characters of a text are longer.
+    /// The limit is that of the encrypted JSON record, in which some characters of a text need more bytes.
     private static func messageTooLong(limit: Int) -> Failure {
         Failure(
             .malformed,
-            "the message is too long: an envelope carries \(limit) bytes of JSON, in which a line feed or a quotation mark has two",
+            "the message is too long: an envelope holds \(limit) bytes of JSON, in which a line feed or quotation mark needs two",
             hint:
-                "attach it with --attach FILE --blob FILE.blob, or make it a file with -r in place of --to"
+                "attach it with --attach FILE --blob FILE.blob, or use -r instead of --to to encrypt it as a file"
         )
     }
 
@@ -184,10 +187,11 @@ extension Failure {
         switch error {
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
         case .notForUs:
-            self.init(.noKey, "the envelope is for another identity", hint: "choose yours with -i")
-        case .noMatch: self.init(.noKey, "no key of this identity opens the envelope")
+            self.init(
+                .noKey, "the envelope is for another identity", hint: "select the identity with -i")
+        case .noMatch: self.init(.noKey, "no key of this identity can decrypt the envelope")
         case .authentication:
-            self.init(.authentication, "the envelope was changed: its authentication failed")
+            self.init(.authentication, "the envelope was modified: its authentication failed")
         case .tooLong(let limit):
             self = .messageTooLong(limit: limit)
         case .recipient: self.init(.malformed, "the recipient's key is not valid")
@@ -198,31 +202,31 @@ extension Failure {
         switch error {
         case .authentication:
             self.init(
-                .authentication, "the session refuses the message: its authentication failed",
-                hint: "it was changed, or one side's state is from a backup")
+                .authentication, "the message does not authenticate in its session",
+                hint: "it was modified, or the state of one side is from a backup")
         case .noKey:
             self.init(
-                .replay, "the message's key was used before, or is older than what is kept",
+                .replay, "the message's key was used before or was deleted because of its age",
                 hint:
-                    "a repeat, or the sender's state is from a backup: let them begin a new session"
+                    "a repeated message, or the sender's state is from a backup; ask the sender for a new session"
             )
         case .tooManySkipped:
             self.init(
                 .authentication,
-                "more than \(Session.maximumSkip) messages before it are missing, or it is forged",
+                "more than \(Session.maximumSkip) earlier messages are missing, or the message is forged",
                 hint:
-                    "if they are lost, answer: from then on it goes on; or ask for a new session, which encrypt --new-session begins"
+                    "if they are lost, answer the sender: the session then continues; or ask for a new session, begun with encrypt --new-session"
             )
         case .counterOverflow:
             self.init(
-                .authentication, "the session's counter is at its end",
-                hint: "begin a new session with a fresh bundle and encrypt --new-session")
-        case .lowOrderKey: self.init(.authentication, "a key in it is of low order")
+                .authentication, "the session's message counter is exhausted",
+                hint: "begin a new session with a new bundle and encrypt --new-session")
+        case .lowOrderKey: self.init(.authentication, "a key in the message is a low-order point")
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
         case .tooLong(let limit):
             self = .messageTooLong(limit: limit)
         case .cannotSendYet:
-            self.init(.noKey, "the session cannot send before its first message has come")
+            self.init(.noKey, "the session cannot send before its first message was received")
         }
     }
 
@@ -232,12 +236,12 @@ extension Failure {
             self.init(.malformed, "not prekeys: \"\(name)\" is missing or malformed")
         case .version(let version):
             self.init(
-                .malformed, "prekeys of version \(version)",
-                hint: "they were made by a newer sotto; this one reads version 1")
+                .malformed, "the prekeys have the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
         case .signature:
             self.init(
-                .authentication, "a signature over the prekeys is not by their owner",
-                hint: "do not use them: somebody exchanged them on their way")
+                .authentication, "a signature of the prekeys is not their owner's",
+                hint: "do not use them: they were replaced in transit")
         }
     }
 
@@ -247,9 +251,9 @@ extension Failure {
             self.init(.malformed, "not a chat: \"\(name)\" is missing or malformed")
         case .version(let version):
             self.init(
-                .malformed, "a chat of version \(version)",
-                hint: "it was made by a newer sotto; this one reads version 1")
-        case .inconsistent: self.init(.malformed, "the chat's id does not belong to its key")
+                .malformed, "the chat has the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
+        case .inconsistent: self.init(.malformed, "the chat's id does not match its key")
         }
     }
 
@@ -257,7 +261,7 @@ extension Failure {
         switch error {
         case .phrase: self.init(.malformed, "the phrase is not UTF-8 text")
         case .memory:
-            self.init(.ioError, "there are not 256 MiB of memory for the phrase's key")
+            self.init(.ioError, "256 MiB of memory for the phrase's key are not available")
         case .authentication: self.init(SuiteError.refused)
         }
     }
@@ -268,7 +272,7 @@ extension Failure {
 
     init(_ error: PaddingError) {
         switch error {
-        case .length(let count): self.init(.malformed, "\(count) bytes are no padded length")
+        case .length(let count): self.init(.malformed, "\(count) bytes is not a padded length")
         case .version, .padLength, .marker: self.init(.malformed, "the padding is malformed")
         case .tooLong: self.init(.malformed, "the input is longer than 2^31 - 1 bytes")
         }

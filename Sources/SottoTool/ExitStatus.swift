@@ -1,20 +1,20 @@
-/// The exit statuses of every tool; the table in each manual page is this one.
+/// The exit statuses of every tool, as in the table of each manual page.
 public enum ExitStatus: Int32, Sendable, CaseIterable {
-    /// Done.
+    /// Success.
     case done = 0
-    /// An honest no: nothing received, no code in the picture.
+    /// A negative result without an error: nothing was received, or the picture has no code.
     case no = 1
-    /// No key fits.
+    /// No key matches.
     case noKey = 10
-    /// Authentication failed, or the input ends early.
+    /// Authentication failed, or the input is truncated.
     case authentication = 11
-    /// An untrusted or changed key, or not the demanded signer.
+    /// An untrusted or changed key, or not the required signer.
     case untrusted = 12
-    /// A replay: an id that was seen with other content.
+    /// A replay: an id that was seen with different content.
     case replay = 13
     /// A comparison that does not match.
     case mismatch = 14
-    /// Some lines or recipients failed; the records tell which.
+    /// Some lines or recipients failed; the records list them.
     case partial = 15
     /// The command line is wrong.
     case usage = 64
@@ -22,7 +22,7 @@ public enum ExitStatus: Int32, Sendable, CaseIterable {
     case malformed = 65
     /// No such input.
     case noInput = 66
-    /// The relay cannot be reached, or ended the conversation.
+    /// The relay cannot be reached, or closed the connection.
     case unavailable = 69
     /// A bug in the tool.
     case bug = 70
@@ -30,12 +30,12 @@ public enum ExitStatus: Int32, Sendable, CaseIterable {
     case cannotCreate = 73
     /// Reading or writing failed.
     case ioError = 74
-    /// Try again later; what was given is kept.
+    /// Try again later; the input is stored.
     case tryAgain = 75
     /// Permission denied.
     case permission = 77
-    /// Something is set up wrongly.
+    /// A configuration error.
     case configuration = 78
-    /// A closed pipe: ended by SIGPIPE.
+    /// A closed pipe: the tool was ended by SIGPIPE.
     case closedPipe = 141
 }

@@ -1,22 +1,22 @@
-/// The end of a tool's work that is not success: what people read, and what scripts test.
+/// An unsuccessful end of a tool: a message for users and a status for scripts.
 ///
-/// A message never holds input bytes, keys or plaintext.
+/// A message never contains input bytes, keys or plaintext.
 public struct Failure: Error, Sendable {
     /// The status to exit with.
     public let status: ExitStatus
-    /// What went wrong, without the tool's name; empty for an honest no that needs no words.
+    /// The error message without the tool's name; empty for a negative result without a message.
     public let message: String
-    /// What to do about it.
+    /// The text of the hint.
     public let hint: String?
 
-    /// A failure; `message` begins in lower case and has no full stop.
+    /// Creates a failure. `message` begins in lower case and has no full stop.
     public init(_ status: ExitStatus, _ message: String, hint: String? = nil) {
         self.status = status
         self.message = message
         self.hint = hint
     }
 
-    /// The reader has closed the pipe: the tool ends by SIGPIPE and prints nothing.
+    /// The output pipe was closed: the tool ends by SIGPIPE and prints nothing.
     static let closedPipe = Failure(.closedPipe, "")
 
     static let binaryOnTerminal = Failure(
@@ -25,7 +25,7 @@ public struct Failure: Error, Sendable {
 }
 
 extension Failure {
-    /// The failure of a system call on something that people know as `name`.
+    /// Creates the failure of a system call on the object `name`.
     public init(errno code: Int32, _ doing: String, _ name: String) {
         let (status, hint) = Self.meaning(of: code, isReading: doing.utf8.starts(with: "read".utf8))
         self.init(status, "cannot \(doing) \(name): \(Self.text(of: code))", hint: hint)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A terminal that does not show typed characters, for the time of some questions.
+/// A terminal with disabled echo during questions.
 ///
-/// Each signal that ends or stops the tool restores the echo, and a continued tool hides it again and repeats the
-/// question: a shell that takes over the terminal leaves the echo on. Characters that were typed before stay in the
-/// terminal's queue. Globals of C types, as in ``Interrupts``; the modes are behind pointers, because a handler may run while
-/// a call still uses them.
+/// Each signal that ends or stops the tool restores the echo, because a shell that takes over the terminal leaves the
+/// echo setting unchanged. A continued tool disables it again and repeats the question. Characters typed before stay in
+/// the terminal's queue. The state is globals of C types, as in ``Interrupts``; the modes are behind pointers, because
+/// a handler may run while a call still uses them.
 enum HiddenEcho {
     nonisolated(unsafe) private static var terminal: Int32 = -1
     nonisolated(unsafe) private static let shown = modes()
@@ -19,8 +19,8 @@ enum HiddenEcho {
         return modes
     }
 
-    /// Stops the echo on `tty` until ``end()``, after another tool's questions on the same terminal have ended. Returns
-    /// false where the echo cannot be stopped.
+    /// Disables the echo on `tty` until ``end()``, after the questions of other tools on the same terminal have ended.
+    /// Returns false if the echo cannot be disabled.
     static func begin(on tty: Int32) -> Bool {
         TerminalLock.take(tty)
         guard tcgetattr(tty, shown) == 0 else {
@@ -53,7 +53,7 @@ enum HiddenEcho {
         let tty = terminal
         tcsetattr(tty, TCSANOW, shown)
         terminal = -1
-        // Once more: a stop between these two would have hidden it again.
+        // Set again, because a stop between the two statements would have disabled the echo.
         tcsetattr(tty, TCSANOW, shown)
         TerminalLock.release()
         prompt?.deallocate()
@@ -68,7 +68,7 @@ enum HiddenEcho {
         TerminalLock.pause()
     }
 
-    /// Stops the echo again and repeats the question; for signal handlers.
+    /// Disables the echo again and repeats the question; for signal handlers.
     private static func hide() {
         guard terminal >= 0 else { return }
         isHidden = true
@@ -86,7 +86,7 @@ enum HiddenEcho {
         }
     }()
 
-    /// Stops the process as it would stop by itself, and returns when it goes on.
+    /// Stops the process with the signal's default action, and returns when it continues.
     private static func stop(_ signal: Int32) {
         let code = errno
         show()
@@ -99,7 +99,8 @@ enum HiddenEcho {
         var before = sigset_t()
         raise(signal)
         sigprocmask(SIG_UNBLOCK, &only, &before)
-        // Here it stands still. SIGCONT has hidden the echo, unless nobody was there to stop for.
+        // The process stops here. SIGCONT has disabled the echo, unless the process group is orphaned and does not
+        // stop.
         sigprocmask(SIG_SETMASK, &before, nil)
         sigaction(signal, &ours, nil)
         if !isHidden { hide() }

@@ -1,17 +1,17 @@
 import Glibc
 public import Sotto
 
-/// What an identity file holds.
+/// The content of an identity file.
 public enum IdentityFile {
-    /// An identity of ours.
+    /// A sotto identity.
     case sotto(Identity)
-    /// Keys of `age-keygen`, one on a line, or an Ed25519 private key of OpenSSH, perhaps under a passphrase.
+    /// Keys of `age-keygen`, one per line, or an Ed25519 private key of OpenSSH, with or without a passphrase.
     case age([AgeIdentity])
 
     private static let limit = 1 << 20
 
-    /// The age identities in the file, the post-quantum one first; of an identity also the key that
-    /// `keygen export ssh` writes.
+    /// The age identities in the file, the post-quantum one first; for a sotto identity also the key that `keygen
+    /// export ssh` writes.
     public var ageIdentities: [AgeIdentity] {
         switch self {
         case .sotto(let identity):
@@ -23,7 +23,7 @@ public enum IdentityFile {
         }
     }
 
-    /// `$SOTTO_IDENTITY`, else `$XDG_CONFIG_HOME/sotto/identity`, else `~/.config/sotto/identity`.
+    /// Returns `$SOTTO_IDENTITY`, else `$XDG_CONFIG_HOME/sotto/identity`, else `~/.config/sotto/identity`.
     public static func defaultPath() throws(Failure) -> String {
         func variable(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -35,10 +35,11 @@ public enum IdentityFile {
             .configuration, "no identity is given and $HOME is not set", hint: "use -i FILE")
     }
 
-    /// Reads a file, and refuses one that other users can read. Asks for the passphrase of a protected one that is not
-    /// unlocked in the ``Keyring``; a passphrase that is given is used in any case.
+    /// Reads a file; refuses a file that other users can read. Asks for the passphrase of a protected file that is not
+    /// unlocked in the ``Keyring``; a given passphrase is used in any case.
     ///
-    /// A key of OpenSSH is unlocked by `derivation` once it is used; without that it cannot be.
+    /// An OpenSSH key with a passphrase is decrypted by `derivation` when it is first used. Without `derivation` it
+    /// cannot be used.
     public static func read(
         _ path: String, passphrase: SecretSource?, derivation: OpenSSHKey.Derivation? = nil
     ) throws -> IdentityFile {
@@ -47,8 +48,9 @@ public enum IdentityFile {
         return try parse(text, path: path, passphrase: passphrase, derivation: derivation)
     }
 
-    /// The plain content of an identity file, and the protected file where a passphrase protects it. Asks for the
-    /// passphrase of an unlocked one too. Throws as ``read(_:passphrase:derivation:)``, and for a file that is no identity.
+    /// Returns the plaintext of an identity file, and the protected file if it has a passphrase. Asks for the
+    /// passphrase even if the file is unlocked. Throws like ``read(_:passphrase:derivation:)``, and for a file that is
+    /// not an identity.
     public static func content(
         of path: String, passphrase: SecretSource?
     ) throws -> (text: [UInt8], protected: [UInt8]?) {
@@ -57,8 +59,8 @@ public enum IdentityFile {
         return content
     }
 
-    /// The text of an identity file, and the passphrase that protects it, which is asked for where `passphrase` does not
-    /// give it; `nil` for a file without one.
+    /// Returns the text of an identity file, and its passphrase or `nil` if it has none. Asks for the passphrase if
+    /// `passphrase` does not give it.
     public static func opened(
         _ path: String, passphrase source: SecretSource?
     ) throws -> (text: [UInt8], passphrase: Passphrase?) {
@@ -68,15 +70,15 @@ public enum IdentityFile {
         return (try unprotect(text, path: path) { passphrase }, passphrase)
     }
 
-    /// The protected identity file at `path` and its file key, which its passphrase opens. Throws a failure with status 1
-    /// for a file that no passphrase protects, and as ``content(of:passphrase:)``.
+    /// Returns the protected identity file at `path` and its file key, decrypted with its passphrase. Throws a failure
+    /// with status 1 for a file without a passphrase, and like ``content(of:passphrase:)``.
     public static func unlock(
         _ path: String, passphrase source: SecretSource?
     ) throws -> UnlockedFile {
         let file = try contents(of: path)
         guard AgeFormat.isAge(file) else {
             _ = try parse(file, path: path, passphrase: nil, derivation: nil)
-            throw Failure(.no, "\(path) has no passphrase, and is open to its owner always")
+            throw Failure(.no, "\(path) has no passphrase and is always unlocked")
         }
         let fileKey = try opening(path) {
             try AgeFile.fileKey(of: file) { try passphrase(source, of: path) }
@@ -87,11 +89,11 @@ public enum IdentityFile {
         return UnlockedFile(file: file, fileKey: fileKey)
     }
 
-    /// The content of the identity file at `path` as it is on the disk: protected or not.
+    /// Returns the content of the identity file at `path` as stored on disk, encrypted or not.
     public static func stored(_ path: String) throws -> [UInt8] { try contents(of: path) }
 
-    /// Whether the identity at `path` is protected and locked, see ``Keyring``. False for a file that cannot
-    /// be read, and for a pipe, which can be read only once.
+    /// Returns whether the identity at `path` is protected and locked, see ``Keyring``. False for a file that cannot be
+    /// read, and for a pipe, which can be read only once.
     static func needsPassphrase(_ path: String) -> Bool {
         guard isRegularFile(path), let file = try? contents(of: path), AgeFormat.isAge(file) else {
             return false
@@ -99,7 +101,7 @@ public enum IdentityFile {
         return !Keyring.has(file)
     }
 
-    /// Whether `path` is a regular file, or a link to one.
+    /// Returns whether `path` is a regular file or a link to one.
     static func isRegularFile(_ path: String) -> Bool {
         var status = stat()
         return path != "-" && stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -145,18 +147,18 @@ public enum IdentityFile {
             guard let identity = AgeIdentity(line) else {
                 throw Failure(
                     .malformed, "\(path) is not an identity (line \(index + 1))",
-                    hint: "it may be an identity record, or AGE-SECRET-KEY-… lines")
+                    hint: "use a sotto identity file or a file of AGE-SECRET-KEY-… lines")
             }
             identities.append(identity)
         }
-        guard !identities.isEmpty else { throw Failure(.malformed, "\(path) holds no identity") }
+        guard !identities.isEmpty else { throw Failure(.malformed, "\(path) contains no identity") }
         return .age(identities)
     }
 
     private static func isCard(_ path: String) -> Failure {
         Failure(
-            .malformed, "\(path) is a card, and an identity is needed here",
-            hint: "give the file that keygen made")
+            .malformed, "\(path) is a card, but an identity is needed here",
+            hint: "use the file that keygen created")
     }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
@@ -165,7 +167,7 @@ public enum IdentityFile {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the identity \(path): \(Failure.text(of: errno))",
-                hint: errno == ENOENT ? "make one: keygen -o \(shellWord(path))" : nil)
+                hint: errno == ENOENT ? "create one: keygen -o \(shellWord(path))" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             let text = try Input(path: path).readAll(limit: limit)
@@ -173,7 +175,7 @@ public enum IdentityFile {
                 throw isCard(path)
             }
             throw Failure(
-                .permission, "others can read the identity \(path)",
+                .permission, "other users can read the identity \(path)",
                 hint: "chmod 600 \(shellWord(path))")
         }
         return try Input(path: path).readAll(limit: limit)
@@ -184,12 +186,12 @@ public enum IdentityFile {
         derivation: OpenSSHKey.Derivation?
     ) throws -> SigningKey {
         guard let derivation else {
-            throw Failure(.malformed, "the OpenSSH key \(path) is under a passphrase")
+            throw Failure(.malformed, "the OpenSSH key \(path) is protected by a passphrase")
         }
         do {
             return try key.open(self.passphrase(passphrase, of: path), derivation: derivation)
         } catch OpenSSHKeyError.wrongPassphrase {
-            throw Failure(.noKey, "the passphrase does not open the OpenSSH key \(path)")
+            throw Failure(.noKey, "the passphrase of the OpenSSH key \(path) is wrong")
         }
     }
 
@@ -212,15 +214,15 @@ public enum IdentityFile {
         do {
             return try open()
         } catch AgeError.wrongPassphrase {
-            throw Failure(.noKey, "the passphrase does not open the identity \(path)")
+            throw Failure(.noKey, "the passphrase of the identity \(path) is wrong")
         } catch AgeError.noMatch {
             throw Failure(
-                .malformed, "\(path) is an age file for keys, not one protected by a passphrase")
+                .malformed, "\(path) is an age file encrypted to keys, not with a passphrase")
         }
     }
 }
 
-/// A protected identity file, and the key that opens it without the passphrase.
+/// A protected identity file, and the key that decrypts it without the passphrase.
 public struct UnlockedFile: ~Copyable {
     /// The file's content.
     public let file: [UInt8]

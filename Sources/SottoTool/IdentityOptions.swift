@@ -1,51 +1,51 @@
 public import Arguments
 public import Sotto
 
-/// Where secret keys come from, as a command names them.
+/// The options of a command that select the secret keys.
 public protocol IdentitySource {
-    /// The paths after `-i`.
+    /// The paths given with `-i`.
     var identities: [String] { get }
-    /// The passphrase of a protected one.
+    /// The source of the passphrase of a protected identity.
     var passphrase: SecretSource? { get }
-    /// The identities that were opened before they were needed.
+    /// The identities that were read before they are needed.
     var opened: OpenedIdentities? { get }
 }
 
-/// Identities that a tool opened before they were needed, so that it asks for a passphrase before it waits for input.
+/// Identities that a tool reads before they are needed, so that it asks for a passphrase before it waits for input.
 public final class OpenedIdentities {
     fileprivate var files: [String: IdentityFile] = [:]
     fileprivate init() {}
 }
 
-/// `-i` and what goes with it, for a tool that needs one identity.
+/// `-i` and related options, for a tool that needs one identity.
 public struct IdentityOptions: ArgumentGroup, IdentitySource {
     @Option(
         "-i", "--identity", value: "file",
         help: "Identity file. Default: $SOTTO_IDENTITY, else the default identity file.")
     var path: String?
 
-    /// The path after `-i`, if any.
+    /// The path given with `-i`, if any.
     public var identities: [String] { path.map { [$0] } ?? [] }
 
-    /// The passphrase of a protected one.
+    /// The source of the passphrase of a protected identity.
     @Option(
         "--identity-passphrase", value: "source",
         help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     public var passphrase: SecretSource?
 
-    /// No options given.
+    /// Creates the options with none given.
     public init() {}
 
-    /// Refuses a passphrase on the command line.
+    /// Throws if the passphrase itself was given on the command line.
     public func validate() throws { try passphrase?.validate() }
 }
 
-/// As ``IdentityOptions``, for a tool that tries several.
+/// The same options as ``IdentityOptions``, for a tool that tries several identities.
 public struct IdentityListOptions: ArgumentGroup, IdentitySource {
-    /// The identities that were opened before they were needed.
+    /// The identities that were read before they are needed.
     public let opened: OpenedIdentities? = OpenedIdentities()
 
-    /// The paths after `-i`.
+    /// The paths given with `-i`.
     @Option(
         "-i", "--identity", value: "file",
         help:
@@ -53,25 +53,25 @@ public struct IdentityListOptions: ArgumentGroup, IdentitySource {
     )
     public var identities: [String] = []
 
-    /// The passphrase of a protected one.
+    /// The source of the passphrase of a protected identity.
     @Option(
         "--identity-passphrase", value: "source",
         help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     public var passphrase: SecretSource?
 
-    /// No options given.
+    /// Creates the options with none given.
     public init() {}
 
-    /// Refuses a passphrase on the command line.
+    /// Throws if the passphrase itself was given on the command line.
     public func validate() throws { try passphrase?.validate() }
 }
 
 extension IdentitySource {
-    /// Keeps none.
+    /// `nil`: no identity is stored.
     public var opened: OpenedIdentities? { nil }
 
-    /// Asks now for the passphrases that ``load()`` and ``loadAll(derivation:)`` would ask for later, when other text may be
-    /// typed. Identities that need no question are left for later.
+    /// Asks now for the passphrases that ``load()`` and ``loadAll(derivation:)`` would ask for later, when other text
+    /// may be typed. Identities that need no prompt are read later.
     public func askAhead() throws {
         guard passphrase == nil, let opened else { return }
         for path in identities.isEmpty ? [try IdentityFile.defaultPath()] : identities
@@ -80,8 +80,8 @@ extension IdentitySource {
         }
     }
 
-    /// The passphrase that other tools need to open the identity at `path`: that of the option, else one that is asked
-    /// for. `nil` where they need none.
+    /// Returns the passphrase that other tools need to open the identity at `path`, from the option or a prompt, or
+    /// `nil` if none is needed.
     public func passphraseForTools(_ path: String) throws -> SecretBytes? {
         if let passphrase { return try passphrase.read() }
         guard IdentityFile.needsPassphrase(path) else { return nil }
@@ -98,7 +98,7 @@ extension IdentitySource {
     /// Whether `-i` was given.
     public var isGiven: Bool { !identities.isEmpty }
 
-    /// The files that these options have read, the default identity among them where it would be.
+    /// The files that these options read, including the default identity if it is used.
     public var files: [String] {
         var files = identities
         if files.isEmpty, let path = try? IdentityFile.defaultPath() { files.append(path) }
@@ -106,24 +106,24 @@ extension IdentitySource {
         return files
     }
 
-    /// Whether ``load()`` asks no question: there is an identity, and it is not protected, or unlocked, or its passphrase is
-    /// given.
-    public var asksNobody: Bool {
+    /// Whether ``load()`` shows no prompt: the identity exists, and it is not protected, is unlocked, or its passphrase
+    /// is given.
+    public var needsNoPrompt: Bool {
         guard let path = try? files.first ?? IdentityFile.defaultPath(),
             IdentityFile.isRegularFile(path)
         else { return false }
         return passphrase != nil || !IdentityFile.needsPassphrase(path)
     }
 
-    /// Our own identity: the only one given, or the default.
+    /// Returns the identity: the only given one, or the default.
     public func load() throws -> Identity {
         guard identities.count <= 1 else {
-            throw Failure(.usage, "one identity is needed here, and \(identities.count) are given")
+            throw Failure(.usage, "one identity is needed here, but \(identities.count) are given")
         }
         return try load(path: identities.first ?? IdentityFile.defaultPath())
     }
 
-    /// Our own identity from `path`.
+    /// Reads the identity at `path`.
     public func load(path: String) throws -> Identity {
         switch try read(path) {
         case .sotto(let identity): return identity
@@ -131,12 +131,12 @@ extension IdentitySource {
             let isSSH = keys.contains { if case .ssh = $0 { true } else { false } }
             throw Failure(
                 .malformed,
-                "\(path) holds \(isSSH ? "a key of OpenSSH" : "age keys"), and a sotto identity is needed here",
-                hint: "make one with keygen")
+                "\(path) contains \(isSSH ? "an OpenSSH key" : "age keys"), but a sotto identity is needed here",
+                hint: "create one with keygen")
         }
     }
 
-    /// All keys that may open an age file; `derivation` is that of a key of OpenSSH under a passphrase.
+    /// Returns all keys that may decrypt an age file. `derivation` decrypts an OpenSSH key with a passphrase.
     public func loadAll(derivation: @escaping OpenSSHKey.Derivation) throws -> [IdentityFile] {
         let paths = identities.isEmpty ? [try IdentityFile.defaultPath()] : identities
         return try paths.map { try read($0, derivation: derivation) }

@@ -5,11 +5,11 @@ import Synchronization
 /// A file or stdin, read in blocks.
 public final class Input: ByteSource {
     private let descriptor: Int32
-    /// What people call it.
+    /// The name for messages.
     public let name: String
     private var isWide = false
     private var hasBegun = false
-    /// Whether standard input is read by one of them.
+    /// Whether an input already reads standard input.
     private static let isStandardInputTaken = Atomic(false)
 
     /// Opens `path`; `-` and `nil` are stdin.
@@ -30,10 +30,10 @@ public final class Input: ByteSource {
 
     deinit { if descriptor > 0 { close(descriptor) } }
 
-    /// Whether it is a terminal, where a person types.
+    /// Whether it is a terminal.
     public var isTerminal: Bool { Terminal.isTerminal(descriptor) }
 
-    /// The device and inode, to find an output that is the same file.
+    /// The device and inode, to detect an output to the same file.
     var identity: (dev_t, ino_t)? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -42,9 +42,9 @@ public final class Input: ByteSource {
         return (status.st_dev, status.st_ino)
     }
 
-    /// Reads what is there, at most the buffer's size; 0 at the end.
+    /// Reads the available bytes, at most the buffer's size; returns 0 at the end.
     ///
-    /// Throws a failure with status 64 where another has read standard input: what comes second would be empty.
+    /// Throws a failure with status 64 if another input has read standard input, because it can be read only once.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if !hasBegun {
             hasBegun = true
@@ -52,8 +52,8 @@ public final class Input: ByteSource {
                 Self.isStandardInputTaken.exchange(true, ordering: .relaxed)
             {
                 throw Failure(
-                    .usage, "standard input is wanted for two things",
-                    hint: "give one of them in a file")
+                    .usage, "standard input can be read only once",
+                    hint: "use a file for one of the two inputs")
             }
         }
         if !isWide, buffer.count > 64 << 10 {
@@ -67,13 +67,13 @@ public final class Input: ByteSource {
         }
     }
 
-    /// Whether bytes are there, or the end.
+    /// Whether bytes or the end of the input are available without waiting.
     public var isReady: Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&state, 1, 0) > 0
     }
 
-    /// Everything up to the end.
+    /// Returns all bytes until the end.
     ///
     /// Throws a failure with status 65 for more than `limit` bytes.
     public func readAll(limit: Int) throws(Failure) -> [UInt8] {
@@ -96,19 +96,20 @@ public final class Input: ByteSource {
     }
 }
 
-/// Pipes between programs.
+/// Settings of pipes between programs.
 enum Pipe {
-    /// Makes room for 1 MiB in a pipe, so that its ends wait for each other less; does nothing to what is no pipe.
+    /// Sets the capacity of a pipe to 1 MiB, so that its two processes wait less for each other; does nothing for other
+    /// descriptors.
     static func widen(_ descriptor: Int32) { _ = fcntl(descriptor, 1024 + 7, 1 << 20) }
 }
 
 /// Lines of a source, without their line feeds, each at most `limit` bytes.
 public struct LineReader: ~Copyable {
-    /// What the next line is.
+    /// The result of reading a line.
     public enum Line {
         /// A line, without its line feed.
         case line([UInt8])
-        /// A line over the limit; it was skipped, not kept.
+        /// A line over the limit; it was skipped and not stored.
         case tooLong
     }
 
@@ -117,13 +118,13 @@ public struct LineReader: ~Copyable {
     private var block = [UInt8](repeating: 0, count: 64 << 10)
     private var start = 0
     private var end = 0
-    /// The beginning of the next line, where it came in an earlier block.
+    /// The beginning of the next line, from an earlier block.
     private var begun: [UInt8] = []
     private var atEnd = false
     /// The number of the line last returned, from 1.
     public private(set) var number = 0
 
-    /// Reads `source`, starting with bytes that were read from it before.
+    /// Creates a reader of `source`, starting with bytes that were already read from it.
     public init(_ source: any ByteSource, limit: Int, beginning: [UInt8] = []) {
         self.source = source
         self.limit = limit
@@ -133,7 +134,7 @@ public struct LineReader: ~Copyable {
         }
     }
 
-    /// Whether another call of ``next()`` may have to wait for input, after taking in what is there.
+    /// Reads the available input. Returns whether another call of ``next()`` may have to wait for more.
     public mutating func mustWait() throws -> Bool {
         while !atEnd, !block[start..<end].contains(UInt8(ascii: "\n")) {
             guard begun.count <= limit, source.isReady else { return true }
@@ -152,7 +153,7 @@ public struct LineReader: ~Copyable {
         atEnd = end == 0
     }
 
-    /// The next line, or `nil` after the last.
+    /// Returns the next line, or `nil` after the last.
     public mutating func next() throws -> Line? {
         var line = begun
         begun = []

@@ -1,9 +1,9 @@
 import Glibc
 
-/// What must be undone when a signal ends a tool: a hidden echo, a temporary file without `O_TMPFILE`.
+/// The cleanup when a signal ends a tool: a hidden echo, a temporary file without `O_TMPFILE`.
 ///
-/// A signal handler may only touch memory that was laid out before; hence plain globals of C types,
-/// written before the handler can run.
+/// A signal handler may only use memory that was initialized before; hence globals of C types, written before the
+/// handler can run.
 enum Interrupts {
     nonisolated(unsafe) private static var temporaryPath: UnsafeMutablePointer<CChar>?
 
@@ -18,7 +18,7 @@ enum Interrupts {
         }
     }()
 
-    /// Has the endings that can be caught undo what must be undone.
+    /// Installs the cleanup for all signals that can be caught and end the process.
     static func install() { _ = installed }
 
     /// Sets a handler, unless the signal is ignored, as under nohup(1).

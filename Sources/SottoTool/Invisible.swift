@@ -1,7 +1,7 @@
 extension Unicode.Scalar {
-    /// Whether a name that people compare cannot have it: control characters, those that turn the direction of text,
-    /// line ends, other spaces than the usual, and what nobody sees. The two joiners are letters' business in some
-    /// scripts, and stay.
+    /// Whether a name must not contain the character: control characters, bidirectional formatting, line ends, unusual
+    /// spaces, and characters without a visible form. The two joiners (U+200C, U+200D) are allowed because some scripts
+    /// need them.
     public var isInvisible: Bool {
         switch value {
         case 0x200C, 0x200D: false

@@ -4,37 +4,37 @@ public import Sotto
 
 /// File keys of unlocked identity files in the kernel's user keyring (user-keyring(7)).
 ///
-/// A key is 16 bytes and opens one protected identity file, whose header its description names. A changed passphrase makes
-/// a new header, so the old key finds nothing to open. The kernel deletes each key at its timeout.
+/// A key has 16 bytes and decrypts one protected identity file; its description names the file's header. A changed
+/// passphrase makes a new header, so the old key matches no file. The kernel deletes each key at its timeout.
 public enum Keyring {
-    /// The reason for which a file key is not kept.
+    /// An error of storing a file key.
     public enum KeyringError: Error, Sendable, Equatable {
         /// The system has no keyring, or forbids its use.
         case unavailable(code: Int32)
-        /// The user has no room for another key.
+        /// The user's quota has no space for another key.
         case full
     }
 
-    /// The beginning of the descriptions of all keys.
+    /// The common beginning of the descriptions.
     private static let prefix = "sotto:identity:"
     private static let type = "user"
     private static let ring = key_serial_t(KEY_SPEC_USER_KEYRING)
 
-    /// Another process of the same user may find and read a key without a link to it from its own keyrings.
+    /// Allows another process of the same user to find and read a key without a link from its own keyrings.
     private static let permissions = key_perm_t(
         KEY_POS_ALL | KEY_USR_VIEW | KEY_USR_READ | KEY_USR_SEARCH)
 
-    /// Throws ``KeyringError/unavailable(code:)`` if the system gives no user keyring.
+    /// Throws ``KeyringError/unavailable(code:)`` if the system has no user keyring.
     public static func check() throws(KeyringError) {
         guard keyctl_get_keyring_ID(ring, 1) >= 0 else { throw .unavailable(code: errno) }
     }
 
-    /// Keeps the file key of the protected `file` for `seconds`, in place of an earlier one.
+    /// Stores the file key of the protected `file` for `seconds`, and replaces an earlier one.
     public static func keep(
         _ fileKey: borrowing SecretBytes, of file: [UInt8], seconds: UInt32
     ) throws {
         let description = try description(of: file)
-        // Published when it is complete: a crash in between leaves no key without a timeout.
+        // The description is set after the timeout: a crash in between leaves no key without a timeout.
         let key = fileKey.withBytes { bytes in
             add_key(
                 type, description, bytes.baseAddress, bytes.count,
@@ -45,7 +45,7 @@ public enum Keyring {
         else { throw errno == EDQUOT ? KeyringError.full : .unavailable(code: errno) }
     }
 
-    /// The file key of the protected `file`; `nil` where none is kept or the keyring cannot be used.
+    /// Returns the file key of the protected `file`, or `nil` if none is stored or the keyring cannot be used.
     static func fileKey(of file: [UInt8]) -> SecretBytes? {
         guard let key = find(file) else { return nil }
         return try? SecretBytes(count: AgeFile.fileKeySize) { memory throws(KeyringError) in
@@ -55,17 +55,17 @@ public enum Keyring {
         }
     }
 
-    /// Whether the file key of the protected `file` is kept.
+    /// Returns whether the file key of the protected `file` is stored.
     static func has(_ file: [UInt8]) -> Bool { find(file) != nil }
 
-    /// Deletes the file key of the protected `file`; false where none was kept.
+    /// Deletes the file key of the protected `file`. Returns false if none was stored.
     @discardableResult
     public static func delete(_ file: [UInt8]) -> Bool {
         guard let key = find(file) else { return false }
         return delete(key)
     }
 
-    /// Deletes the file keys of all identities, and returns their number.
+    /// Deletes the file keys of all identities. Returns their number.
     public static func deleteAll() -> Int {
         var memory: UnsafeMutableRawPointer?
         let size = keyctl_read_alloc(ring, &memory)
@@ -90,7 +90,7 @@ public enum Keyring {
     }
 
     private static func delete(_ key: key_serial_t) -> Bool {
-        // Invalidation is at once and everywhere; the other is for kernels without it.
+        // Invalidation takes effect immediately and everywhere; unlinking is for kernels without it.
         keyctl_invalidate(key) >= 0 || keyctl_unlink(key, ring) >= 0
     }
 
@@ -106,17 +106,17 @@ public enum Keyring {
 }
 
 extension Failure {
-    /// The failure of a keyring that does not keep a key.
+    /// Creates the failure for an error of the keyring.
     public init(_ error: Keyring.KeyringError) {
         switch error {
         case .unavailable(let code):
             self.init(
                 .configuration,
                 "the kernel's keyring cannot be used here: \(Failure.text(of: code))",
-                hint: "without it each tool asks, or takes --identity-passphrase @FILE:PATH")
+                hint: "enter the passphrase for each tool, or use --identity-passphrase @FILE:PATH")
         case .full:
             self.init(
-                .ioError, "the kernel's keyring has no room for another key",
+                .ioError, "the kernel's keyring has no space for another key",
                 hint: "keygen lock --all")
         }
     }

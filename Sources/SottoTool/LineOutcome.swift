@@ -1,7 +1,7 @@
 public import Sotto
 
 extension Failure {
-    /// The failure that an error record of an earlier stage tells of; `nil` for any other record.
+    /// Creates the failure that an error record of an earlier program describes; `nil` for any other record.
     public init?(errorRecord record: JSONObject) {
         guard record["type"]?.string == "error" else { return nil }
         let status = record["status"]?.integer.flatMap { Int32(exactly: $0) }
@@ -10,44 +10,44 @@ extension Failure {
                 [.done, .closedPipe].contains($0) ? nil : $0
             }
                 ?? .malformed,
-            record["message"]?.string ?? "an earlier stage failed")
+            record["message"]?.string ?? "an earlier program failed")
     }
 }
 
-/// What became of lines of which each stands for itself: one bad line is one error record, the others go on,
-/// and the exit status tells.
+/// The results of independent lines: a line that fails is printed as an error record, the others are processed, and the
+/// exit status reports the failures.
 public struct LineOutcome {
     private var good = 0
     private var doubtful = 0
     private var failures: [Failure] = []
     private let announcer: String?
-    /// The failures of a batch that were announced, and those that were not.
+    /// The numbers of failures in a batch that were reported, and that were not.
     private var announced = 0
     private var passedOver = 0
     private var lastHint: String?
-    /// The most failures of a batch that are announced one by one.
+    /// The maximum number of failures in a batch that are reported individually.
     private static let batchLimit = 10
 
-    /// No line yet. With `announcer`, a tool's name, each failure is reported on standard error when it happens, and not
-    /// at the end: a pipe that follows a mailbox has no end.
+    /// Creates an outcome without lines. With `announcer`, a tool's name, each failure is reported on standard error
+    /// when it happens and not at the end, because a pipe that follows a mailbox has no end.
     public init(announcer: String? = nil) { self.announcer = announcer }
 
-    /// Whether no line was met.
+    /// Whether no line was counted.
     public var isEmpty: Bool { good == 0 && failures.isEmpty }
 
-    /// Whether a line went well.
+    /// Whether a line succeeded.
     public var hasSucceeded: Bool { good + doubtful > 0 }
 
-    /// Counts a line that went well.
+    /// Counts a line that succeeded.
     public mutating func succeeded() { good += 1 }
 
-    /// Counts a line that was printed, and about which `failure` is to be said all the same.
+    /// Counts a line that was printed and has a failure to report nevertheless.
     public mutating func doubted(_ failure: Failure, line: Int) {
         doubtful += 1
         _ = failed(failure, line: line)
     }
 
-    /// Counts a line that failed, and returns the record that says so.
+    /// Counts a line that failed. Returns its error record.
     public mutating func failed(_ failure: Failure, line: Int, id: String? = nil) -> JSONObject {
         failures.append(
             Failure(failure.status, "line \(line): \(failure.message)", hint: failure.hint))
@@ -59,13 +59,13 @@ public struct LineOutcome {
         ])
     }
 
-    /// What the tool exits with: nothing where all went well; a line's own failure where it was the only one
-    /// or all failed alike; else 15.
+    /// The failure to exit with: `nil` if all lines succeeded; the failure of a line if it was the only line or all
+    /// failures have the same status; else status 15.
     public var failure: Failure? {
         guard let last = failures.last else { return nil }
         let isUniform = good == 0 && failures.allSatisfy { $0.status == last.status }
         let status = isUniform ? last.status : .partial
-        // The failures were announced before.
+        // The failures were reported before.
         guard announcer == nil else { return Failure(status, "") }
         return Failure(status, last.message, hint: last.hint)
     }
@@ -84,7 +84,7 @@ public struct LineOutcome {
         }
     }
 
-    /// Ends a batch of lines that were read together: reports how many failures of it were not announced.
+    /// Ends a batch of lines that were read together, and reports the number of failures that were not reported.
     public mutating func endBatch() {
         if let announcer, passedOver > 0 {
             Terminal.say("\(announcer): error: … and \(passedOver) more")
@@ -92,7 +92,7 @@ public struct LineOutcome {
         (announced, passedOver) = (0, 0)
     }
 
-    /// Says what failed and throws ``failure``, if there is one.
+    /// Reports the failures and throws ``failure`` if it is not `nil`.
     public func end(tool: String) throws(Failure) {
         guard let failure else { return }
         guard announcer == nil else { throw failure }

@@ -1,7 +1,7 @@
 import Glibc
 public import Sotto
 
-/// Where a tool's result goes: stdout, or a file that appears whole or not at all.
+/// The destination of a tool's result: stdout, or a file that appears only when it is complete.
 public final class Output {
     private enum Destination {
         case descriptor(Int32)
@@ -11,7 +11,7 @@ public final class Output {
     private let name: String
     private var buffer: [UInt8] = []
     private var isWide = false
-    /// Whether what is written shows on a terminal.
+    /// Whether the output is a terminal.
     public private(set) lazy var isTerminal =
         if case .descriptor(let descriptor) = destination {
             Terminal.isTerminal(descriptor)
@@ -19,24 +19,24 @@ public final class Output {
             false
         }
 
-    /// What the bytes are, which decides what a terminal gets to see.
+    /// The kind of the content, which decides how it is shown on a terminal.
     public enum Content: Sendable {
-        /// Text, lines of JSON, armor.
+        /// Text, JSON lines or armor.
         case text
-        /// Anything; refused on a terminal.
+        /// Any bytes; refused on a terminal.
         case binary
-        /// Either; on a terminal it goes through ``TerminalText``, which tells.
+        /// Either; on a terminal ``TerminalText`` detects which.
         case unknown
     }
 
-    /// Opens `path`. `nil` is stdout, where binary content is refused if that is a terminal; `-` is stdout
-    /// always; a device or pipe is written directly; any other path is an ``AtomicFile``.
+    /// Opens `path`. `nil` is stdout, and binary content is then refused if stdout is a terminal; `-` is always stdout;
+    /// a device or pipe is written directly; any other path becomes an ``AtomicFile``.
     ///
-    /// Throws when the path names the same file as one of `inputs`.
+    /// Throws if the path is the same file as one of `inputs`.
     public init(
         path: String?, content: Content, inputs: [Input] = [], replacing: Bool = true
     ) throws(Failure) {
-        if path?.isEmpty == true { throw Failure(.usage, "the output has an empty name") }
+        if path?.isEmpty == true { throw Failure(.usage, "the name of the output file is empty") }
         guard let path, path != "-" else {
             if path == nil, content == .binary, Terminal.isTerminal(1) {
                 throw .binaryOnTerminal
@@ -66,10 +66,9 @@ public final class Output {
         destination = .file(try AtomicFile(path: path, replacing: replacing))
     }
 
-    /// Throws when `path` is one of the files in `names`, which the command reads; a name that is no file is
-    /// passed over.
+    /// Throws if `path` is one of the files in `names`, which the command reads. Names that are not files are ignored.
     ///
-    /// An identity or a card that is replaced by what was made with it could be lost for good.
+    /// Replacing an identity or a card with a result made from it could lose it permanently.
     public static func check(_ path: String?, isNoneOf names: [String]) throws(Failure) {
         func file(_ path: String) -> (dev_t, ino_t)? {
             var status = stat()
@@ -86,10 +85,10 @@ public final class Output {
 
     private static func isRead(_ path: String) -> Failure {
         Failure(
-            .usage, "the output \(path) is also a file that is read", hint: "choose another name")
+            .usage, "the output file \(path) is also an input file", hint: "choose another name")
     }
 
-    /// The columns of the terminal on which it shows, where it does and they are known.
+    /// The width of the terminal in columns if the output is a terminal and its width is known.
     public var terminalWidth: Int? {
         if case .descriptor(let descriptor) = destination {
             Terminal.width(of: descriptor)
@@ -98,7 +97,7 @@ public final class Output {
         }
     }
 
-    /// Whether it is a file that appears only when it is whole.
+    /// Whether the output is a file that appears only when it is complete.
     public var isFile: Bool { if case .file = destination { true } else { false } }
 
     var descriptor: Int32 {
@@ -108,7 +107,7 @@ public final class Output {
         }
     }
 
-    /// Writes all of `bytes`, small ones through a buffer.
+    /// Writes all of `bytes`, and buffers small writes.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         if buffer.count + bytes.count < 64 << 10 {
             buffer.append(contentsOf: bytes)
@@ -131,34 +130,33 @@ public final class Output {
         if let failure { throw failure }
     }
 
-    /// Writes a record on a line of its own, with escapes of JSON for control characters that would reach a
-    /// terminal.
+    /// Writes a record as one line. Control characters that a terminal would interpret are written as JSON escapes.
     public func writeRecord(_ record: JSONObject) throws(Failure) {
         let line = record.serialized()
         try write(
             (isTerminal ? Terminal.escapingControls(inJSON: line) : line) + [UInt8(ascii: "\n")])
     }
 
-    /// As ``writeRecord(_:)``, and flushes it.
+    /// Writes a record like ``writeRecord(_:)``, and flushes the output.
     public func writeLine(_ record: JSONObject) throws(Failure) {
         try writeRecord(record)
         try flush()
     }
 
-    /// Writes text for people, escaping control characters when they would reach a terminal.
+    /// Writes text for users. On a terminal, control characters are escaped.
     public func writeText(_ text: String) throws(Failure) {
         try write(Array((isTerminal ? Terminal.escapingControls(text) : text).utf8))
     }
 
-    /// Writes a text from elsewhere and a line feed. On a terminal its lines after the first are indented and marked, see
-    /// ``TerminalParagraph``; anywhere else it stays as it is.
+    /// Writes received text and a line feed. On a terminal, lines after the first are indented and marked, see
+    /// ``TerminalParagraph``; otherwise the text is unchanged.
     public func writeParagraph(_ text: String) throws(Failure) {
         guard isTerminal else { return try write(Array((text + "\n").utf8)) }
         let shown = TerminalParagraph.show(text, width: terminalWidth)
         try write(Array((shown + "\n").utf8))
     }
 
-    /// Hands buffered bytes to the system.
+    /// Writes the buffered bytes.
     public func flush() throws(Failure) {
         guard !buffer.isEmpty else { return }
         defer { buffer.removeAll(keepingCapacity: true) }
@@ -171,14 +169,14 @@ public final class Output {
         if let failure { throw failure }
     }
 
-    /// Ends the output: a file is synchronised and takes its name; stdout is closed, so that an error that
-    /// the system reports late is not lost. Without this call a file leaves no trace.
+    /// Ends the output. A file is synchronized and gets its name; stdout is closed, so that an error that the system
+    /// reports late is not lost. Without this call a file is not created.
     public func finish() throws(Failure) {
         try flush()
         switch destination {
         case .file(let file): try file.commit()
         case .descriptor(let descriptor):
-            // A duplicate is closed, so that the descriptor's number stays taken.
+            // A duplicate is closed, so that the descriptor's number stays in use.
             let copy = dup(descriptor)
             if copy >= 0, close(copy) != 0, errno != EINTR {
                 throw Failure(errno: errno, "write", name)

@@ -1,15 +1,15 @@
 public import Sotto
 
-/// A source whose first bytes can be looked at before they are read.
+/// A source whose first bytes can be examined before they are read.
 public final class PeekingSource: BorrowingSource {
     private let source: any ByteSource
     private var peeked: [UInt8] = []
-    /// What is lent of a source that does not lend.
+    /// A buffer for sources that cannot lend their own.
     private var block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    /// The end was met: a terminal would have to be told again.
+    /// Whether the end was reached. It is remembered, because a terminal would need a second end of file.
     private var isAtEnd = false
 
-    /// Looks at `source`.
+    /// Creates a source that reads from `source`.
     public init(_ source: any ByteSource) { self.source = source }
 
     deinit {
@@ -17,7 +17,7 @@ public final class PeekingSource: BorrowingSource {
         block.deallocate()
     }
 
-    /// The first `count` bytes, fewer only at the end. To be called before anything is read.
+    /// Returns the first `count` bytes, or fewer at the end. Must be called before any read.
     public func peek(_ count: Int) throws -> [UInt8] {
         var block = [UInt8](repeating: 0, count: count - peeked.count)
         let filled = try block.withUnsafeMutableBytes { try source.fill($0) }
@@ -26,7 +26,7 @@ public final class PeekingSource: BorrowingSource {
         return peeked
     }
 
-    /// The first bytes, read piece by piece until `isEnough` says so, `limit` is reached, or the end is.
+    /// Returns the first bytes, reading until `isEnough` returns true, or `limit` or the end is reached.
     public func peek(
         upTo limit: Int, until isEnough: ([UInt8]) -> Bool
     ) throws -> [UInt8] {
@@ -39,10 +39,10 @@ public final class PeekingSource: BorrowingSource {
         return peeked
     }
 
-    /// Whether bytes were looked at, or the source is ready.
+    /// Whether examined bytes are buffered or the source is ready.
     public var isReady: Bool { !peeked.isEmpty || isAtEnd || source.isReady }
 
-    /// Reads the bytes that were looked at, then the source.
+    /// Reads the examined bytes, then the source.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if peeked.isEmpty { return isAtEnd ? 0 : try source.read(into: buffer) }
         let count = min(buffer.count, peeked.count)
@@ -51,7 +51,7 @@ public final class PeekingSource: BorrowingSource {
         return count
     }
 
-    /// The bytes that were looked at, then the source's.
+    /// Lends the examined bytes, then the source's.
     public func borrow() throws -> UnsafeRawBufferPointer {
         if peeked.isEmpty, !isAtEnd, let source = source as? any BorrowingSource {
             return try source.borrow()

@@ -2,16 +2,16 @@ public import Arguments
 import Glibc
 import Sotto
 
-/// A command of a tool, or the tool.
+/// A tool or one of its commands.
 ///
-/// ``Command/execute()`` throws a ``Failure``, or an error of the core that `failure(for:)` knows.
+/// ``Command/execute()`` throws a ``Failure`` or an error of the core that `failure(for:)` maps.
 public protocol Program: Command {}
 
 extension Program {
-    /// The tool's name, as its messages begin.
+    /// The tool's name in its messages.
     public static var toolName: String { configuration.name }
 
-    /// The entry point of a program whose root command this is.
+    /// The entry point of a program with this root command.
     public static func main() {
         ProgramRuntime.prepare()
         let words = Array(CommandLine.arguments.dropFirst())
@@ -31,23 +31,24 @@ extension Program {
     }
 }
 
-/// What each program does before and after its work.
+/// The work of each program before and after its command.
 enum ProgramRuntime {
     static func prepare() {
-        // A standard descriptor that was closed would be given to the next file that is opened, and output
-        // would go into a key or a lock. What takes its place refuses the reads or writes meant for it.
+        // The next opened file would get the number of a closed standard descriptor, and output would be written into a
+        // key or a lock. The descriptor is opened so that reads or writes fail.
         for (descriptor, mode) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", mode)
         }
         ClosedPipe.prepare()
         umask(0o077)
-        // No core dumps: they would hold keys.
+        // Core dumps are disabled because they would contain keys.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     }
 
-    /// Refuses what would otherwise be read with U+FFFD for each byte that is no UTF-8: two file names could become one.
+    /// Refuses arguments that are not UTF-8. Each invalid byte would be read as U+FFFD, so two file names could become
+    /// one.
     static func checkArguments() throws(Failure) {
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = CommandLine.unsafeArgv[index],
@@ -56,12 +57,12 @@ enum ProgramRuntime {
             throw Failure(
                 .usage, "argument \(index) is not UTF-8",
                 hint:
-                    "a file of such a name can be given on standard input, and taken from standard output"
+                    "redirect standard input or output for a file with such a name"
             )
         }
     }
 
-    /// Says what went wrong, or what was asked for in place of the work, and returns the status to exit with.
+    /// Reports an error, or prints the requested help or version. Returns the exit status.
     static func end(_ error: any Error, tool: String, command: String) -> Int32 {
         let failure: Failure
         if let request = error as? TextRequest {
@@ -74,7 +75,7 @@ enum ProgramRuntime {
                 failure = error
             }
         } else if let error = error as? UsageError {
-            failure = Failure(.usage, error.message, hint: "see the options: \(command) --help")
+            failure = Failure(.usage, error.message, hint: "list the options: \(command) --help")
         } else {
             failure =
                 (error as? Failure) ?? Failure(core: error)

@@ -2,19 +2,19 @@ public import Arguments
 import Glibc
 public import Sotto
 
-/// Where a secret comes from; never the command line itself, which others can read.
+/// The source of a secret. The command line itself is never a source, because other users can read it.
 ///
-/// `@ENV:NAME`, `@FD:N` or `@FILE:PATH`; a file or descriptor gives its first line.
+/// `@ENV:NAME`, `@FD:N` or `@FILE:PATH`; for a file or descriptor, its first line.
 public enum SecretSource: Sendable, ExpressibleByArgument {
     case environment(String)
     case descriptor(Int32)
     case file(String)
-    /// Something else stood there, perhaps the secret itself: it is not kept, so that nothing repeats it.
+    /// Any other text, possibly the secret itself. It is not stored, so that no message repeats it.
     case exposed
 
-    /// Reads the text of an option.
+    /// Parses the text of an option.
     public init?(argument: String) {
-        // By bytes: a name may begin with a mark that would join the colon to one character.
+        // Bytes are compared, because a name may begin with a combining mark that would join the colon.
         func rest(after prefix: String) -> String? {
             guard argument.utf8.starts(with: prefix.utf8) else { return nil }
             return String(argument.utf8.dropFirst(prefix.utf8.count))
@@ -30,18 +30,18 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
         }
     }
 
-    /// Throws a usage error when the secret itself was given.
+    /// Throws a usage error if the secret itself was given.
     public func validate() throws {
         if case .exposed = self { throw UsageError(Self.exposure) }
     }
 
     private static let exposure =
-        "a secret is not an argument, which others can read: use @ENV:NAME, @FD:N or @FILE:PATH"
+        "a secret cannot be an argument because other users can read it: use @ENV:NAME, @FD:N or @FILE:PATH"
 
-    /// The file that the secret is read from, if it is one.
+    /// The file that contains the secret, if the source is a file.
     public var path: String? { if case .file(let path) = self { path } else { nil } }
 
-    /// Reads the secret, without the line feed, or CR LF, at its end. Throws when it is empty or over 4096 bytes.
+    /// Reads the secret without the line feed or CR LF at its end. Throws if it is empty or longer than 4096 bytes.
     public func read() throws(Failure) -> SecretBytes {
         let secret: SecretBytes
         switch self {
@@ -80,6 +80,6 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
             }
             line.append(byte)
         }
-        throw Failure(.malformed, "the passphrase in \(name) is longer than 4096 bytes")
+        throw Failure(.malformed, "the secret in \(name) is longer than 4096 bytes")
     }
 }

@@ -1,14 +1,14 @@
 import Glibc
 public import Sotto
 
-/// A regular file that is read at any place.
+/// A regular file that can be read at any offset.
 public final class SeekableFile: SeekableSource {
     private let descriptor: Int32
     private let name: String
-    /// The number of bytes when it was opened.
+    /// The length in bytes when it was opened.
     public let count: Int
 
-    /// Opens `path`. Throws for anything that is no regular file: a pipe can be read once only.
+    /// Opens `path`. Throws if it is not a regular file, because a pipe can be read only once.
     public init(path: String) throws(Failure) {
         name = path
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -17,15 +17,15 @@ public final class SeekableFile: SeekableSource {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
             throw Failure(
-                .usage, "\(path) is no regular file, and is read twice",
-                hint: "write it to a file first")
+                .usage, "\(path) is not a regular file and would have to be read twice",
+                hint: "write the input to a file first")
         }
         count = Int(status.st_size)
     }
 
     deinit { close(descriptor) }
 
-    /// Reads what is there from `offset` on.
+    /// Reads the bytes from `offset`, at most the buffer's size.
     public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))

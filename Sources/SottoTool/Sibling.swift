@@ -1,10 +1,10 @@
 import Glibc
 import Sotto
 
-/// Another program of this toolchain.
+/// Another program of this project.
 public enum Sibling {
-    /// Where the program of a tool is: beside this one as `sotto-NAME` or `NAME`, or in `libexec/sotto`; `nil` where it
-    /// is in none of these places.
+    /// Returns the path of a tool's program: in the directory of this one as `sotto-NAME` or `NAME`, or in
+    /// `libexec/sotto`. Returns `nil` if it does not exist there.
     public static func path(of tool: String) -> String? {
         let here = directoryOfThisProgram()
         return ["\(here)/sotto-\(tool)", "\(here)/../libexec/sotto/\(tool)", "\(here)/\(tool)"]
@@ -19,10 +19,10 @@ public enum Sibling {
         return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
 
-    /// What `tool` with `arguments` writes to stdout when it is given `input`, which may not be more than what a pipe
-    /// holds, 64 KiB. What the tool says on stderr is said there.
+    /// Runs `tool` with `arguments` and `input`, and returns its stdout. `input` is at most 64 KiB, the capacity of a
+    /// pipe. The tool's stderr is this program's stderr.
     ///
-    /// Throws a failure when there is no such program, and when it does not exit with 0.
+    /// Throws a failure if the program does not exist or its exit status is not 0.
     public static func run(
         _ tool: String, _ arguments: [String], input: [UInt8]
     ) throws -> [UInt8] {
@@ -42,7 +42,7 @@ public enum Sibling {
         return result
     }
 
-    /// Has `tool` write to our stdout; else as ``run(_:_:input:)``.
+    /// Runs a tool like ``run(_:_:input:)``, but with this program's stdout.
     public static func show(_ tool: String, _ arguments: [String], input: [UInt8]) throws {
         try wait(for: start(tool, arguments, input: input, output: 1), tool)
     }
@@ -53,8 +53,8 @@ public enum Sibling {
         precondition(input.count <= 64 << 10)
         guard let path = path(of: tool) else {
             throw Failure(
-                .configuration, "the program of \(tool) is not installed",
-                hint: "it is looked for beside this one")
+                .configuration, "the program \(tool) is not installed",
+                hint: "install it in the directory of this program")
         }
         let stdin = try PipeEnds()
         var actions = posix_spawn_file_actions_t()
@@ -72,7 +72,7 @@ public enum Sibling {
         let code = posix_spawn(&child, path, &actions, &attributes, words, environ)
         guard code == 0 else { throw Failure(errno: code, "run", path) }
         stdin.closeReading()
-        // A pipe has room for all of it, so that nobody waits for the other.
+        // The pipe has capacity for all of it, so neither process waits for the other.
         _ = input.withUnsafeBytes { write(stdin.writing, $0.baseAddress, $0.count) }
         stdin.closeWriting()
         return child
@@ -87,7 +87,7 @@ public enum Sibling {
     }
 }
 
-/// A pipe that no program which is started keeps open.
+/// A pipe that child processes do not inherit.
 private final class PipeEnds {
     private(set) var reading: Int32
     private(set) var writing: Int32

@@ -1,11 +1,11 @@
 import Glibc
 public import Sotto
 
-/// A temporary file without a name, gone when the process is.
+/// A temporary file without a name, deleted when the process ends.
 public final class Spool: ByteSink, ByteSource {
     private let descriptor: Int32
 
-    /// An empty spool in `$TMPDIR`, else `/tmp`.
+    /// Creates an empty spool in `$TMPDIR`, else `/tmp`.
     public init() throws(Failure) {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array((directory + "/sotto.XXXXXX").utf8CString)
@@ -25,14 +25,14 @@ public final class Spool: ByteSink, ByteSource {
     /// Does nothing.
     public func finish() {}
 
-    /// Goes back to the beginning, for reading.
+    /// Seeks to the beginning, for reading.
     public func rewind() throws(Failure) {
         guard lseek(descriptor, 0, SEEK_SET) == 0 else {
             throw Failure(errno: errno, "read", "a temporary file")
         }
     }
 
-    /// Reads what was written.
+    /// Reads the written bytes.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -47,13 +47,13 @@ public final class TeeSource: ByteSource {
     private let source: any ByteSource
     private let sink: any ByteSink
 
-    /// What is read from `source` goes to `sink` too.
+    /// Creates a source that also writes what is read from `source` to `sink`.
     public init(_ source: any ByteSource, to sink: any ByteSink) {
         self.source = source
         self.sink = sink
     }
 
-    /// Reads and copies.
+    /// Reads bytes and copies them to the sink.
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let count = try source.read(into: buffer)
         try sink.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))

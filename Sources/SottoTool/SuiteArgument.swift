@@ -4,6 +4,6 @@ public import Sotto
 extension Suite: ExpressibleByArgument {}
 
 extension WhisperID: ExpressibleByArgument {
-    /// Reads the text of an option.
+    /// Parses the text of an option.
     public init?(argument: String) { self.init(argument) }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Failure {
-    /// The system's text for an error number, beginning in lower case.
+    /// Returns the system's text for an error number, starting in lower case.
     static func text(of code: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
@@ -9,7 +9,7 @@ extension Failure {
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 
-    /// The exit status that an error number stands for, and a hint where there is one.
+    /// Returns the exit status for an error number, and a hint or `nil`.
     static func meaning(of code: Int32, isReading: Bool = true) -> (ExitStatus, String?) {
         switch code {
         case ENOENT, ENOTDIR: (.noInput, nil)

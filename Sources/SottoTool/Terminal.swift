@@ -1,33 +1,34 @@
 import Glibc
 public import Sotto
 
-/// The terminal policy, in one place:
+/// The terminal policy:
 ///
-/// - stdout carries data, stderr carries words for people.
-/// - Binary data does not go to a terminal unless `-o -` says so; a decrypted file that is text does.
-/// - Text that came from elsewhere has its control characters and invisible ones escaped on a terminal, and never in a
-///   pipe; its further lines are indented and marked there.
-/// - Questions go to `/dev/tty`, so that stdin and stdout stay free for data.
+/// - stdout is for data, stderr is for messages to the user.
+/// - Binary data is not written to a terminal without `-o -`; a decrypted text file is.
+/// - In received text, control characters and invisible characters are escaped on a terminal, and never in a pipe. On a
+///   terminal, its lines after the first are indented and marked.
+/// - Prompts use `/dev/tty`, so that stdin and stdout are free for data.
 public enum Terminal {
-    /// Whether a descriptor is a terminal.
+    /// Returns whether a descriptor is a terminal.
     public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// The columns of a terminal; `nil` for anything else, and where the terminal does not know.
+    /// Returns the width of a terminal in columns, or `nil` if it is not a terminal.
     public static func width(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard isTerminal(descriptor), ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else {
             return nil
         }
-        // A terminal that does not tell its width mostly has 80 columns.
+        // Terminals that do not report their width usually have 80 columns.
         return size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 
-    /// Writes a line to stderr; a file's name or a relay's reason in it cannot make a second one.
+    /// Writes a line to stderr. Line feeds in file names or relay messages are escaped, so they cannot begin a second
+    /// line.
     public static func say(_ line: String) {
         try? tell(line)
     }
 
-    /// As ``say(_:)``, for what must not be lost: throws a failure with status 74 when it cannot be written.
+    /// Writes a line like ``say(_:)`` that must not be lost: throws a failure with status 74 if it cannot be written.
     public static func tell(_ line: String) throws(Failure) {
         let bytes = Array((escapingControls(line).replacingAll("\n", with: "\\u{a}") + "\n").utf8)
         var failure: Failure?
@@ -37,32 +38,32 @@ public enum Terminal {
             } catch { failure = error }
         }
         guard let failure else { return }
-        // A closed pipe is a quiet end for data only.
+        // A closed pipe ends a tool silently only if the pipe is for data.
         throw failure.status == .closedPipe
             ? Failure(errno: EPIPE, "write", "standard error") : failure
     }
 
-    /// `text` with the characters escaped that a terminal obeys or a reader cannot see, as `\u{1b}`; line feed and tab
-    /// stay, and so does the character `besides`. See ``TerminalEscapes``.
+    /// Returns `text` with the characters escaped that a terminal interprets or that are invisible, as `\u{1b}`. Line
+    /// feed, tab and the character `besides` are not escaped. See ``TerminalEscapes``.
     public static func escapingControls(
         _ text: String, besides allowed: Unicode.Scalar? = nil
     ) -> String {
         TerminalEscapes.escaping(text, as: .text, besides: allowed)
     }
 
-    /// A line of JSON with the same characters as JSON's escapes: what is shown still means the same.
+    /// Escapes the same characters in a line of JSON with JSON escapes, so that the JSON value does not change.
     static func escapingControls(inJSON line: [UInt8]) -> [UInt8] {
         Array(TerminalEscapes.escaping(String(decoding: line, as: UTF8.self), as: .json).utf8)
     }
 
-    /// Asks a question on the controlling terminal and reads one line, without echo when it is secret.
+    /// Shows a prompt on the controlling terminal and reads one line, without echo if it is secret.
     public static func ask(_ question: String, secret: Bool) throws(Failure) -> SecretBytes {
         let conversation = try TerminalConversation(secret: secret)
         return try conversation.ask(question)
     }
 
-    /// Asks for a secret twice, without echo from the first question to the second answer. Returns `nil` for two
-    /// different answers.
+    /// Asks for a secret twice, with the echo disabled from the first prompt to the second answer. Returns `nil` if the
+    /// answers differ.
     public static func askTwice(
         _ question: String, _ again: String
     ) throws(Failure) -> SecretBytes? {
@@ -77,7 +78,7 @@ public enum Terminal {
     }
 }
 
-/// Questions on the controlling terminal, one after the other.
+/// A series of prompts on the controlling terminal.
 private final class TerminalConversation {
     private let tty: Int32
     private let isHidden: Bool
@@ -86,8 +87,8 @@ private final class TerminalConversation {
         tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard tty >= 0 else {
             throw Failure(
-                .configuration, "there is no terminal to ask on",
-                hint: "give a secret as @ENV:NAME, @FD:N or @FILE:PATH")
+                .configuration, "no terminal is available for a prompt",
+                hint: "give the secret as @ENV:NAME, @FD:N or @FILE:PATH")
         }
         isHidden = secret && HiddenEcho.begin(on: tty)
     }
@@ -97,7 +98,7 @@ private final class TerminalConversation {
         if tty >= 0 { close(tty) }
     }
 
-    /// Asks a question and reads a line.
+    /// Shows a prompt and reads a line.
     func ask(_ question: String) throws(Failure) -> SecretBytes {
         let prompt = Array(
             Terminal.escapingControls(question).replacingAll("\n", with: "\\u{a}").utf8)
@@ -110,7 +111,7 @@ private final class TerminalConversation {
             let count = read(tty, &byte, 1)
             if count < 0, errno == EINTR { continue }
             guard count == 1 else {
-                if line.isEmpty { throw Failure(.usage, "nothing was typed") }
+                if line.isEmpty { throw Failure(.usage, "no input was typed") }
                 break
             }
             if byte == UInt8(ascii: "\n") { break }

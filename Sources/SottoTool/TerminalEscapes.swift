@@ -1,8 +1,8 @@
-/// Escapes the characters that a terminal obeys, or that a reader cannot see, one character after the other.
+/// Escapes the characters that a terminal interprets or that are invisible.
 ///
-/// Escaped are control characters except line feed and tab, the separators of lines and paragraphs, what changes the
-/// direction of writing, and characters without a shape: zero-width spaces, soft hyphens, tags, interlinear marks.
-/// Two kinds of these are part of ordinary writing and pass where they have a meaning:
+/// The escaped characters are control characters except line feed and tab, line and paragraph separators, bidirectional
+/// formatting, and characters without a visible form: zero-width spaces, soft hyphens, tags, interlinear annotation.
+/// Two kinds are part of ordinary writing and are kept where they have a meaning:
 ///
 /// - a joiner (U+200C, U+200D) between two emoji, between letters of a script that joins, or after a virama;
 /// - one variation selector after a character that has variants.
@@ -11,16 +11,16 @@ struct TerminalEscapes {
     enum Form {
         /// `\u{1b}`.
         case text
-        /// `\u001b`, as JSON has it.
+        /// `\u001b`, as in JSON.
         case json
     }
 
     private let form: Form
-    /// A control character that passes.
+    /// A control character that is not escaped.
     private let allowed: Unicode.Scalar?
-    /// The character before, if it was not escaped.
+    /// The previous character, if it was not escaped.
     private var last: Unicode.Scalar?
-    /// A joiner whose next character is not known yet.
+    /// A joiner whose next character is still unknown.
     private var joiner: Unicode.Scalar?
 
     init(_ form: Form, besides allowed: Unicode.Scalar? = nil) {
@@ -28,7 +28,7 @@ struct TerminalEscapes {
         self.allowed = allowed
     }
 
-    /// Returns `text`, escaped, as a whole: no text precedes or follows it.
+    /// Returns `text`, escaped, as a complete text.
     static func escaping(
         _ text: String, as form: Form, besides allowed: Unicode.Scalar? = nil
     ) -> String {
@@ -38,7 +38,7 @@ struct TerminalEscapes {
         return out
     }
 
-    /// The next piece of a text, escaped.
+    /// Returns the next part of a text, escaped.
     mutating func escape(_ text: String) -> String {
         if joiner == nil, text.unicodeScalars.allSatisfy(Self.isPlain) {
             last = text.unicodeScalars.last ?? last
@@ -50,7 +50,7 @@ struct TerminalEscapes {
         return out
     }
 
-    /// Adds the next character to `out`; a joiner when the character after it is known.
+    /// Appends the next character to `out`. A joiner is appended when the character after it is known.
     private mutating func add(_ scalar: Unicode.Scalar, to out: inout String) {
         if let joiner {
             self.joiner = nil
@@ -65,7 +65,7 @@ struct TerminalEscapes {
         }
     }
 
-    /// Adds what waits at the end of the text.
+    /// Appends the pending joiner at the end of the text.
     mutating func finish(_ out: inout String) {
         guard let joiner else { return }
         self.joiner = nil
@@ -86,7 +86,7 @@ struct TerminalEscapes {
         switch form {
         case .text: "\\u{" + String(scalar.value, radix: 16) + "}"
         case .json:
-            // A character beyond the first 65,536 is two units of UTF-16 (RFC 8259 §7).
+            // A character above U+FFFF is two UTF-16 code units (RFC 8259 §7).
             String(scalar).utf16.map { unit in
                 let digits = String(unit, radix: 16)
                 return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -96,7 +96,7 @@ struct TerminalEscapes {
 
     // MARK: Characters
 
-    /// Whether a character is one of the many that always pass: a quick answer for most texts.
+    /// Whether a character is never escaped: a fast path for most texts.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20..<0x7F, 0x09, 0x0A, 0xA0..<0xAD, 0xAE..<0x34F, 0x370..<0x600, 0x2010..<0x2028,
@@ -110,7 +110,7 @@ struct TerminalEscapes {
         scalar == "\u{200C}" || scalar == "\u{200D}"
     }
 
-    /// Whether a character is escaped that is no joiner.
+    /// Returns whether a character other than a joiner is escaped.
     private static func isEscaped(_ scalar: Unicode.Scalar, after last: Unicode.Scalar?) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A, 0x20..<0x7F: return false
@@ -135,12 +135,12 @@ struct TerminalEscapes {
         }
     }
 
-    /// Whether a joiner has a meaning between two characters.
+    /// Returns whether a joiner has a meaning between two characters.
     private static func joins(
         _ before: Unicode.Scalar?, _ joiner: Unicode.Scalar, _ after: Unicode.Scalar?
     ) -> Bool {
         guard let before else { return false }
-        // A virama (Unicode's combining class 9).
+        // A virama (Unicode combining class 9).
         if before.properties.canonicalCombiningClass.rawValue == 9 { return true }
         guard let after else { return false }
         if joiner == "\u{200D}", isEmoji(before) || before.value == 0xFE0F, isEmoji(after) {
@@ -153,7 +153,7 @@ struct TerminalEscapes {
         scalar.value > 0xFF && scalar.properties.isEmoji
     }
 
-    /// Whether it is a letter or mark of Arabic, Syriac, Mongolian or the scripts of India and its neighbours.
+    /// Returns whether it is a letter or mark of Arabic, Syriac, Mongolian or a Brahmic script.
     private static func isOfJoiningScript(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x0600...0x0DFF, 0x1000...0x109F, 0x1780...0x18AF, 0xFB50...0xFDFF, 0xFE70...0xFEFC,

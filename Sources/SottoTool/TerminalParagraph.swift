@@ -1,17 +1,17 @@
-/// A text from elsewhere as a terminal shows it: one short line as it is, several lines each indented and marked.
+/// Received text as shown on a terminal: one short line unchanged, several lines each indented and marked.
 ///
-/// Lines of the tools begin in the first column, with the tool's name and a colon. So no text of several lines, and no line
-/// that the terminal would break, can imitate one; a single line that begins with a word and a colon is marked too.
+/// The tools' own lines begin in the first column with the tool's name and a colon. Text of several lines, or a line
+/// that the terminal would wrap, must not imitate one. A single line that begins with a word and a colon is marked too.
 public enum TerminalParagraph {
     /// The beginning of each marked line.
     static let mark = "  | "
-    /// Columns below which a terminal's own line breaks have to do.
+    /// The width in columns below which the terminal wraps lines itself.
     private static let leastWidth = 20
 
-    /// `text` in lines of at most `width` columns, escaped, without a line feed at the end.
+    /// Returns `text`, escaped, in lines of at most `width` columns, without a final line feed.
     ///
-    /// A word without spaces that is longer than a line stays whole if it is ASCII: an address can be copied, and a tool's
-    /// line has spaces.
+    /// An ASCII word that is longer than a line is not broken, so that an address can be copied. It cannot imitate a
+    /// tool's line, which has spaces.
     public static func show(_ text: String, width: Int?) -> String {
         var shown: [String] = []
         for line in lines(of: text) {
@@ -26,20 +26,20 @@ public enum TerminalParagraph {
         return (isPlain ? "" : mark) + shown.joined(separator: "\n" + mark)
     }
 
-    /// Whether a line begins with a word and a colon, or a character that looks like a colon.
+    /// Returns whether a line begins with a word and a colon, or a character that looks like a colon.
     private static func looksLikeALineOfATool(_ line: String) -> Bool {
         let word = line.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " }
         return word.unicodeScalars.contains { colons.contains($0.value) }
     }
 
-    /// The colon and the characters that look like it.
+    /// The colon and similar characters.
     private static let colons: Set<UInt32> = [
         0x3A, 0x2D0, 0x2F8, 0x589, 0x5C3, 0x703, 0x704, 0x16EC, 0x205A, 0x2236, 0xA789, 0xFE13,
         0xFE30,
         0xFE55, 0xFF1A,
     ]
 
-    /// The lines between all that Unicode calls a line end (UAX #14: CR LF, CR, LF, VT, FF, NEL, LS, PS).
+    /// Splits a text at all Unicode line ends (UAX #14: CR LF, CR, LF, VT, FF, NEL, LS, PS).
     private static func lines(of text: String) -> [String] {
         var lines: [String] = []
         var line = String.UnicodeScalarView()
@@ -54,12 +54,12 @@ public enum TerminalParagraph {
             }
             isAfterReturn = scalar.value == 0x0D
         }
-        // A line end at the end begins no line.
+        // A final line end does not begin another line.
         if !line.isEmpty || lines.isEmpty { lines.append(String(line)) }
         return lines
     }
 
-    /// One line in pieces of at most `width` columns.
+    /// Breaks a line into parts of at most `width` columns.
     private static func broken(_ line: String, _ width: Int) -> [String] {
         var pieces: [String] = []
         var piece = ""
@@ -100,7 +100,7 @@ public enum TerminalParagraph {
         return pieces
     }
 
-    /// The most columns that a text takes: two for a character that may be wide, eight for a tab.
+    /// Returns the maximum width of a text in columns: two for a character that may be wide, eight for a tab.
     private static func columns(_ text: Substring) -> Int {
         text.unicodeScalars.reduce(0) { sum, scalar in
             sum + (scalar.value == 9 ? 8 : scalar.value < 0x1100 ? 1 : 2)

@@ -1,19 +1,19 @@
 public import Sotto
 
-/// A sink before a terminal: text passes, and anything else is refused.
+/// A sink for a terminal that accepts only text.
 ///
-/// No control character reaches the terminal but tab, line feed and carriage return. Those above ASCII, and characters
-/// that cannot be seen, are escaped.
+/// The only ASCII control characters that reach the terminal are tab, line feed and carriage return. Non-ASCII control
+/// characters and invisible characters are escaped.
 public final class TerminalText: ByteSink {
     private let sink: any ByteSink
-    /// The beginning of a character whose end was not written yet: at most 3 bytes.
+    /// The beginning of an incomplete character: at most 3 bytes.
     private var partial: [UInt8] = []
     private var escapes = TerminalEscapes(.text, besides: "\r")
 
-    /// Guards `sink`, which shows on a terminal.
+    /// Creates a sink that writes to `sink`, which is a terminal.
     public init(_ sink: any ByteSink) { self.sink = sink }
 
-    /// Passes `bytes`; throws a failure with status 64, and passes nothing of them, when they are not text.
+    /// Writes `bytes`. If they are not text, throws a failure with status 64 and writes nothing.
     public func write(_ bytes: UnsafeRawBufferPointer) throws {
         var block = partial + Array(bytes)
         defer { wipe(&block) }
@@ -25,7 +25,7 @@ public final class TerminalText: ByteSink {
         try sink.write(Array(escapes.escape(text).utf8))
     }
 
-    /// Throws when the text breaks off within a character; else finishes the sink.
+    /// Finishes the sink. Throws if the text ends within a character.
     public func finish() throws {
         guard partial.isEmpty else { throw Failure.binaryOnTerminal }
         var out = ""
@@ -42,7 +42,7 @@ public final class TerminalText: ByteSink {
         }
     }
 
-    /// How many bytes at the end begin a character of UTF-8 that needs more of them.
+    /// Returns the number of bytes at the end that begin an incomplete UTF-8 character.
     private static func partialLength(_ bytes: [UInt8]) -> Int {
         for (index, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0xC0 != 0x80 {
             let needed = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1

@@ -1,11 +1,11 @@
 public import Arguments
 
-/// `--trust`: whose keys are good enough.
+/// `--trust`: the keys that are accepted.
 public enum TrustPolicy: String, ExpressibleByArgument, CaseIterable, Sendable {
-    /// Anybody's.
+    /// All keys.
     case any
-    /// Those in the address book, taken when they were first seen.
+    /// Keys of contacts, accepted on first use.
     case firstUse = "first-use"
-    /// Those compared with their owners.
+    /// Keys that were compared with their owners.
     case verified
 }

@@ -7,10 +7,11 @@ import SottoTool
 struct AcceptCommand: Program {
     static let configuration = CommandConfiguration(
         name: "accept",
-        abstract: "Make who wrote a contact, and print what waits of theirs for decrypt.",
+        abstract:
+            "Make the sender of a message request a contact, and print the waiting messages for decrypt.",
         usage: "contact accept ID [--name NAME] [CARD] | decrypt",
         discussion: """
-            The messages leave the list when decrypt has opened them. Of a contact, what waits is printed again.
+            The messages leave the list after decrypt has opened them. For a contact, they are printed again.
             """)
 
     @Option(
@@ -22,18 +23,18 @@ struct AcceptCommand: Program {
     @Argument("id", help: "An id, its beginning (16 characters or more), a card or a contact.")
     var id: String
 
-    @Argument("card", help: "Their card, if you have it; `-` is stdin.")
+    @Argument("card", help: "The sender's card, if you have it; `-` is stdin.")
     var card: String?
 
     func execute() throws {
         if let name { _ = try ContactName.checked(name) }
         let open = try options.open()
         let person = try open.person(id)
-        let card = try card.map { try Addressee.card($0) } ?? givenCard(person)
+        let card = try card.map { try RecipientArgument.card($0) } ?? givenCard(person)
         if let card, card.id != person.id {
             throw Failure(
-                .mismatch, "the card is not that of \(person.id)",
-                hint: "its signer is somebody else; do not take it for theirs")
+                .mismatch, "the card does not belong to \(person.id)",
+                hint: "the card has a different signer; do not use it for this id")
         }
         if let contact = person.contact, contact.isBlocked {
             throw Failure(
@@ -42,7 +43,7 @@ struct AcceptCommand: Program {
         }
         let isNew = person.contact == nil
         if let contact = person.contact, let name, name != contact.name {
-            options.note("the name stays \(contact.name)")
+            options.note("the name remains \(contact.name)")
         }
         if let card {
             let outcome = try open.book.writableStore().transaction {
@@ -60,7 +61,7 @@ struct AcceptCommand: Program {
         try finish(contact, isNew: isNew, open)
     }
 
-    /// The argument itself, where it is a card; a contact's own says nothing new.
+    /// Returns the card that was given as the argument; `nil` for a contact's own stored card.
     private func givenCard(_ person: Correspondent) -> Card? {
         person.contact?.card == person.card ? nil : person.card
     }
@@ -69,8 +70,8 @@ struct AcceptCommand: Program {
         guard id != open.identity.id else { throw Failure(.usage, "this is your own id") }
         guard let name else {
             throw Failure(
-                .usage, "there is no card of theirs, and so no name",
-                hint: "give one: contact accept \(id.short) --name NAME")
+                .usage, "the sender has no card here, and so no name",
+                hint: "give a name: contact accept \(id.short) --name NAME")
         }
         let contact = Contact(name: try ContactName.checked(name), id: id, card: nil)
         try open.book.writableStore().transaction { transaction in
@@ -85,12 +86,12 @@ struct AcceptCommand: Program {
         if isNew {
             options.note(contact.additionNote)
             if contact.card == nil {
-                options.note("to answer, get their card: \(cardLookupCommand(contact.id))")
+                options.note("to answer, get the sender's card: \(cardLookupCommand(contact.id))")
             }
         }
         guard !envelopes.isEmpty else {
             if isNew { return }
-            throw Failure(.no, options.quiet ? "" : "nothing of \(contact.name) waits")
+            throw Failure(.no, options.quiet ? "" : "no message of \(contact.name) waits")
         }
         if Terminal.isTerminal(1) {
             options.note(

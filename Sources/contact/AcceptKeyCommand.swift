@@ -7,11 +7,11 @@ import SottoTool
 struct AcceptKeyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "accept-key",
-        abstract: "Take the changed key of a contact; it has to be verified anew.",
+        abstract: "Accept the changed key of a contact, which must then be verified again.",
         usage: "contact accept-key NAME [ID-OR-NUMBER]",
         discussion: """
-            With an id, or its beginning (16 characters or more), or the 60-digit safety number as its owner reads it \
-            out, the key is taken only if it is that one. contact show prints both.
+            With an id, its beginning (16 characters or more) or the 60-digit safety number that the owner reads out, \
+            the key is accepted only if it matches. contact show prints both.
             """)
 
     @OptionGroup var options: ContactOptions
@@ -21,10 +21,10 @@ struct AcceptKeyCommand: Program {
 
     @Argument(
         "id-or-number",
-        help: "What the key has to be: an id or its beginning, or the safety number.")
+        help: "The expected key: an id or its beginning, or the safety number.")
     var key: [String] = []
 
-    /// What the key has to be.
+    /// The expected key.
     private enum Demand {
         case beginning(String)
         case number([UInt8])
@@ -42,19 +42,20 @@ struct AcceptKeyCommand: Program {
                 throw Failure(
                     .cannotCreate,
                     other.name.isEmpty
-                        ? "the key that was offered is blocked"
-                        : "the key that was offered is that of \(other.name)",
+                        ? "the offered key is blocked"
+                        : "the offered key belongs to the contact \(other.name)",
                     hint: other.name.isEmpty
-                        ? "contact unblock \(other.argument)" : "remove one of the two first")
+                        ? "contact unblock \(other.argument)"
+                        : "remove one of the two contacts first")
             }
             try transaction.check(card.profiles, of: card.id, replacing: contact.id)
             wasVerified = contact.trust == .verified
             var new = Contact(name: contact.name, id: card.id, card: card, added: contact.added)
             new.isBlocked = contact.isBlocked
             new.suite = contact.suite
-            // They were given the address, and mail to it must not be lost.
+            // The contact was given these addresses, and mail to them must not be lost.
             new.takeAddresses(of: contact)
-            // What went by a session does not silently go without one.
+            // Messages that used a session must not silently be sent without one.
             if contact.suite == nil, try transaction.hasSession(with: contact.id),
                 try !transaction.hasSession(with: card.id)
             {
@@ -64,15 +65,15 @@ struct AcceptKeyCommand: Program {
             contact = new
         }
         let name = shellWord(contact.name)
-        options.note("took the new key of \(contact.name), whose id is \(contact.id) now")
+        options.note("accepted the new key of \(contact.name); the id is now \(contact.id)")
         if let card = contact.card, card.record == nil {
-            options.note("the card is a URI: no signature ties its encryption key to the id")
+            options.note("the card is a URI: no signature binds its encryption key to the id")
         }
         let was = wasVerified ? "no longer verified" : "trusted, not verified"
-        options.note("\(contact.name) is \(was); to compare: contact show \(name)")
+        options.note("\(contact.name) is \(was); compare the safety number: contact show \(name)")
         if lostSession {
             options.note(
-                "there is no session with the new key: recv --bundle \(name), or contact set \(name) --suite auto"
+                "no session exists with the new key: recv --bundle \(name), or contact set \(name) --suite auto"
             )
         }
         let count = try open.waiting(from: contact.id)
@@ -89,8 +90,8 @@ struct AcceptKeyCommand: Program {
         else {
             throw Failure(
                 .malformed,
-                "neither \(SessionID.shortLength) characters or more of an id nor a safety number",
-                hint: "see both of the key that was offered: contact show \(shellWord(name))")
+                "the argument is neither \(SessionID.shortLength) or more characters of an id nor a safety number",
+                hint: "show both for the offered key: contact show \(shellWord(name))")
         }
         return .beginning(text)
     }
@@ -106,14 +107,14 @@ struct AcceptKeyCommand: Program {
             }
         guard isDemanded else {
             throw Failure(
-                .mismatch, "the key that was offered is \(card.id); nothing was changed",
-                hint: "drop it: contact keep-key \(shellWord(contact.name))")
+                .mismatch, "the offered key is \(card.id); nothing was changed",
+                hint: "reject it: contact keep-key \(shellWord(contact.name))")
         }
     }
 }
 
 extension Failure {
     static func noChangedKey(of contact: Contact) -> Failure {
-        Failure(.no, "no other key was offered for \(contact.name)")
+        Failure(.no, "no other key is offered for \(contact.name)")
     }
 }

@@ -6,11 +6,11 @@ import SottoTool
 
 struct AddCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "add", abstract: "Add somebody's card, or their account in another messenger.",
+        name: "add", abstract: "Add a contact from a card or an account in another messenger.",
         usage: "contact add [--name NAME] [CARD]",
         discussion: """
-            Beside a card, a whisper2: URL with its signing key and what is in a QR code of Kecalek are taken, as an \
-            argument, in a file, or as qr scan prints them.
+            Accepts a card, a whisper2: URL with its signing key, or the content of a Kecalek QR code: as an \
+            argument, in a file, or from qr scan.
             """)
 
     @Option(
@@ -22,7 +22,7 @@ struct AddCommand: Program {
     @Argument(
         "card",
         help:
-            "Card file, sotto: URI, whisper2: URL, or `-` for stdin, the default; also what qr scan prints."
+            "Card file, sotto: URI, whisper2: URL, or `-` for stdin, the default. Accepts the output of qr scan."
     )
     var card: String?
 
@@ -36,7 +36,7 @@ struct AddCommand: Program {
     }
 
     private func add(_ card: Card, _ open: OpenBook) throws {
-        // A card that is refused makes no state.
+        // A refused card must not create the state.
         if try open.book.store() == nil, card.id != open.identity.id {
             _ = try ContactName.checked(name ?? card.name)
         }
@@ -52,11 +52,12 @@ struct AddCommand: Program {
             _ = try ContactName.checked(name ?? account.name)
         }
         if case .mercurio(let bundle) = account, bundle.signature == nil {
-            options.note("nobody signed this RSA key: it may be its directory's; ask its owner")
+            options.note(
+                "this RSA key is not signed, so the directory may have replaced it; ask its owner")
         }
         if case .whisper2(let contact) = account, !contact.id.isChecksumValid, !options.quiet {
             Terminal.say(
-                "\(ContactTool.toolName): warning: the checksum of \(contact.id) is wrong: it may be mistyped"
+                "\(ContactTool.toolName): warning: the checksum of \(contact.id) is wrong; it may be mistyped"
             )
         }
         let outcome = try open.book.writableStore().transaction {
@@ -65,7 +66,8 @@ struct AddCommand: Program {
         try Self.report(outcome, givenName: name, what: "account", open, options)
     }
 
-    /// Says what came of a card or an account; `what` is which. Throws a failure with status 12 for a changed key.
+    /// Reports the result of adding a card or an account; `what` is the noun. Throws a failure with status 12 for a
+    /// changed key.
     static func report(
         _ outcome: Introduction, givenName: String?, what: String, _ open: OpenBook,
         _ options: ContactOptions
@@ -75,27 +77,27 @@ struct AddCommand: Program {
             options.note(contact.additionNote)
             if !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .completed(let contact):
-            options.note("kept the new \(what) of \(contact.name) (\(contact.id.short)…)")
+            options.note("stored the new \(what) of \(contact.name) (\(contact.id.short)…)")
             sayWhatIsIntroduced(contact, options)
             sayTheirName(contact, givenName, options)
         case .outdated(let contact):
             let kept = contact.card?.issued.map { ", of \($0)" } ?? ""
             options.note(
-                "this card of \(contact.name) is older than the one that is kept\(kept); nothing was changed"
+                "this card of \(contact.name) is older than the stored one\(kept); nothing was changed"
             )
         case .known(let contact):
-            options.note("\(contact.name) (\(contact.id.short)…) is there already")
+            options.note("\(contact.name) (\(contact.id.short)…) is already a contact")
             sayTheirName(contact, givenName, options)
         case .changed(let contact, let replaced):
             throw Failure.changedKey(of: contact, replaced: replaced)
         }
     }
 
-    /// Names the accounts that nothing but a code or a file ties to a contact.
+    /// Reports the accounts that only a code or a file binds to a contact.
     private static func sayWhatIsIntroduced(_ contact: Contact, _ options: ContactOptions) {
         for name in contact.introducedAccounts {
             options.note(
-                "the \(name) was introduced, not signed by \(contact.name): it is not used unless encrypt has --trust any"
+                "the \(name) is not signed by \(contact.name) and is used only with encrypt --trust any"
             )
         }
     }
@@ -105,7 +107,7 @@ struct AddCommand: Program {
     ) {
         if let given, given != contact.name {
             let command = "contact rename \(shellWord(contact.name)) \(shellWord(given))"
-            options.note("the name stays \(contact.name); to change it: \(command)")
+            options.note("the name remains \(contact.name); to change it: \(command)")
         }
         if contact.changed != nil {
             options.note(
@@ -126,13 +128,13 @@ struct AddCommand: Program {
 }
 
 extension Contact {
-    /// The names of the accounts that only an introduction ties to the contact.
+    /// The names of the accounts that only an introduction binds to the contact.
     var introducedAccounts: [String] {
         var names: [String] = []
-        if let account = profiles.whisper2, standing(of: account) == .introduced {
+        if let account = profiles.whisper2, binding(of: account) == .introduced {
             names.append("whisper2 account \(account.id)")
         }
-        if let bundle = profiles.mercurio, standing(of: bundle) == .introduced {
+        if let bundle = profiles.mercurio, binding(of: bundle) == .introduced {
             names.append("mercurio account \(bundle.id.short)…")
         }
         return names
@@ -144,28 +146,29 @@ extension Contact {
         if let id = profiles.kecalek, vouchedProfiles.kecalek == nil {
             names.append("kecalek user id \(id)")
         }
-        if let account = profiles.whisper2, standing(of: account) < .compared {
+        if let account = profiles.whisper2, binding(of: account) < .compared {
             names.append("whisper2 account \(account.id)")
         }
-        if let bundle = profiles.mercurio, standing(of: bundle) < .compared {
+        if let bundle = profiles.mercurio, binding(of: bundle) < .compared {
             names.append("mercurio account \(bundle.id.short)…")
         }
         return names
     }
 
-    /// The next step to a verified key: the comparison, or first the signed card.
+    /// The next step towards a verified key: the comparison, or first the signed card.
     private var comparison: String {
         if let card, card.record == nil {
-            return "; to get the signed card: \(cardLookupCommand(id, relay: card.relay))"
+            return "; get the signed card: \(cardLookupCommand(id, relay: card.relay))"
         }
-        return learned.whisper2 == nil ? "; to compare: contact show \(shellWord(name))" : ""
+        return learned.whisper2 == nil
+            ? "; compare the safety number: contact show \(shellWord(name))" : ""
     }
 
-    /// What is said when they were added.
+    /// The note about an added contact.
     var additionNote: String {
         let next =
             isBlocked
-            ? "still blocked until: contact unblock \(shellWord(name))"
+            ? "still blocked; to unblock: contact unblock \(shellWord(name))"
             : "trusted on first use"
                 + comparison
         return "added \(name) (\(id.short)…), \(next)"

@@ -8,15 +8,16 @@ import SottoWire
 struct AddressCommand: Program {
     static let configuration = CommandConfiguration(
         name: "address",
-        abstract: "Print a card for one contact, with an address that they alone know.",
+        abstract: "Print a card for one contact, with a send address that only this contact knows.",
         usage: """
             contact address [--relay URL] [--new] NAME
             contact address --revoke NAME
             """,
         discussion: """
-            Give it to them in place of your card. What they write goes to that address; recv takes it along with \
-            your other mail. Two who compare their addresses do not learn that both are yours, and the relay does not \
-            learn who writes. Once it is revoked, or they are blocked, nothing comes from there, and they are not told.
+            Give it to the contact instead of your card. The contact's messages go to this address, and recv fetches them \
+            with your other mail. Two contacts cannot find out by comparing addresses that both are yours, and the relay \
+            does not learn the sender. After the address is revoked or the contact is blocked, no mail arrives from it; \
+            the contact is not told.
 
             EXAMPLES
               contact address --relay tls://relay.example.org:7667 bob > for-bob.card
@@ -24,15 +25,16 @@ struct AddressCommand: Program {
             """)
 
     @Option(
-        "--relay", value: "url", help: "The relay where you fetch your mail; put into the card.")
+        "--relay", value: "url",
+        help: "The relay where you fetch your mail; it is included in the card.")
     var relay: String?
 
-    @Flag("--new", help: "Make another address; the one that they have is no longer looked into.")
+    @Flag("--new", help: "Create a new address; mail to the old one is no longer fetched.")
     var new = false
 
     @Flag(
         "--revoke",
-        help: "Let go of their address. What they wrote there and was not fetched is not read.")
+        help: "Revoke the address. Mail to it that was not fetched yet cannot be read.")
     var revoke = false
 
     @OptionGroup var options: ContactOptions
@@ -42,7 +44,7 @@ struct AddressCommand: Program {
 
     func validate() throws {
         guard !revoke || !new && relay == nil else {
-            throw UsageError("--revoke goes alone")
+            throw UsageError("--revoke cannot be combined with --new or --relay")
         }
     }
 
@@ -52,8 +54,8 @@ struct AddressCommand: Program {
         let relay = try relay.map { text throws(Failure) in
             do throws(RelayURL.Invalid) { return try RelayURL(text).text } catch {
                 throw Failure(
-                    .usage, "the relay's address is not tcp://host:port",
-                    hint: "for example --relay tcp://relay.example.org:7667")
+                    .usage, "the relay address is not of the form tcp://host:port",
+                    hint: "use an address such as --relay tcp://relay.example.org:7667")
             }
         }
         let contact = try open.change(name) { contact, _ in
@@ -78,6 +80,6 @@ struct AddressCommand: Program {
             contact.replaceAddress(by: nil)
         }
         guard had else { throw Failure(.no, "\(contact.name) has no address of yours") }
-        options.note("what \(contact.name) writes to the address of theirs is no longer taken")
+        options.note("mail of \(contact.name) to the revoked address is no longer fetched")
     }
 }

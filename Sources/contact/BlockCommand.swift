@@ -6,7 +6,7 @@ import SottoTool
 
 struct BlockCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "block", abstract: "Drop what somebody sends, and what waits of theirs.")
+        name: "block", abstract: "Block a sender: drop new messages and the waiting requests.")
 
     @OptionGroup var options: ContactOptions
 
@@ -30,7 +30,8 @@ struct BlockCommand: Program {
             return (contact, try transaction.forgetRequests(from: person.id))
         }
         let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name
-        let dropped = waiting > 0 ? "; dropped \(counted(waiting, "message")) that waited" : ""
+        let dropped =
+            waiting > 0 ? "; dropped \(counted(waiting, "message")) from the requests" : ""
         options.note("\(who) is blocked\(dropped)")
     }
 }

@@ -3,11 +3,11 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// Lines of records into the address book. Lines that are at hand share a transaction.
+/// Imports lines of records into the address book. Lines that are available at once share a transaction.
 struct ContactImport {
     private let store: IdentityStore
-    /// Whether the records are this identity's own signed backup. Others only introduce: a name, a card, accounts, and
-    /// whom their writer blocked.
+    /// Whether the records are this identity's own signed backup. From other records only names, cards and accounts are
+    /// imported.
     private let isOurs: Bool
     let output: Output
     private var batch: [(number: Int, contact: Result<Contact, Failure>)] = []
@@ -15,7 +15,7 @@ struct ContactImport {
     private(set) var added = 0
     private(set) var knownNames: [String] = []
 
-    /// The most lines that share a transaction.
+    /// The maximum number of lines in a transaction.
     private static let batchSize = 512
 
     init(store: IdentityStore, isOurs: Bool) throws {
@@ -64,15 +64,15 @@ struct ContactImport {
         let isNameless = entry.name.isEmpty && entry.isBlocked && entry.card == nil
         guard isOurs || !isNameless else {
             throw Failure(
-                .untrusted, "a block counts only from your own backup",
-                hint: "block the id yourself, with contact block")
+                .untrusted, "blocked ids are imported only from your own backup",
+                hint: "block the id with contact block")
         }
         var contact = Contact(
             name: isNameless ? "" : try ContactName.checked(entry.name), id: entry.id,
             card: entry.card,
             trust: isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
             added: isOurs ? entry.added : .now())
-        // A block deletes mail: another writer's file must not set it.
+        // A block deletes mail, so another user's file must not set it.
         contact.isBlocked = isOurs && entry.isBlocked
         if isNameless { return contact }
         contact.learned = entry.learned
@@ -87,13 +87,13 @@ struct ContactImport {
     private func read(_ card: Card) throws -> Contact {
         guard !card.name.isEmpty else {
             throw Failure(
-                .usage, "there is no name on the card",
-                hint: "give it one with contact add --name")
+                .usage, "the card has no name",
+                hint: "give it a name with contact add --name")
         }
         return Contact(name: try ContactName.checked(card.name), id: card.id, card: card)
     }
 
-    /// Takes the lines that were collected, and prints a record for each that failed.
+    /// Imports the collected lines, and prints a record for each that failed.
     mutating func process() throws {
         guard !batch.isEmpty else { return }
         let lines = batch
@@ -130,8 +130,9 @@ struct ContactImport {
             if let card = contact.card, !known.agrees(with: card) {
                 return .failed(
                     Failure(
-                        .untrusted, "other keys than \(known.name) has; nothing was changed",
-                        hint: "offer them as a changed key with contact add"))
+                        .untrusted,
+                        "the keys differ from those of the contact \(known.name); nothing was changed",
+                        hint: "use contact add to offer the changed key"))
             }
             if isOurs { try restoreAddresses(of: contact, to: known, transaction) }
             return .known(known.name.isEmpty ? known.id.short + "…" : known.name)
@@ -139,8 +140,9 @@ struct ContactImport {
         if !contact.name.isEmpty, let other = try transaction.contact(named: contact.name) {
             return .failed(
                 Failure(
-                    .untrusted, "another key than \(other.name) has; nothing was changed",
-                    hint: "offer it as a changed key with contact add"))
+                    .untrusted,
+                    "the key differs from that of the contact \(other.name); nothing was changed",
+                    hint: "use contact add to offer the changed key"))
         }
         do {
             try transaction.check(contact.profiles, of: contact.id)
@@ -151,7 +153,7 @@ struct ContactImport {
         return .added
     }
 
-    /// Gives a contact who is there already the addresses in the backup: mail to them would be stored and never read.
+    /// Adds the addresses of the backup to an existing contact. Otherwise mail to them would be stored and never read.
     private func restoreAddresses(
         of entry: Contact, to known: Contact, _ transaction: StateTransaction
     ) throws {
@@ -163,7 +165,7 @@ struct ContactImport {
 
     // MARK: Whisper2's backup
 
-    /// Takes one contact of Whisper2's backup: `{"whisperId","name","publicKey","signingPublicKey"}`.
+    /// Imports one contact of Whisper2's backup: `{"whisperId","name","publicKey","signingPublicKey"}`.
     mutating func take(whisper2 value: JSON, number: Int) throws {
         do {
             let entry = try Whisper2Entry(value)

@@ -4,19 +4,19 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// What every subcommand takes.
+/// The options of every subcommand.
 struct ContactOptions: ArgumentGroup {
     @OptionGroup var identity: IdentityOptions
 
     @OptionGroup var lock: LockOptions
 
-    @Flag("-q", "--quiet", help: "No notes on stderr.")
+    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
     var quiet = false
 
-    /// Says something on stderr, unless it is to be quiet.
+    /// Prints a note on stderr unless `--quiet` is set.
     func note(_ text: String) { if !quiet { Terminal.say("\(ContactTool.toolName): \(text)") } }
 
-    /// Reads the identity; its address book is opened when it is needed.
+    /// Reads the identity. Its address book is opened when it is first used.
     func open() throws -> OpenBook { try OpenBook(self) }
 }
 
@@ -30,20 +30,21 @@ struct OpenBook {
         identity = try book.identity()
     }
 
-    /// The contact that a name, an id or the beginning of one means; a failure with status 66 without one.
+    /// Returns the contact that a name, an id or an abbreviation means. Throws a failure with status 66 if none
+    /// matches.
     func contact(_ text: String) throws -> Contact {
         guard let found = try book.lookUp(text) else { throw Failure.noContact(text) }
         return found
     }
 
-    /// Changes one contact in a transaction, as it is then, and returns what became of it.
+    /// Changes the current state of a contact in a transaction. Returns the changed contact.
     @discardableResult
     func change(
         _ text: String, _ body: (inout Contact, StateTransaction) throws -> Void
     ) throws -> Contact {
         let id = try contact(text).id
         return try book.writableStore().transaction { transaction in
-            // Another process may have removed it since.
+            // Another process may have removed the contact meanwhile.
             guard var contact = try transaction.contact(id: id) else {
                 throw Failure.noContact(text)
             }
@@ -54,19 +55,20 @@ struct OpenBook {
         }
     }
 
-    /// Somebody who need not be a contact: an id, the beginning of one that is known or waits, a contact, a card.
+    /// Returns a person who need not be a contact: an id, an abbreviation of a known or waiting id, a contact, or a
+    /// card.
     func person(_ text: String) throws -> Correspondent {
         if let id = SessionID(text) {
             let contact = try book.store()?.contact(id: id)
             return Correspondent(id: id, card: contact?.card, contact: contact)
         }
-        if ContactName.looksLikeID(text), !Addressee.isFile(text) {
-            // Fewer are found again by trying keys: what a stranger's id begins with is theirs to choose.
+        if ContactName.looksLikeID(text), !RecipientArgument.isFile(text) {
+            // Shorter abbreviations can be forged: an attacker can generate keys until the id begins with a given text.
             guard text.utf8.count >= SessionID.shortLength else {
                 throw Failure(
                     .usage,
-                    "\(text) is too little of an id: \(SessionID.shortLength) characters or more are needed",
-                    hint: "see as many: contact requests")
+                    "\(text) is too short for an id: \(SessionID.shortLength) or more characters are required",
+                    hint: "list the ids: contact requests")
             }
             guard let store = try book.store() else { throw Failure.noContact(text) }
             let beginning = text.lowercased()
@@ -76,7 +78,7 @@ struct OpenBook {
                 let shown = ids.map(\.description).sorted().prefix(8).joined(separator: ", ")
                 throw Failure(
                     .usage, "\(text) is the beginning of several ids: \(shown)",
-                    hint: "write more of it")
+                    hint: "use more characters")
             }
             guard let id = ids.first else { throw Failure.noContact(text) }
             return try person(id.description)
@@ -84,52 +86,52 @@ struct OpenBook {
         return try book.find(text)
     }
 
-    /// How many messages of somebody wait as requests.
+    /// Returns the number of waiting requests of a sender.
     func waiting(from id: SessionID) throws -> Int {
         try book.store()?.requestedEnvelopes(from: id).count ?? 0
     }
 }
 
 extension Correspondent {
-    /// What to call them in a message: our name, or the id; never what they call themselves.
+    /// The name in messages: the name that the user gave, or the id; never a name that the sender chose.
     var shown: String {
         guard let contact, !contact.name.isEmpty else { return id.short + "…" }
         return contact.name
     }
 }
 
-/// Reads the card that is an argument, or comes on stdin; a terminal is no place to type one.
+/// Reads the card that is the argument or on stdin, but not from a terminal.
 func readCard(_ argument: String?) throws -> Card {
     guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
-    return try Addressee.card(argument ?? "-")
+    return try RecipientArgument.card(argument ?? "-")
 }
 
-/// Who is to be added: a card, or an account in another messenger.
+/// A contact to add: a card, or an account in another messenger.
 enum Newcomer {
     case card(Card)
     case account(Account)
 
-    /// Reads what is an argument, in a file, or comes on stdin; a terminal is no place to type it.
+    /// Reads an argument, a file or stdin, but not a terminal.
     init(_ argument: String?) throws {
-        if let argument, Addressee.isWritten(argument) {
+        if let argument, RecipientArgument.isWritten(argument) {
             self =
                 try Account(Array(argument.utf8)).map { .account($0) }
-                ?? .card(Addressee.card(argument))
+                ?? .card(RecipientArgument.card(argument))
             return
         }
         guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
-        let bytes = try Addressee.contents(of: argument ?? "-")
+        let bytes = try RecipientArgument.contents(of: argument ?? "-")
         self =
             try Account(bytes).map { .account($0) }
-            ?? .card(Addressee.only(in: bytes, of: argument ?? "-").card())
+            ?? .card(RecipientArgument.only(in: bytes, of: argument ?? "-").card())
     }
 }
 
 extension Failure {
     fileprivate static let noCard = Failure(
         .usage, "no card is given",
-        hint: "name a card file or a sotto: URI, or give one on standard input")
+        hint: "give a card file or a sotto: URI, or pipe a card into standard input")
 }
 
-/// A count with its noun.
+/// Returns a count with its noun.
 func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -19,10 +19,10 @@ struct ContactTool: Program {
             contact export --whisper2 [-o FILE] | import --whisper2 [FILE]
             """,
         discussion: """
-            A contact is a name of yours for somebody's key. Wherever a tool wants a card, the name serves. A key \
-            is taken when it is first seen, and is verified once you have compared it with its owner. Another key \
-            under a known name is never taken silently: exit 12, and nothing is sent until you decide. With \
-            contacts, messages of others wait as requests.
+            A contact is your name for another person's key. The name can be used wherever a tool needs a card. A key \
+            is trusted on first use, and verified after you have compared it with its owner. A different key for a \
+            known name is never accepted silently: exit status 12, and nothing is sent until you decide. Once you have \
+            contacts, messages of other senders wait as requests.
 
             EXAMPLES
               contact add bob.card
@@ -44,7 +44,7 @@ struct ContactTool: Program {
 
     func execute() throws {
         throw Failure(
-            .usage, "say what to do: list, add, show, verify, …",
-            hint: "see all of it: contact --help")
+            .usage, "no command is given: list, add, show, verify, …",
+            hint: "list the commands: contact --help")
     }
 }

@@ -13,13 +13,17 @@ struct ExportCommand: Program {
             contact export --whisper2 [--json] [-o FILE] [NAME ...]
             """)
 
-    @Flag("--backup", help: "Write all contacts as an age file to your own post-quantum key.")
+    @Flag(
+        "--backup",
+        help: "Write all contacts as an age file, encrypted to your own post-quantum key.")
     var backup = false
 
-    @Flag("--whisper2", help: "Write those with a Whisper2 account as Whisper2's encrypted backup.")
+    @Flag(
+        "--whisper2",
+        help: "Write the contacts with a Whisper2 account as Whisper2's encrypted backup.")
     var whisper2 = false
 
-    @Flag("--json", help: "With --whisper2: write the JSON record that goes to the server.")
+    @Flag("--json", help: "With --whisper2: write the JSON record for the server.")
     var json = false
 
     @Option(
@@ -29,25 +33,25 @@ struct ExportCommand: Program {
 
     @Option(
         "-o", "--output", value: "file",
-        help: "Write to this file, whole or not at all; `-` is stdout.")
+        help: "Write to this file, which is created only when complete; `-` is stdout.")
     var output: String?
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "Whom to export. Default: all.")
+    @Argument("name", help: "The contacts to export. Default: all.")
     var names: [String] = []
 
     func validate() throws {
         try passphrase?.validate()
         guard backup || passphrase == nil else {
-            throw UsageError("--passphrase goes with --backup")
+            throw UsageError("--passphrase requires --backup")
         }
         guard !backup || !whisper2 else {
-            throw UsageError("--backup and --whisper2 exclude each other")
+            throw UsageError("--backup and --whisper2 cannot be combined")
         }
-        guard !json || whisper2 else { throw UsageError("--json goes with --whisper2") }
+        guard !json || whisper2 else { throw UsageError("--json requires --whisper2") }
         guard !backup || names.isEmpty else {
-            throw UsageError("a backup is of all contacts")
+            throw UsageError("a backup contains all contacts and takes no names")
         }
     }
 
@@ -59,7 +63,7 @@ struct ExportCommand: Program {
             names.isEmpty
             ? try open.book.store()?.contacts() ?? [] : try names.map { try open.contact($0) }
         guard !contacts.isEmpty else {
-            throw Failure(.no, options.quiet ? "" : "there are no contacts")
+            throw Failure(.no, options.quiet ? "" : "the address book is empty")
         }
         if whisper2 { return try write(whisper2BackupOf: contacts, open.identity) }
         if backup { return try write(backupOf: contacts, open.identity) }
@@ -93,10 +97,10 @@ struct ExportCommand: Program {
         try writer.finish()
         if output.isFile {
             let key = passphrase == nil ? "the identity" : "the passphrase"
-            // The signature is this identity's: to another, a backup says nothing of who was verified.
-            let rest = passphrase == nil ? "" : " (to another identity nobody as verified)"
+            // The signature is this identity's, so another identity does not import a contact as verified from it.
+            let rest = passphrase == nil ? "" : " (another identity imports no contact as verified)"
             options.note(
-                "\(counted(contacts.count, "contact")) kept; \(key) brings them back\(rest): contact import \(shellWord(self.output ?? "-"))"
+                "\(counted(contacts.count, "contact")) saved; \(key) restores them\(rest): contact import \(shellWord(self.output ?? "-"))"
             )
         }
     }

@@ -7,7 +7,8 @@ import SottoTool
 struct ImportCommand: Program {
     static let configuration = CommandConfiguration(
         name: "import",
-        abstract: "Take contacts from records, cards, URIs or a backup; who is known is left as is."
+        abstract:
+            "Import contacts from records, cards, URIs or a backup; known contacts are not changed."
     )
 
     @Option(
@@ -15,7 +16,7 @@ struct ImportCommand: Program {
         help: "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
-    @Flag("--whisper2", help: "Read Whisper2's encrypted backup, of either form.")
+    @Flag("--whisper2", help: "Read Whisper2's encrypted backup in either format.")
     var whisper2 = false
 
     @OptionGroup var options: ContactOptions
@@ -26,7 +27,7 @@ struct ImportCommand: Program {
     func validate() throws {
         try passphrase?.validate()
         guard passphrase == nil || !whisper2 else {
-            throw UsageError("--whisper2 takes no passphrase: its key is in the words")
+            throw UsageError("--whisper2 takes no passphrase: its key is derived from the words")
         }
     }
 
@@ -42,7 +43,8 @@ struct ImportCommand: Program {
             let bytes = try decrypt(source, open.identity)
             isOurs = try ContactBackup.isGenuine(bytes, of: open.identity)
             if !isOurs {
-                options.note("not a backup of this identity's: nobody in it is taken as verified")
+                options.note(
+                    "this is not a backup of this identity: no contact is imported as verified")
             }
             content = MemorySource(bytes)
         }
@@ -69,9 +71,9 @@ struct ImportCommand: Program {
 
     private func report(_ work: ContactImport) throws {
         try work.output.finish()
-        work.knownNames.forEach { options.note("\($0) is there already, and stays as it is") }
+        work.knownNames.forEach { options.note("\($0) is already a contact and was not changed") }
         guard !work.outcome.isEmpty else {
-            throw Failure(.no, options.quiet ? "" : "there are no contacts in it")
+            throw Failure(.no, options.quiet ? "" : "the input has no contacts")
         }
         options.note("\(counted(work.added, "contact")) added")
         try work.outcome.end(tool: ContactTool.toolName)

@@ -7,7 +7,7 @@ import SottoTool
 struct KeepKeyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "keep-key",
-        abstract: "Drop the changed key of a contact, and keep the old one.")
+        abstract: "Reject the changed key of a contact, and keep the old one.")
 
     @OptionGroup var options: ContactOptions
 

@@ -10,7 +10,7 @@ struct ListCommand: Program {
         abstract:
             "List the contacts: name, trust, id, suite, session, post-quantum keys, and marks.")
 
-    @Flag("--json", help: "Print records, one JSON object a line.")
+    @Flag("--json", help: "Print records, one JSON object per line.")
     var json = false
 
     @OptionGroup var options: ContactOptions
@@ -20,8 +20,8 @@ struct ListCommand: Program {
             case let contacts = try store.contacts(), !contacts.isEmpty
         else {
             throw Failure(
-                .no, options.quiet ? "" : "there are no contacts",
-                hint: options.quiet ? nil : "see how to add one: contact add --help")
+                .no, options.quiet ? "" : "the address book is empty",
+                hint: options.quiet ? nil : "show how to add a contact: contact add --help")
         }
         let output = try Output(path: "-", content: .text)
         if json {

@@ -5,11 +5,12 @@ import SottoState
 struct Protection {
     /// The suite that `encrypt` uses without `--suite`.
     let suite: Suite
-    /// The session, whether messages go through it or not; `nil` without one.
+    /// The session, whether messages use it or not; `nil` if none exists.
     let session: SessionSummary?
-    /// Whether the next message begins a session, with a bundle that `recv` keeps.
+    /// Whether the next message begins a session with a bundle that `recv` claimed.
     let canBegin: Bool
-    /// Whether the suite's keys are post-quantum: those of the session's beginning, or of the card without a session.
+    /// Whether the keys of the suite are post-quantum: those that began the session, or without a session those of the
+    /// card.
     let isPostQuantum: Bool
 
     init(of contact: Contact, _ store: IdentityStore) throws {
@@ -23,7 +24,7 @@ struct Protection {
             ? session?.isPostQuantum ?? canBegin : contact.card?.hybrid != nil
     }
 
-    /// The cells of a list: the suite, since when there is a session, and whether it is post-quantum.
+    /// The cells of a list: the suite, the start of the session, and whether it is post-quantum.
     var cells: [String] {
         [
             suite.rawValue, "session " + since(length: 10),
@@ -31,7 +32,7 @@ struct Protection {
         ]
     }
 
-    /// When the session began, cut to `length` characters; `ready` if the next message begins one.
+    /// Returns when the session began, truncated to `length` characters; `ready` if the next message begins one.
     func since(length: Int = .max) -> String {
         guard let session else { return canBegin ? "ready" : "none" }
         return session.began.map { String($0.description.prefix(length)) } ?? "old"

@@ -10,21 +10,21 @@ struct RemoveCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "The whole name, an id, or the beginning of an id.")
+    @Argument("name", help: "The full name, an id, or the beginning of an id.")
     var name: String
 
     func execute() throws {
         let open = try options.open()
         let contact = try open.contact(name)
-        // What was verified is lost with them: a slip of the finger is not enough.
+        // Removing a contact also removes its verification, so an abbreviated name is not accepted.
         guard contact.name.lowercased() == name.lowercased() || ContactName.looksLikeID(name) else {
             throw Failure(
-                .usage, "to remove somebody, write the whole name",
+                .usage, "the full name is required to remove a contact",
                 hint: "contact remove \(shellWord(contact.name))")
         }
         try open.book.writableStore().transaction { try $0.remove(id: contact.id) }
         let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name
-        options.note("removed \(who); sessions with them, and what was opened, stay")
-        if contact.isBlocked { options.note("they are no longer blocked") }
+        options.note("removed \(who); sessions and opened messages are kept")
+        if contact.isBlocked { options.note("the contact is no longer blocked") }
     }
 }

@@ -6,14 +6,14 @@ import SottoTool
 
 struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "rename", abstract: "Give a contact another name.")
+        name: "rename", abstract: "Rename a contact.")
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("old", help: "The name now, an id, or the beginning of one.")
+    @Argument("old", help: "The current name, an id, or the beginning of one.")
     var old: String
 
-    @Argument("new", help: "The name from now on.")
+    @Argument("new", help: "The new name.")
     var new: String
 
     func execute() throws {
@@ -23,6 +23,6 @@ struct RenameCommand: Program {
             former = contact.name
             contact.name = name
         }
-        options.note("\(former.isEmpty ? "the contact" : former) is called \(name) now")
+        options.note("\(former.isEmpty ? "the contact" : former) is now called \(name)")
     }
 }

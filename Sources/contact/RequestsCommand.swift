@@ -7,25 +7,26 @@ import SottoTool
 struct RequestsCommand: Program {
     static let configuration = CommandConfiguration(
         name: "requests",
-        abstract: "List who wrote and is no contact, or print what waits of one of them.",
+        abstract:
+            "List message requests: senders who are not contacts. Or print the waiting messages of one sender.",
         usage: """
             contact requests [--json] [ID]
             contact requests --drop ID | --drop-all
             """,
         discussion: """
-            With ID the envelopes are printed, one a line; they wait on. To read them before deciding:
+            With ID the envelopes are printed, one per line, and stay in the list. To read them before you decide:
               contact requests ID | decrypt --preview
-            Of one sender 100 messages wait, and 1,000 are listed: the sender with the most, then the busiest hour, \
-            makes room for others. What made room is set aside, up to 64 MiB; the whole ID of its sender prints it.
+            The limits are 100 waiting messages per sender and 1,000 listed messages. When the list is full, messages of the \
+            sender with the most, then of the busiest hour, are set aside, up to 64 MiB; the full ID of the sender prints them.
             """)
 
-    @Flag("--json", help: "Print records, one JSON object a line.")
+    @Flag("--json", help: "Print records, one JSON object per line.")
     var json = false
 
-    @Flag("--drop", help: "Throw away what waits of ID, without blocking them.")
+    @Flag("--drop", help: "Delete the waiting messages of ID without blocking the sender.")
     var drop = false
 
-    @Flag("--drop-all", help: "Throw away all that waits, without blocking anybody.")
+    @Flag("--drop-all", help: "Delete all waiting messages without blocking the senders.")
     var dropAll = false
 
     @OptionGroup var options: ContactOptions
@@ -35,19 +36,19 @@ struct RequestsCommand: Program {
 
     func validate() throws {
         guard !(json && id != nil) else {
-            throw UsageError("--json is for the list; envelopes are JSON as they are")
+            throw UsageError("--json is only for the list; envelopes are already JSON")
         }
         guard !(json && (drop || dropAll)) else {
-            throw UsageError("--json is for the list, not for what is dropped")
+            throw UsageError("--json cannot be combined with --drop or --drop-all")
         }
         guard !(drop && dropAll) else {
-            throw UsageError("--drop and --drop-all exclude each other")
+            throw UsageError("--drop and --drop-all cannot be combined")
         }
         guard !drop || id != nil else {
-            throw UsageError("--drop takes an id; --drop-all drops what all sent")
+            throw UsageError("--drop requires an id; use --drop-all for all senders")
         }
         guard !dropAll || id == nil else {
-            throw UsageError("--drop-all takes no id; --drop drops what one sent")
+            throw UsageError("--drop-all takes no id; use --drop for one sender")
         }
     }
 
@@ -69,7 +70,7 @@ struct RequestsCommand: Program {
         } else {
             var table = Table()
             for request in requests {
-                // Somebody may have been added since, and their messages not yet been read.
+                // The sender may have become a contact whose messages were not read yet.
                 let name = try open.book.store()?.contact(id: request.from)?.name ?? ""
                 table.add([
                     request.from.short, counted(request.count, "message"),
@@ -81,7 +82,7 @@ struct RequestsCommand: Program {
         try output.finish()
         if let aside = try open.book.store()?.requestsAside(), aside.messages > 0 {
             options.note(
-                "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) made room in the list and are set aside: they come back when others are dropped, and contact requests with the whole id prints them"
+                "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) set aside because the list is full: they return when others are dropped, and contact requests prints them for a full id"
             )
         }
     }
@@ -102,11 +103,11 @@ struct RequestsCommand: Program {
 
     private func nothing(of person: Correspondent?) -> Failure {
         let whose = person.map { " of \($0.shown)" } ?? ""
-        return Failure(.no, options.quiet ? "" : "nothing\(whose) waits")
+        return Failure(.no, options.quiet ? "" : "no message\(whose) waits")
     }
 }
 
-/// Prints envelopes, one a line; on a terminal with what others put into them escaped.
+/// Prints envelopes, one per line; on a terminal, received text is escaped.
 func print(envelopes: [[UInt8]]) throws {
     let output = try Output(path: "-", content: .text)
     for envelope in envelopes {

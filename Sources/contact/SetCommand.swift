@@ -6,14 +6,15 @@ import SottoTool
 
 struct SetCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "set", abstract: "Set how messages to a contact are protected.")
+        name: "set", abstract: "Set the encryption suite for messages to a contact.")
 
-    /// What `--suite` may be.
+    /// The values of `--suite`.
     enum Choice: String, ExpressibleByArgument, CaseIterable {
         case sealed, ratchet, auto
     }
 
-    @Option("--suite", value: "suite", help: "sealed, ratchet, or auto: whatever there is.")
+    @Option(
+        "--suite", value: "suite", help: "sealed, ratchet, or auto: the best that is available.")
     var suite: Choice
 
     @OptionGroup var options: ContactOptions

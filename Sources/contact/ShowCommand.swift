@@ -7,14 +7,14 @@ import SottoTool
 struct ShowCommand: Program {
     static let configuration = CommandConfiguration(
         name: "show",
-        abstract: "Show all of a contact, with the safety number to compare; or print their card.")
+        abstract: "Show a contact with the safety number to compare, or print the contact's card.")
 
     @Flag("--json", help: "Print a JSON record.")
     var json = false
 
     @Flag(
         "--card",
-        help: "Print their card alone, for a pipe or a file: the signed record, or the URI.")
+        help: "Print only the contact's card, for a pipe or a file: the signed record, or the URI.")
     var card = false
 
     @OptionGroup var options: ContactOptions
@@ -23,7 +23,7 @@ struct ShowCommand: Program {
     var name: String
 
     func validate() throws {
-        guard !(json && card) else { throw UsageError("--json and --card exclude each other") }
+        guard !(json && card) else { throw UsageError("--json and --card cannot be combined") }
     }
 
     func execute() throws {
@@ -56,8 +56,8 @@ struct ShowCommand: Program {
     private func print(cardOf contact: Contact) throws {
         guard let card = contact.card else {
             throw Failure(
-                .noKey, "there is no card of \(contact.name)",
-                hint: "get it: \(cardLookupCommand(contact.id))")
+                .noKey, "no card of \(contact.name) is known",
+                hint: "get the card: \(cardLookupCommand(contact.id))")
         }
         let output = try Output(path: "-", content: .text)
         if let record = card.record {
@@ -98,11 +98,13 @@ struct ShowCommand: Program {
             table.add(["their name", name])
         }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
-        if contact.address != nil { table.add(["address", "one of yours, for them alone"]) }
+        if contact.address != nil {
+            table.add(["address", "a send address only for this contact"])
+        }
         for row in Self.rows(contact) { table.add(row) }
         table.add(["added", contact.added.description])
         if waiting > 0 {
-            table.add(["requests", "\(waiting), see: contact requests \(contact.id.short)"])
+            table.add(["requests", "\(waiting), list: contact requests \(contact.id.short)"])
         }
         table.add(["fingerprint", Fingerprint.grouped(own.theirs)])
         table.add(["safety no.", Fingerprint.grouped(String(own.number.prefix(30)))])
@@ -110,7 +112,7 @@ struct ShowCommand: Program {
         if let changed = contact.changed, let offered {
             let isSame = changed.id == contact.id
             table.add([
-                "changed key", isSame ? "the same id with other keys" : changed.id.description,
+                "changed key", isSame ? "the same id with different keys" : changed.id.description,
             ])
             table.add(["", Self.describe(changed)])
             if !isSame {
@@ -135,22 +137,22 @@ struct ShowCommand: Program {
             if let key = account.signingKey {
                 rows.append(["", "skey " + Base64.standard.encode(key)])
             }
-            rows.append(["", describe(contact.standing(of: account))])
+            rows.append(["", describe(contact.binding(of: account))])
         }
         if let bundle = profiles.mercurio {
             rows.append(["mercurio", bundle.id.description])
             rows.append(["", "RSA, \(bundle.key.modulus.count * 8) bits"])
-            rows.append(["", describe(contact.standing(of: bundle))])
+            rows.append(["", describe(contact.binding(of: bundle))])
         }
         return rows
     }
 
-    private static func describe(_ standing: AccountStanding) -> String {
-        switch standing {
-        case .introduced: "introduced: nothing that they signed names it"
-        case .firstUse: "taken on first use, not compared"
+    private static func describe(_ binding: AccountBinding) -> String {
+        switch binding {
+        case .introduced: "introduced: not signed by the contact"
+        case .firstUse: "trusted on first use, not compared"
         case .compared: "compared with its owner"
-        case .proven: "signed by their key"
+        case .proven: "signed by the contact's key"
         }
     }
 
@@ -162,11 +164,11 @@ struct ShowCommand: Program {
 }
 
 extension Contact {
-    /// The record as it is shown: with all accounts, those on the card too.
+    /// The record to display, with all accounts, including those on the card.
     var shownRecord: JSONObject {
         var record = record
         if !profiles.isEmpty { record["profiles"] = .object(profiles.object) }
-        // The compared keys are for the state; this names what they cover.
+        // The compared keys are internal; `verifiedKeys` names what they cover.
         record["compared"] = nil
         let covered = verifiedKeys
         if !covered.isEmpty { record["verified"] = .array(covered.map { .string($0) }) }

@@ -1,12 +1,12 @@
-/// Columns of text for people.
+/// Text in columns for display.
 struct Table {
     private var rows: [[String]] = []
 
-    /// The widest that a name is shown.
+    /// The maximum displayed width of a name, in columns.
     static let nameWidth = 32
 
-    /// Adds a line. Line feeds and other control characters are escaped: a card's owner chose some of the text, and
-    /// must not write lines of ours.
+    /// Adds a row. Line feeds and other control characters are escaped, because a card's owner chose some of the text
+    /// and must not imitate further lines.
     mutating func add(_ row: [String]) { rows.append(row.map(Self.onOneLine)) }
 
     private static func onOneLine(_ text: String) -> String {
@@ -19,7 +19,7 @@ struct Table {
         }
     }
 
-    /// The lines, each column as wide as its widest cell; nothing follows the last cell of a line.
+    /// The rows. Each column is as wide as its widest cell, and no spaces follow the last cell of a row.
     var text: String {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in
@@ -35,7 +35,7 @@ struct Table {
         }.joined()
     }
 
-    /// `text`, cut with an ellipsis where it is wider than `limit` columns.
+    /// Returns `text`, truncated with an ellipsis if it is wider than `limit` columns.
     static func cut(_ text: String, to limit: Int) -> String {
         guard width(text) > limit else { return text }
         var cut = ""
@@ -48,7 +48,7 @@ struct Table {
         return cut + "…"
     }
 
-    /// The columns that a terminal gives to `text`: none to marks that combine, two to East Asian wide characters
+    /// Returns the width of `text` on a terminal: zero columns for combining marks, two for East Asian wide characters
     /// and emoji.
     static func width(_ text: String) -> Int {
         text.reduce(0) { sum, character in

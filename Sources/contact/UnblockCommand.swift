@@ -6,7 +6,7 @@ import SottoTool
 
 struct UnblockCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "unblock", abstract: "Let somebody's messages in again.")
+        name: "unblock", abstract: "Unblock a sender.")
 
     @OptionGroup var options: ContactOptions
 
@@ -17,7 +17,7 @@ struct UnblockCommand: Program {
         let open = try options.open()
         let contact = try open.contact(name)
         if contact.name.isEmpty {
-            // They were known for nothing else.
+            // The entry existed only for the block.
             try open.book.writableStore().transaction { try $0.remove(id: contact.id) }
             options.note("\(contact.id.short)… is no longer blocked")
         } else {

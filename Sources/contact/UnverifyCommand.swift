@@ -6,7 +6,7 @@ import SottoTool
 
 struct UnverifyCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "unverify", abstract: "Take back that a contact's key was compared.")
+        name: "unverify", abstract: "Mark a contact's key as not verified.")
 
     @OptionGroup var options: ContactOptions
 

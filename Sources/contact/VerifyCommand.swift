@@ -7,17 +7,19 @@ import SottoTool
 struct VerifyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "verify",
-        abstract: "Compare a contact's key with its owner's, and remember that it is the same.",
+        abstract: "Compare a contact's key with its owner's, and mark it as verified.",
         usage: """
             contact verify NAME NUMBER
             contact verify NAME --scan [FILE]
             """,
         discussion: """
-            NUMBER is the 60-digit safety number as they read it out, in as many words as you like, or `-` for \
-            stdin. FILE is what their QR code says, or their card, in a file, on stdin, or as a URI.
+            NUMBER is the 60-digit safety number that the contact reads out, in one or more words, or `-` for \
+            stdin. FILE is the content of the contact's QR code or the card, in a file, on stdin, or as a URI.
             """)
 
-    @Flag("--scan", help: "Compare with what was scanned from their screen, in place of a number.")
+    @Flag(
+        "--scan", help: "Compare with a code scanned from the contact's screen instead of a number."
+    )
     var scan = false
 
     @OptionGroup var options: ContactOptions
@@ -25,11 +27,11 @@ struct VerifyCommand: Program {
     @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
-    @Argument("number", help: "The safety number that they see; with --scan, a file.")
+    @Argument("number", help: "The safety number on the contact's screen; with --scan, a file.")
     var number: [String] = []
 
     func validate() throws {
-        guard !scan || number.count <= 1 else { throw UsageError("--scan takes one file") }
+        guard !scan || number.count <= 1 else { throw UsageError("--scan accepts one file") }
     }
 
     func execute() throws {
@@ -38,8 +40,8 @@ struct VerifyCommand: Program {
         guard scan || !number.isEmpty else {
             let name = shellWord(contact.name)
             throw Failure(
-                .usage, "give the number that \(contact.name) sees",
-                hint: "this is yours, to compare: contact show \(name)")
+                .usage, "the safety number that \(contact.name) sees is missing",
+                hint: "show yours and compare: contact show \(name)")
         }
         if scan {
             let scanned = try Newcomer(number.first)
@@ -60,7 +62,7 @@ struct VerifyCommand: Program {
     ) throws {
         let contact = try open.change(contact.id.description) { contact, _ in
             guard !contact.name.isEmpty else {
-                throw Failure(.usage, "this id is blocked, and no contact")
+                throw Failure(.usage, "this id is only blocked and is not a contact")
             }
             try compare(&contact)
             contact.trust = .verified
@@ -69,11 +71,11 @@ struct VerifyCommand: Program {
         options.note("\(contact.name) is verified; the comparison covers: \(covered)")
         for account in contact.uncomparedAccounts {
             options.note(
-                "not compared: the \(account), which nothing signed by \(contact.name) names")
+                "not compared: the \(account), which \(contact.name) did not sign")
         }
         if contact.changed != nil {
             options.note(
-                "the key that was offered instead is not theirs: contact keep-key \(shellWord(contact.name))"
+                "reject the other key, which was offered before: contact keep-key \(shellWord(contact.name))"
             )
         }
     }
@@ -86,8 +88,8 @@ struct VerifyCommand: Program {
         }
         guard let digits = TypedDigits.read(text), digits.count == 60 else {
             throw Failure(
-                .malformed, "a safety number has 60 digits",
-                hint: "it is that of the two of you, as contact show prints it on both sides")
+                .malformed, "a safety number must have 60 digits",
+                hint: "use the number that contact show prints on both sides")
         }
         return digits
     }
@@ -102,26 +104,26 @@ struct VerifyCommand: Program {
                 constantTimeEqual(digits, try number(changed.id, identity))
             {
                 throw Failure(
-                    .mismatch, "this is the number of the key that was offered for \(contact.name)",
-                    hint: "take it: \(contact.acceptKeyCommand)")
+                    .mismatch, "this is the safety number of the offered key of \(contact.name)",
+                    hint: "accept the key: \(contact.acceptKeyCommand)")
             }
             throw mismatch
         }
-        // The number is of ids alone.
-        try checkThatTheIDVouches(for: contact)
+        // The number covers only the ids.
+        try checkCardIsBound(for: contact)
         guard contact.card == nil else { return }
-        if let bundle = contact.learned.mercurio, contact.standing(of: bundle) < .compared {
+        if let bundle = contact.learned.mercurio, contact.binding(of: bundle) < .compared {
             throw Failure(
                 .untrusted,
-                "the number is right, but nobody signed the RSA key of \(contact.name)",
-                hint: "their owner prints the signed one: keygen public --profile mercurio --bundle"
+                "the number matches, but the RSA key of \(contact.name) is not signed",
+                hint: "ask its owner for the signed key: keygen public --profile mercurio --bundle"
             )
         }
-        if let account = contact.learned.whisper2, contact.standing(of: account) < .compared {
+        if let account = contact.learned.whisper2, contact.binding(of: account) < .compared {
             throw Failure(
                 .untrusted,
-                "the number is right, but no signature ties the encryption key of \(contact.name) to it",
-                hint: "scan their Whisper2 code: \(scanCommand(contact))")
+                "the number matches, but no signature binds the encryption key of \(contact.name) to the id",
+                hint: "scan the contact's Whisper2 code: \(scanCommand(contact))")
         }
     }
 
@@ -130,44 +132,44 @@ struct VerifyCommand: Program {
             contact.agrees(with: scanned)
         else { throw mismatch }
         if scanned.record == nil { contact.compared.insert(scanned.age) }
-        if scanned.says(moreThan: contact.card) { contact.keep(scanned) }
+        if scanned.supersedes(contact.card) { contact.keep(scanned) }
     }
 
-    /// On a signed card the id vouches for the key that is encrypted to, on a URI it does not.
-    private static func checkThatTheIDVouches(for contact: Contact) throws(Failure) {
+    /// A signed card binds the encryption key to the id; a URI does not.
+    private static func checkCardIsBound(for contact: Contact) throws(Failure) {
         guard let card = contact.card, !contact.vouches(for: card) else { return }
         throw Failure(
             .untrusted,
-            "the key is right, but the card of \(contact.name) is a URI: no signature ties its encryption key to the id",
+            "the key matches, but the card of \(contact.name) is a URI: no signature binds its encryption key to the id",
             hint:
                 "get the signed card, then verify again: \(cardLookupCommand(contact.id, relay: card.relay))"
         )
     }
 
-    /// A messenger's own code shows all that is kept of that account. It says nothing about a contact whose key has
-    /// nothing to do with the account.
+    /// A messenger's own code shows all stored keys of that account. It verifies the contact only if the account is
+    /// bound to the contact's key.
     private static func compare(_ contact: inout Contact, with account: Account) throws {
         switch account {
         case .kecalek(let code):
             guard contact.id == account.id, contact.profiles.kecalek == code.userID else {
                 throw mismatch
             }
-            try checkThatTheIDVouches(for: contact)
+            try checkCardIsBound(for: contact)
             contact.compared.insert(kecalekUserID: code.userID)
         case .mercurio(let bundle):
-            // The id alone is no proof of the RSA key, and an app's code has nothing else.
+            // The id alone does not prove the RSA key, and an app's code has no more.
             guard let kept = contact.profiles.mercurio, bundle.signature != nil,
                 bundle.id == kept.id, bundle.key == kept.key
             else { throw mismatch }
-            guard contact.speaks(with: kept) else { throw untied(contact) }
-            try checkThatTheIDVouches(for: contact)
+            guard contact.signs(with: kept) else { throw untied(contact) }
+            try checkCardIsBound(for: contact)
             contact.compared.insert(kept)
         case .whisper2(let scanned):
             guard let kept = contact.profiles.whisper2, scanned.agrees(with: kept),
                 scanned.signingKey != nil
             else { throw mismatch }
-            guard contact.speaks(with: kept) else { throw untied(contact) }
-            try checkThatTheIDVouches(for: contact)
+            guard contact.signs(with: kept) else { throw untied(contact) }
+            try checkCardIsBound(for: contact)
             contact.compared.insert(kept)
         }
     }
@@ -179,7 +181,7 @@ struct VerifyCommand: Program {
     private static func untied(_ contact: Contact) -> Failure {
         Failure(
             .untrusted,
-            "the account is the one that was introduced, but nothing ties it to the id of \(contact.name)",
+            "the account matches the introduced one, but no signature binds it to the id of \(contact.name)",
             hint:
                 "get the signed card, which may name it: \(cardLookupCommand(contact.id, relay: contact.card?.relay))"
         )
@@ -188,10 +190,10 @@ struct VerifyCommand: Program {
     private static let mismatch = Failure(
         .mismatch, "the keys do not match; nothing was changed",
         hint:
-            "read it once more; if it differs again, one side has another key: trust it only when you know why"
+            "compare again; if the numbers still differ, one side has a different key: do not trust it unless you know the reason"
     )
 
-    /// The digits of the safety number with an id.
+    /// Returns the digits of the safety number with an id.
     static func number(_ id: SessionID, _ identity: Identity) throws -> [UInt8] {
         guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
             throw Failure(.malformed, "the id's key is not on the curve")

@@ -3,22 +3,23 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// A contact in the backup that Whisper2 keeps of an account's contacts:
-/// `{"whisperId","name","publicKey","signingPublicKey"}`, the keys in base64.
+/// A contact in Whisper2's backup of an account's contacts: `{"whisperId","name","publicKey","signingPublicKey"}`, the
+/// keys in base64.
 struct Whisper2Entry {
     let account: Whisper2Contact
     let name: String
 
-    /// A contact with an account there; `nil` for one without, or with one that was only introduced.
+    /// Creates the entry of a contact. `nil` for a contact without a Whisper2 account, or with one that was only
+    /// introduced.
     init?(_ contact: Contact) {
         guard let account = contact.profiles.whisper2, !contact.name.isEmpty,
-            contact.standing(of: account) != .introduced
+            contact.binding(of: account) != .introduced
         else { return nil }
         self.account = account
         name = contact.name
     }
 
-    /// Reads an entry. One without a name, or with the name `displayName`, is taken too.
+    /// Reads an entry. Entries without a name, or with the name `displayName`, are accepted too.
     init(_ value: JSON) throws {
         guard let entry = value.object else { throw Whisper2RecordError.member("contacts") }
         func key(_ name: String) throws(Whisper2RecordError) -> [UInt8]? {
@@ -33,7 +34,7 @@ struct Whisper2Entry {
         guard let encryptionKey = try key("publicKey") else {
             throw Whisper2RecordError.member("publicKey")
         }
-        // The URL's reader refuses keys that are not valid.
+        // The URL's parser refuses invalid keys.
         account = try Whisper2AddURL.contact(
             Whisper2AddURL.text(
                 Whisper2Contact(
@@ -42,7 +43,7 @@ struct Whisper2Entry {
         self.name = name.isEmpty ? id.description : name
     }
 
-    /// The entry.
+    /// The entry as JSON.
     var object: JSONObject {
         JSONObject([
             ("whisperId", .string(account.id.description)), ("name", .string(name)),
@@ -55,12 +56,12 @@ struct Whisper2Entry {
     }
 }
 
-/// The backup as a whole.
+/// The complete backup.
 enum Whisper2Backup {
-    /// The longest file that is read.
+    /// The maximum length of a backup file in bytes.
     static let limit = 64 << 20
 
-    /// Seals contacts for the account of the identity's words.
+    /// Encrypts contacts for the account of the identity's words.
     static func seal(_ entries: [Whisper2Entry], _ identity: Identity) throws
         -> Whisper2ContactsBackup
     {
@@ -69,19 +70,19 @@ enum Whisper2Backup {
             sealing: content.serialized(), with: try identity.whisper2Keys())
     }
 
-    /// The contacts in a backup of either form.
+    /// Returns the contacts of a backup in either format.
     static func open(_ bytes: [UInt8], _ identity: Identity) throws -> [JSON] {
         let record = bytes.first == UInt8(ascii: "{") ? try? JSON.object(parsing: bytes) : nil
         let backup =
             try record.map { try Whisper2ContactsBackup(record: $0) }
             ?? Whisper2ContactsBackup(file: bytes)
         guard let backup else {
-            throw Failure(.malformed, "too short for a backup of Whisper2's contacts")
+            throw Failure(.malformed, "the input is too short for a backup of Whisper2's contacts")
         }
         guard let content = backup.open(with: try identity.whisper2Keys()) else {
             throw Failure(
-                .noKey, "the backup does not open with this identity's words",
-                hint: "it is another account's, or was changed")
+                .noKey, "the backup cannot be decrypted with this identity's words",
+                hint: "it belongs to another account or was modified")
         }
         guard let contacts = try JSON.object(parsing: content)["contacts"]?.array else {
             throw Whisper2RecordError.member("contacts")

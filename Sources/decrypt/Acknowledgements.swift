@@ -2,9 +2,9 @@ import Glibc
 import Sotto
 import SottoTool
 
-/// Message Flow's acknowledgements, appended to a file of their own.
+/// Message Flow's acknowledgements, appended to a file.
 ///
-/// Only on request: `failed` tells the server what could not be decrypted. It is said of every cause alike.
+/// Written only on request: `failed` tells the server that a message could not be decrypted, without the cause.
 final class Acknowledgements {
     private let descriptor: Int32
     private let path: String
@@ -17,7 +17,7 @@ final class Acknowledgements {
 
     deinit { close(descriptor) }
 
-    /// Appends acknowledgements, each on a line.
+    /// Appends acknowledgements, one per line.
     func write(_ acks: [(id: String, isDelivered: Bool, isHTTP: Bool)]) throws(Failure) {
         var lines: [UInt8] = []
         for ack in acks {

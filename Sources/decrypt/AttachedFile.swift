@@ -1,22 +1,22 @@
 import Sotto
 
-/// The file that a message points to: an encrypted blob that travels apart, whose key is in the message.
+/// The file of a message: an encrypted blob that is sent separately, with its key in the message.
 struct AttachedFile {
-    /// Its name, as the sender wrote it.
+    /// The file name that the sender chose.
     let name: String?
-    /// Its length in bytes; that of the blob where the suite does not say more.
+    /// The length of the file in bytes, or of the blob if the suite does not give the file's.
     let size: Int64?
-    /// The suite in whose form the blob is.
+    /// The suite that defines the format of the blob.
     let suite: Suite
     /// The key, 32 bytes; `nil` if the record lacks a valid key.
     let key: [UInt8]?
 
-    /// The file of a message; `nil` without an attachment.
+    /// Creates the file of a message; `nil` without an attachment.
     init?(_ message: Message) {
         self.init(body: message.body, details: message.details)
     }
 
-    /// The file of a message record; `nil` without an attachment.
+    /// Creates the file of a message record; `nil` without an attachment.
     init?(record: JSONObject) {
         self.init(body: record["body"]?.object, details: record["details"]?.object)
     }
@@ -38,18 +38,18 @@ struct AttachedFile {
             .flatMap { $0.count == 32 ? $0 : nil }
     }
 
-    /// One line for people. `number` is the number of the message in the state, where it is kept; `command` calls
-    /// `decrypt` with the same identity.
+    /// Returns one line of text for display. `number` is the number of the message in the state, if it is stored;
+    /// `command` is the `decrypt` command with the same identity.
     func line(number: Int64?, command: String) -> String {
         let name = Self.oneLine(self.name ?? "without a name")
         let size = self.size.map { ", \($0) bytes" } ?? ""
         let how =
             number.map { "to save it: \(command) --attachment \($0) -o FILE BLOB" }
-            ?? "its key is in the record, which decrypt prints without --text"
+            ?? "its key is in the record that decrypt prints without --text"
         return "[file \(name)\(size); \(how)]"
     }
 
-    /// A name without what ends a line, which would make it look like another text.
+    /// Returns a name without line ends and other control characters, so that it cannot imitate another line.
     private static func oneLine(_ name: String) -> String {
         let scalars = name.unicodeScalars.map { scalar -> Unicode.Scalar in
             switch scalar.value {

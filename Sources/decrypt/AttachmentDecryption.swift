@@ -3,7 +3,7 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// An attachment to its file, with the key that a message record holds.
+/// Decrypts an attachment with the key in a message record.
 struct AttachmentDecryption {
     private let tool: DecryptTool
     private let suite: Suite
@@ -11,19 +11,20 @@ struct AttachmentDecryption {
 
     private static let recordLimit = 1 << 20
 
-    /// `source` is a file with a message record, `-`, or the number of a message that was opened.
+    /// Creates a decryption. `source` is a file with a message record, `-`, or the number of an opened message.
     init(tool: DecryptTool, record source: String) throws {
         self.tool = tool
         guard !tool.text, !tool.preview else {
-            throw Failure(.usage, "--text and --preview are for messages, and this is a file")
+            throw Failure(
+                .usage, "--text and --preview are only for messages, but the input is a file")
         }
         let record = try JSON.object(parsing: try Self.record(source, tool))
         guard record["type"]?.string == "message" else {
             throw Failure(
-                .malformed, "not a message record", hint: "give one line that decrypt printed")
+                .malformed, "not a message record", hint: "give a line that decrypt printed")
         }
         guard let file = AttachedFile(record: record), let key = file.key else {
-            throw Failure(.noKey, "the message has no attachment whose key we have")
+            throw Failure(.noKey, "the message has no attachment with a valid key")
         }
         (suite, self.key) = (file.suite, key)
     }
@@ -36,8 +37,8 @@ struct AttachmentDecryption {
         _ = try book.identity()
         guard let message = try book.store()?.openedMessage(number) else {
             throw Failure(
-                .noInput, "there is no message number \(number) in the state",
-                hint: "see the messages with their numbers: decrypt --again")
+                .noInput, "the state has no message with number \(number)",
+                hint: "list the messages with their numbers: decrypt --again")
         }
         return message.record
     }
@@ -45,8 +46,8 @@ struct AttachmentDecryption {
     func run() throws {
         guard let path = tool.file, path != "-" else {
             throw Failure(
-                .usage, "an attachment is read twice, and standard input cannot be",
-                hint: "name its file in place of standard input")
+                .usage, "an attachment cannot be on standard input, because it is read twice",
+                hint: "give the name of the attachment's file")
         }
         let blob = try SeekableFile(path: path)
         let output = try Output(

@@ -1,7 +1,7 @@
 import CBotan
 import Sotto
 
-/// OpenBSD's bcrypt_pbkdf, which protects keys of OpenSSH.
+/// OpenBSD's bcrypt_pbkdf, the key derivation of OpenSSH keys with a passphrase.
 enum BcryptPBKDF {
     static let derivation: OpenSSHKey.Derivation = { passphrase, salt, rounds, count in
         var status: Int32 = 0

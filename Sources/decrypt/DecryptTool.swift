@@ -16,10 +16,10 @@ struct DecryptTool: Program {
             decrypt --inspect [--json] [-o FILE] [FILE]
             """,
         discussion: """
-            What the input is, is found from its content. Nothing is printed that is not authenticated. A \
-            file of up to 16 MiB is verified to its end before the first byte is printed; of a longer one \
-            verified chunks are, unless --hold or -o. Envelopes become message records, one JSON object a line; \
-            with --text only what they say.
+            The kind of input is detected from its content. Only authenticated data is printed. A file of up to \
+            16 MiB is verified completely before the first byte is printed; a longer one is printed in verified \
+            chunks, unless --hold or -o is given. Envelopes become message records, one JSON object per line; \
+            with --text only the text of messages is printed.
 
             EXAMPLES
               decrypt -i bob.key --from alice.card photos.age | tar x
@@ -38,14 +38,15 @@ struct DecryptTool: Program {
     @Option(
         "--from", value: "card",
         help:
-            "Demand that this card's owner, or this contact, signed; may be repeated, then one of them."
+            "Require the signature of this card's owner or this contact; may be repeated to accept one of several."
     )
     var from: [String] = []
 
     @Option(
         "--trust", value: "policy",
-        help: "Whose messages to print: any, first-use (contacts) or verified (compared contacts). "
-            + "Default: first-use once there are contacts. Others wait as requests.")
+        help:
+            "Print messages of these senders: any, first-use (contacts) or verified (compared contacts). "
+            + "Default: first-use if you have contacts. Others wait as requests.")
     var trust: TrustPolicy?
 
     @Option(
@@ -55,30 +56,33 @@ struct DecryptTool: Program {
 
     @Option(
         "-o", "--output", value: "file",
-        help: "Write to this file, whole or not at all; `-` is stdout.")
+        help: "Write to this file, which is created only when complete; `-` is stdout.")
     var output: String?
 
-    @Flag("--text", help: "Print the text of messages alone, each with a line feed.")
+    @Flag("--text", help: "Print only the text of messages, each with a line feed.")
     var text = false
 
-    @Flag("--hold", help: "Print nothing of a file of any length before its end is verified.")
+    @Flag("--hold", help: "Print no part of a file before all of it is verified.")
     var hold = false
 
-    @Flag("--preview", help: "Print messages, and keep nothing: as if they had not been opened.")
+    @Flag(
+        "--preview",
+        help: "Print messages without changing the state, as if they had not been opened.")
     var preview = false
 
-    @Flag("--stateless", help: "Keep no record of opened envelopes: repeats are not noticed.")
+    @Flag("--stateless", help: "Do not record opened envelopes: replays are not detected.")
     var stateless = false
 
     @Option(
         "--verify", value: "file",
-        help: "Verify this signature in minisign's format, by --from, of the input; print nothing.")
+        help: "Verify this minisign signature of the input by --from; print nothing.")
     var verify: String?
 
-    @Flag("--inspect", help: "Say for whom an age file is, and its sizes; no key is needed.")
+    @Flag(
+        "--inspect", help: "Print the recipient types and sizes of an age file; no key is needed.")
     var inspect = false
 
-    @Flag("--json", help: "Say it as a JSON record.")
+    @Flag("--json", help: "Print the result as a JSON record.")
     var json = false
 
     @OptionGroup var form: TextForm
@@ -87,7 +91,7 @@ struct DecryptTool: Program {
 
     @OptionGroup var lock: LockOptions
 
-    @Flag("-q", "--quiet", help: "No progress and no notes on stderr.")
+    @Flag("-q", "--quiet", help: "Print no progress and no notes on stderr.")
     var quiet = false
 
     @Argument("file", help: "Input file; `-` is stdin, the default.")
@@ -95,19 +99,19 @@ struct DecryptTool: Program {
 
     func validate() throws {
         guard !stateless || trust == nil || trust == .any else {
-            throw UsageError("--stateless knows no contacts, and so no --trust but any")
+            throw UsageError("--stateless has no contacts, so only --trust any is possible")
         }
         guard text || !form.isMarked else {
-            throw UsageError("--time and --null go with --text")
+            throw UsageError("--time and --null require --text")
         }
         guard
             !form.again
                 || other.isUnused && file == nil && verify == nil && passphrase == nil
                     && !(preview || stateless || hold || inspect)
-        else { throw UsageError("--again reads the state alone, and no input") }
-        guard inspect || !json else { throw UsageError("--json goes with --inspect") }
+        else { throw UsageError("--again reads only the state and takes no input") }
+        guard inspect || !json else { throw UsageError("--json requires --inspect") }
         guard !inspect || other.isUnused && trust == nil && verify == nil else {
-            throw UsageError("--inspect goes with --json, -o, -q and a file alone")
+            throw UsageError("--inspect can be combined only with --json, -o, -q and a file")
         }
         try passphrase?.validate()
     }
@@ -119,7 +123,7 @@ struct DecryptTool: Program {
                 isNoneOf: identity.files + from + other.files
                     + [passphrase?.path].compactMap(\.self))
         }
-        if form.again { return try OpenedAgain(tool: self).run() }
+        if form.again { return try StoredMessages(tool: self).run() }
         if let record = other.attachment {
             try AttachmentDecryption(tool: self, record: record).run()
             return
@@ -130,7 +134,7 @@ struct DecryptTool: Program {
         }
         let input = try Input(path: file)
         if inspect { return try Inspection(tool: self, input: input).run() }
-        // Text that is typed while the tool waits for input would be shown, the passphrase too.
+        // Text that is typed while the tool waits for input, including a passphrase, would be visible.
         if !input.isReady, !input.isTerminal, other.chat.isEmpty, passphrase == nil {
             try identity.askAhead()
         }
@@ -145,18 +149,19 @@ struct DecryptTool: Program {
         } else {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",
-                hint: "both come from encrypt")
+                hint: "give the output of encrypt")
         }
     }
 }
 
 extension DecryptTool {
-    /// How much tells what most inputs are.
+    /// The number of bytes that identify most inputs.
     static let beginningSize = 64
-    /// How far a line that may be an envelope is looked for.
+    /// The number of bytes that are searched for an envelope.
     private static let detectionLimit = 64 << 10
 
-    /// Whether a line begins as an envelope does. Lines before it are bad lines, which do not spoil the others.
+    /// Returns whether a line begins like an envelope. Lines before it are reported as malformed and do not affect the
+    /// others.
     fileprivate static func hasEnvelopes(
         _ source: PeekingSource, _ beginning: [UInt8]
     ) throws -> Bool {
@@ -179,7 +184,8 @@ extension DecryptTool {
         return isFound
     }
 
-    /// Whether a line is a brace and then a quotation mark, another brace, or nothing more so far.
+    /// Returns whether a line begins with a brace that is followed by a quotation mark, another brace, or the end of
+    /// the available bytes.
     private static func isEnvelopeLike(_ line: ArraySlice<UInt8>) -> Bool {
         let text = line.drop { $0 <= 0x20 }
         if text.starts(with: PhraseKey.mark.utf8) { return true }

@@ -2,24 +2,25 @@ import Sotto
 import SottoContacts
 import SottoTool
 
-/// Whether a signature in minisign's format is that of the input, by one of `--from`.
+/// Verifies a minisign signature of the input by one of the `--from` signers.
 struct DetachedVerification {
     let tool: DecryptTool
-    /// The signature's file.
+    /// The path of the signature file.
     let path: String
 
     func run() throws {
         guard !tool.from.isEmpty else {
             throw Failure(
-                .usage, "--verify needs to know whose signature it should be",
+                .usage, "--verify requires the expected signer",
                 hint: "give the signer's card: --from CARD")
         }
         guard tool.output == nil, !tool.text, !tool.preview, !tool.hold else {
             throw Failure(
-                .usage, "--verify writes no plaintext: it goes without -o, --text, --hold")
+                .usage,
+                "--verify writes no plaintext and cannot be combined with -o, --text or --hold")
         }
         guard path != "-" || tool.file != nil && tool.file != "-" else {
-            throw Failure(.usage, "stdin is one thing only: the signature or the file")
+            throw Failure(.usage, "standard input can be the signature or the file, not both")
         }
         let signature = try MinisignSignature(
             try Input(path: path).readAll(limit: MinisignSignature.limit))
@@ -44,7 +45,7 @@ struct DetachedVerification {
         guard isTheirs else {
             throw Failure(
                 .untrusted,
-                "the signature is from key \(signature.keyName), which is not the demanded signer's",
+                "the signature is by the key \(signature.keyName), which is not the required signer's",
                 hint: "compare the ids with fingerprint")
         }
         throw MinisignError.signature

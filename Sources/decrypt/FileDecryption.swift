@@ -2,7 +2,7 @@ import Sotto
 import SottoContacts
 import SottoTool
 
-/// An age file to its plaintext, with the signature inside checked if there is one.
+/// Decrypts an age file, and verifies the signature inside if it has one.
 struct FileDecryption {
     let tool: DecryptTool
     let input: Input
@@ -21,17 +21,18 @@ struct FileDecryption {
 
     func run() throws {
         guard !tool.text else {
-            throw Failure(.usage, "--text is for messages, and this is a file")
+            throw Failure(.usage, "--text is only for messages, but the input is a file")
         }
         let identities = try loadIdentities()
         let output = try Output(path: tool.output, content: .unknown, inputs: [input])
-        // `-o -` forces what a terminal is else spared.
+        // `-o -` writes even binary data to a terminal.
         let shown: any ByteSink =
             tool.output == nil && output.isTerminal ? TerminalText(output) : output
         let passphrase = try PassphraseOnce(tool.passphrase)
         let progress = Progress(tool: DecryptTool.toolName, quiet: tool.quiet)
         if tool.hold, !output.isFile {
-            // First everything is verified and its ciphertext kept; then it is opened again from there.
+            // The first pass verifies everything and stores the ciphertext; the second pass decrypts the stored
+            // ciphertext.
             let spool = try Spool()
             try open(
                 TeeSource(source, to: spool), identities, passphrase, progress, to: NullSink(),
@@ -47,7 +48,7 @@ struct FileDecryption {
         }
     }
 
-    /// A passphrase file needs no identity, so a missing default one matters only later.
+    /// A file with a passphrase needs no identity, so a missing default identity is reported only if it is needed.
     private func loadIdentities() throws -> [IdentityFile] {
         do {
             return try identities()
@@ -69,8 +70,8 @@ struct FileDecryption {
                 source, identities: identities, passphrase: { try passphrase.get() })
         } catch AgeError.noMatch where identities.isEmpty {
             throw Failure(
-                .noKey, "there is no identity to open the file with",
-                hint: "give one with -i FILE, or make one with keygen")
+                .noKey, "no identity exists to decrypt the file",
+                hint: "select one with -i FILE, or create one with keygen")
         }
         let peeking = PeekingSource(age)
         var content: any ByteSource = peeking
@@ -84,15 +85,15 @@ struct FileDecryption {
             verified = (signer, signed.audience)
         } else if !signers.all.isEmpty {
             throw Failure(
-                .authentication, "the file is not signed, and --from demands a signer")
+                .authentication, "the file is not signed, but --from requires a signature")
         }
         try copy(from: content, to: sink, progress: progress)
         try sink.finish()
-        // Only now: until its end the file could still turn out to be changed.
+        // Reported only now, because the file could fail to authenticate until its end.
         if let verified, !tool.quiet, !isFirstOfTwo { say(verified.signer, verified.audience) }
     }
 
-    /// A file that somebody re-encrypted to us was not signed for us.
+    /// A file that a recipient re-encrypted to this identity was not signed for it.
     private func checkAudience(of signed: SignedStreamReader, in age: AgeFileReader) throws {
         if signed.audience == SignedStream.anyone { return }
         let named = age.namedRecipients ?? age.openedBy.map { [$0.text] } ?? []
@@ -100,7 +101,7 @@ struct FileDecryption {
         guard isForUs, constantTimeEqual(signed.audience, SignedStream.audience(named)) else {
             throw Failure(
                 .authentication,
-                "the file was signed for other recipients, and passed on to this one")
+                "the file was signed for other recipients and then forwarded to this one")
         }
     }
 
@@ -112,7 +113,7 @@ struct FileDecryption {
     }
 }
 
-/// A passphrase that is asked for at most once, also when a file is opened twice.
+/// A passphrase that is asked for at most once, even if a file is decrypted twice.
 final class PassphraseOnce {
     private let source: SecretSource?
     private var known: Passphrase?

@@ -1,7 +1,7 @@
 import Sotto
 import SottoTool
 
-/// What an age file is, without a key.
+/// Describes an age file without a key.
 struct Inspection {
     let tool: DecryptTool
     let input: Input
@@ -9,7 +9,9 @@ struct Inspection {
     func run() throws {
         guard tool.from.isEmpty, tool.passphrase == nil, !tool.identity.isGiven,
             !(tool.hold || tool.text || tool.preview || tool.stateless)
-        else { throw Failure(.usage, "--inspect goes with --json, -o, -q and a file alone") }
+        else {
+            throw Failure(.usage, "--inspect can be combined only with --json, -o, -q and a file")
+        }
         let output = try Output(path: tool.output, content: .text, inputs: [input])
         let source = PeekingSource(input)
         let beginning = try source.peek(DecryptTool.beginningSize)
@@ -53,7 +55,7 @@ struct Inspection {
             switch file.isPostQuantum {
             case true?: "post-quantum"
             case false?: "not post-quantum"
-            case nil: "with a recipient of an unknown type"
+            case nil: "post-quantum unknown, because a recipient has an unknown type"
             }
         let armor = file.isArmored ? ", in ASCII armor" : ""
         var lines = ["\(AgeInspection.version), \(protection)\(armor)", ""]
@@ -62,12 +64,13 @@ struct Inspection {
             let work =
                 recipient.logN.map { logN in
                     ", work factor \(logN)"
-                        + (logN > AgeScrypt.maximumLogN ? ", more than is opened" : "")
+                        + (logN > AgeScrypt.maximumLogN ? ", above the limit of decrypt" : "")
                 } ?? ""
             lines.append("recipient  \(recipient.type)\(note)\(work)")
         }
         if file.namesAudience {
-            lines.append("           and the list of them, encrypted, for a signature inside")
+            lines.append(
+                "           and an encrypted list of the recipients, for a signature inside")
         }
         lines.append("")
         var sizes = [("header", file.headerSize), ("overhead", file.overhead)]
@@ -82,11 +85,11 @@ struct Inspection {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What the types of recipients are, where the name does not say it.
+    /// Descriptions of recipient types whose name does not describe them.
     private static let notes = [
-        "X25519": "an age1 key, classic", "mlkem768x25519": "an age1pq key or card",
+        "X25519": "a classic age1 key", "mlkem768x25519": "an age1pq key or card",
         "scrypt": "a passphrase", "ssh-ed25519": "an SSH key", "ssh-rsa": "an SSH key",
-        "piv-p256": "a key on a YubiKey", "p256tag": "a key in hardware",
-        "mlkem768p256tag": "a key in hardware",
+        "piv-p256": "a key on a YubiKey", "p256tag": "a hardware key",
+        "mlkem768p256tag": "a hardware key",
     ]
 }

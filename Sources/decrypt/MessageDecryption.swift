@@ -3,29 +3,29 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// Envelopes and other messengers' records to message records, one a line.
+/// Decrypts envelopes and other messengers' records to message records, one per line.
 ///
-/// All lines that are at hand are opened in one transaction: the steps of their sessions, what they say, and that
-/// their place in the inbox is done with. Only then are they printed. An envelope that was opened before prints
-/// its record again, with `"seen":true`.
+/// All available lines are opened in one transaction, which stores the steps of their sessions, the opened messages and
+/// the end of their inbox entries. Only then are they printed. For an envelope that was opened before, its record is
+/// printed again, with `"seen":true`.
 struct MessageDecryption {
     private let store: IdentityStore?
     private let opening: MessageOpening
     private let isPreview: Bool
     private let output: Output
     private let printer: MessagePrinter
-    /// The tool's name if failures are reported at once, because texts alone do not show them.
+    /// The tool's name if failures are reported immediately, because text output does not show them.
     private let announcer: String?
     private let source: any ByteSource
-    /// The suite of records that name none.
+    /// The suite of records that do not name one.
     private let suite: Suite?
     private let takesUnproven: Bool
     private let readsOwnCopies: Bool
     private let acknowledgements: Acknowledgements?
 
-    /// The longest line that is read: an envelope that a relay takes, with room to spare.
+    /// The maximum length of a line in bytes: more than the largest envelope that a relay accepts.
     private static let lineLimit = 1 << 20
-    /// The most lines, and bytes of them, that share a transaction.
+    /// The maximum number of lines, and of their bytes, in a transaction.
     private static let batchSize = 4_096
     private static let batchBytes = 4 << 20
 
@@ -33,11 +33,12 @@ struct MessageDecryption {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
         let chats = try tool.other.chat.map { try ChatFile.read($0) }
         let identity = try Self.identity(book, tool, isNeeded: chats.isEmpty)
-        let judge = SenderJudgement(
+        let senderPolicy = SenderPolicy(
             owner: identity?.id, signers: try DemandedSigners(tool.from, book),
             policy: tool.trust)
         opening = MessageOpening(
-            identity: identity, chats: chats, options: tool.other.options, judge: judge,
+            identity: identity, chats: chats, options: tool.other.options,
+            senderPolicy: senderPolicy,
             isPreview: tool.preview)
         output = try Output(path: tool.output, content: .text, inputs: [input])
         printer = MessagePrinter(output: output, tool: tool)
@@ -57,7 +58,7 @@ struct MessageDecryption {
         }
     }
 
-    /// The identity; `nil` where there is none and chats will do.
+    /// Returns the identity; `nil` if none exists and the chats are sufficient.
     private static func identity(
         _ book: AddressBook, _ tool: DecryptTool, isNeeded: Bool
     ) throws -> Identity? {
@@ -86,7 +87,7 @@ struct MessageDecryption {
             }
         }
         try process(batch, &outcome, &printed)
-        // A file in which there would be nothing but failures does not appear.
+        // An output file that would contain only failures is not created.
         if output.isFile, !outcome.hasSucceeded, let failure = outcome.failure { throw failure }
         try output.finish()
         try store?.finish(printed)
@@ -113,7 +114,8 @@ struct MessageDecryption {
         }
     }
 
-    /// Opens a batch and the early envelopes that waited for it, prints them, and has the inbox delete what was printed.
+    /// Opens a batch and the early envelopes that waited for it, prints them, and deletes the printed ones from the
+    /// inbox.
     private func process(
         _ batch: [ReadLine], _ outcome: inout LineOutcome, _ printed: inout [String]
     ) throws {
@@ -166,13 +168,13 @@ struct MessageDecryption {
             outcome.succeeded()
             try printer.print(record)
         case .failed(let failure, let id, _):
-            // The report of a line follows the texts before it.
+            // The report of a failed line follows the texts before it.
             if announcer != nil { try output.flush() }
             try printer.print(error: outcome.failed(failure, line: line, id: id))
         }
     }
 
-    /// Says to Message Flow's server what became of its messages, without telling failures apart.
+    /// Writes acknowledgements for Message Flow's server, without distinguishing failures.
     private func acknowledge(_ batch: [ReadLine], _ results: [OpenedLine]) throws {
         guard let acknowledgements, !isPreview else { return }
         try acknowledgements.write(
@@ -185,12 +187,12 @@ struct MessageDecryption {
 }
 
 extension Message {
-    /// Whether it is of a suite that can prove its sender, and does not.
+    /// Whether the message is of a suite that can authenticate its sender, but does not.
     var isUnproven: Bool { !authenticated && !suite.traits.isOfChat }
 }
 
 extension Failure {
     fileprivate static let unproven = Failure(
-        .untrusted, "printed, but nothing proves who wrote it",
-        hint: "--allow-unverified takes such messages all the same")
+        .untrusted, "printed, but the sender is not authenticated",
+        hint: "use --allow-unverified to accept such messages")
 }

@@ -1,24 +1,24 @@
 import Sotto
 import SottoTool
 
-/// What a line of the input is, before anything in it is opened.
+/// The kind of an input line, before its content is decrypted.
 enum MessageLine {
     case envelope(Envelope)
-    /// A message of Message Flow; its names are the messenger's.
+    /// A message of Message Flow; the case names are the messenger's.
     case flow(MessageFlowMessage, isHTTP: Bool)
-    /// The file form of one.
+    /// The file format of such a message.
     case flowFile(MessageFlowContent)
-    /// A messenger's own record or text.
+    /// Another messenger's own record or text.
     case app(AppLine, Suite)
-    /// Message Flow's acknowledgement.
+    /// An acknowledgement of Message Flow.
     case ack(MessageFlowAck)
     /// The encrypted name of a chat.
     case chatName(JSONObject)
-    /// A copy that was encrypted to ourselves.
+    /// A copy that the user encrypted to the own identity key.
     case ownCopy([UInt8])
 
-    /// Reads a line, and the id that it says to have; `nil` for white space. `suite` is that of records that do not
-    /// name one.
+    /// Parses a line and the id that it claims. Returns `nil` for white space. `suite` is the suite of records that do
+    /// not name one.
     static func read(
         _ bytes: [UInt8], suite: Suite?
     ) throws -> (content: Result<MessageLine, Failure>, id: String?, flow: FlowName?)? {
@@ -39,7 +39,7 @@ enum MessageLine {
         }
     }
 
-    /// What Message Flow's server calls a message, and whether it came over HTTP, without a type.
+    /// The id of a message at Message Flow's server, and whether it came over HTTP, without a type.
     struct FlowName {
         let id: String
         let isHTTP: Bool
@@ -53,7 +53,7 @@ enum MessageLine {
         }
     }
 
-    /// Reads a line that is a copy for ourselves, in base64; `nil` for white space.
+    /// Parses a line that is a base64 copy encrypted to the own identity. Returns `nil` for white space.
     static func readOwnCopy(_ bytes: [UInt8]) -> Result<MessageLine, Failure>? {
         let text = bytes.filter { ![0x20, 0x09, 0x0D].contains($0) }
         if text.isEmpty { return nil }
@@ -87,8 +87,8 @@ enum MessageLine {
         case "chat-name": return .chatName(record)
         case "contact":
             throw Failure(
-                .malformed, "this is a card: there is nothing in it to decrypt",
-                hint: "keep it with contact add FILE, or see its key with fingerprint FILE")
+                .malformed, "the input is a card, which has nothing to decrypt",
+                hint: "add it with contact add FILE, or show its key with fingerprint FILE")
         case "send_message" where suite ?? .shainy == .shainy:
             return .app(.record(record), .shainy)
         case nil where record["encryptedPayload"] != nil && record["v"] != nil:
@@ -100,8 +100,8 @@ enum MessageLine {
             throw Failure(
                 .malformed,
                 type == nil
-                    ? "a record that names no suite" : "a record of another type than envelope",
-                hint: type == nil ? "say which messenger's it is: --suite NAME" : nil)
+                    ? "the record names no suite" : "the record is not an envelope",
+                hint: type == nil ? "select the messenger with --suite NAME" : nil)
         }
     }
 
@@ -111,8 +111,9 @@ enum MessageLine {
         } catch let error as MessageFlowError {
             switch error {
             case .member(let name):
-                throw Failure(.malformed, "not Message Flow's: \"\(name)\" is missing or malformed")
-            case .version: throw Failure(.malformed, "a file of a later version")
+                throw Failure(
+                    .malformed, "not a Message Flow record: \"\(name)\" is missing or malformed")
+            case .version: throw Failure(.malformed, "the file has a later version")
             case .payload: throw Failure(.malformed, "the envelope's payload is malformed")
             }
         }

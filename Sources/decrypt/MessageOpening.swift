@@ -3,19 +3,19 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// A line of the input, and what it was read as.
+/// A line of the input with its parsed content.
 struct ReadLine {
     let number: Int
-    /// The line itself.
+    /// The bytes of the line.
     let bytes: [UInt8]
-    /// What it is, or why it is nothing.
+    /// The parsed content, or the failure of parsing it.
     let content: Result<MessageLine, Failure>
-    /// The id that it says to have.
+    /// The id that the line claims.
     let id: String?
-    /// What Message Flow's server calls it, where it is one of its messages, readable or not.
+    /// The message's name at Message Flow's server, if it is one of its messages, readable or not.
     var flow: MessageLine.FlowName?
 
-    /// Whether it is an envelope to a mailbox that is not `owner`'s.
+    /// Returns whether it is an envelope to a mailbox other than `owner`'s.
     func isTo(another owner: SessionID?) -> Bool {
         guard case .success(.envelope(let envelope)) = content else { return false }
         return envelope.to != nil && envelope.to != owner
@@ -33,18 +33,18 @@ struct ReadLine {
     }
 }
 
-/// What became of a line.
+/// The result of opening a line.
 enum OpenedLine {
-    /// A message, and its number in the state, where it is kept.
+    /// A message, and its number in the state if it is stored.
     case message(Message, number: Int64?, seen: Bool)
     case request(Envelope, from: SessionID)
-    /// From somebody who is blocked.
+    /// A message of a blocked sender.
     case dropped
-    /// Something that is no message.
+    /// A record that is not a message.
     case record(JSONObject)
     case failed(Failure, id: String?, isFinal: Bool)
 
-    /// Whether opening the same line again could not come to anything else.
+    /// Whether opening the same line again would give the same result.
     var isFinal: Bool { if case .failed(_, _, let isFinal) = self { isFinal } else { true } }
 }
 
@@ -53,31 +53,31 @@ final class MessageOpening {
     private let keys: SuiteKeys
     private let identity: Identity?
     private var owner: SessionID? { identity?.id }
-    private let judge: SenderJudgement
+    private let senderPolicy: SenderPolicy
     private let isPreview: Bool
-    /// The address book, where a batch needs to find somebody by another messenger's name.
+    /// The address book, if a batch needs to find contacts by another messenger's name.
     private var contacts: [Contact] = []
-    /// The hashes of the early envelopes that were opened without being read from the input. They may follow there.
+    /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
     private var openedLate: Set<[UInt8]> = []
-    /// The addresses of ours, where a batch has an envelope to another mailbox than the identity's.
+    /// Our send addresses, if a batch has an envelope to a mailbox other than the identity's.
     private var addresses: Set<SessionID> = []
 
     init(
-        identity: Identity?, chats: [Chat], options: SuiteOptions, judge: SenderJudgement,
+        identity: Identity?, chats: [Chat], options: SuiteOptions, senderPolicy: SenderPolicy,
         isPreview: Bool
     ) {
         self.identity = identity
-        self.judge = judge
+        self.senderPolicy = senderPolicy
         self.isPreview = isPreview
         keys = SuiteKeys(identity: identity, chats: chats, options: options)
         keys.whisper2Account = { [unowned self] in account($0) }
         keys.mercurioOwner = { [unowned self] in mercurioOwner($0) }
     }
 
-    /// Reads what a batch needs of the address book, which is not read within a transaction.
+    /// Reads the parts of the address book that a batch needs, because it cannot be read within a transaction.
     func prepare(_ batch: [ReadLine], _ store: IdentityStore?) throws {
         guard let store else { return }
-        // An early envelope that opens after this batch may be to an address too.
+        // An early envelope that is opened after this batch may also be sent to an address.
         let isElsewhere = try batch.contains { $0.isTo(another: owner) } || store.hasEarly()
         guard isElsewhere || batch.contains(where: \.needsAccounts) else { return }
         contacts = try store.contacts()
@@ -85,37 +85,37 @@ final class MessageOpening {
         addresses = Set(contacts.flatMap(\.allAddresses).map { $0.id(of: identity) })
     }
 
-    /// The keys of a Whisper2 account, and the id whose messages it signs: a contact's only where the contact's own key
-    /// names the account, else the account's own.
+    /// Returns the keys of a Whisper2 account and the id whose messages it signs: a contact's id only if the contact's
+    /// own key names the account, else the account's own id.
     private func account(_ id: WhisperID) -> (id: SessionID?, account: Whisper2Contact)? {
-        if let signer = judge.signers.find(id), let account = signer.profiles.whisper2 {
-            return (signer.speaker(of: account), account)
+        if let signer = senderPolicy.signers.find(id), let account = signer.profiles.whisper2 {
+            return (signer.signerID(of: account), account)
         }
-        // Several may have the account: the one with the strongest tie to it goes first.
+        // Several contacts may have the account: the one with the strongest binding is used.
         let holders = contacts.compactMap { contact -> (Contact, Whisper2Contact)? in
             guard let account = contact.profiles.whisper2, account.id == id else { return nil }
             return (contact, account)
         }
         if let (contact, account) = holders.max(by: {
-            $0.0.standing(of: $0.1) < $1.0.standing(of: $1.1)
+            $0.0.binding(of: $0.1) < $1.0.binding(of: $1.1)
         }) {
-            let isTied = contact.speaks(with: account)
+            let isTied = contact.signs(with: account)
             return (
                 isTied ? contact.id : account.signingKey.map { SessionID(publicKey: $0) }, account
             )
         }
-        return judge.signers.bare.first { $0.id == id }.map { (nil, $0) }
+        return senderPolicy.signers.bare.first { $0.id == id }.map { (nil, $0) }
     }
 
-    /// The correspondent or contact whose own a Mercurio account is.
+    /// Returns the correspondent or contact that owns a Mercurio account.
     private func mercurioOwner(_ id: SessionID) -> SessionID? {
-        for signer in judge.signers.all {
+        for signer in senderPolicy.signers.all {
             guard let bundle = signer.profiles.mercurio, bundle.id == id else { continue }
-            if signer.speaks(with: bundle) { return signer.id }
+            if signer.signs(with: bundle) { return signer.id }
         }
         for contact in contacts {
             guard let bundle = contact.profiles.mercurio, bundle.id == id else { continue }
-            if contact.speaks(with: bundle) { return contact.id }
+            if contact.signs(with: bundle) { return contact.id }
         }
         return nil
     }
@@ -128,20 +128,20 @@ final class MessageOpening {
             guard let envelope = try envelope(content) else { return try record(content) }
             guard let suite = envelope.suite.messageSuite else {
                 throw Failure(
-                    .usage, "a message of a session needs the state",
-                    hint: "leave out --stateless")
+                    .usage, "a message of a session requires the state directory",
+                    hint: "omit --stateless")
             }
             var message = try suite.open(envelope, with: keys)
-            _ = try judge.judge(&message, contact: nil, hasContacts: false)
+            _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
             return .message(message, number: nil, seen: false)
         }
     }
 
-    /// Opens a line in a transaction. `printed` gets the id of one that has nothing more to be done.
+    /// Opens a line in a transaction. Appends to `printed` the id of an envelope that is completely handled.
     func open(
         _ line: ReadLine, _ transaction: StateTransaction, _ printed: inout [String]
     ) throws -> OpenedLine {
-        // An early envelope that was printed already, when the one before it was.
+        // This early envelope was already printed after the message that it waited for.
         if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
         var id: String?
         let result = try caught(line) { content in
@@ -160,8 +160,8 @@ final class MessageOpening {
         return result
     }
 
-    /// Opens the envelopes of the inbox that came early and that can be opened now: what they waited for was opened in
-    /// this transaction. Forged ones end here, without a word: they were reported when they came.
+    /// Opens the early envelopes of the inbox whose preceding messages were opened in this transaction. Forged ones are
+    /// deleted silently, because they were reported when they arrived.
     func openReachable(
         _ transaction: StateTransaction, _ printed: inout [String]
     ) throws -> [OpenedLine] {
@@ -182,7 +182,7 @@ final class MessageOpening {
         }
     }
 
-    /// An envelope that came before more messages than a session skips: it keeps its place in the inbox, if it is there.
+    /// Keeps an envelope that arrived before more messages than a session can skip in the inbox, if it is there.
     private func early(
         _ envelope: Envelope, _ line: ReadLine, _ transaction: StateTransaction
     ) throws -> OpenedLine {
@@ -197,12 +197,12 @@ final class MessageOpening {
         let waiting = Failure(
             failure.status, failure.message,
             hint:
-                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, the sender begins anew, with encrypt --new-session"
+                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, ask the sender to run encrypt --new-session"
         )
         return .failed(waiting, id: line.id, isFinal: false)
     }
 
-    /// A line's own failure is its result; one of the state ends the whole work.
+    /// A failure of a line is its result; an error of the state ends the whole run.
     private func caught(
         _ line: ReadLine, _ body: (MessageLine) throws -> OpenedLine
     ) throws -> OpenedLine {
@@ -213,14 +213,14 @@ final class MessageOpening {
             throw error
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            // What a suite refuses without a word may open when another chat or contact is known.
+            // A message that a suite refuses without a reason may open after another chat or contact is added.
             let isRefused = (error as? SuiteError) == .refused
             return .failed(
                 failure, id: line.id, isFinal: !isRefused && final.contains(failure.status))
         }
     }
 
-    /// The envelope of a line; `nil` for what is no message.
+    /// Returns the envelope of a line, or `nil` if it is not a message.
     private func envelope(_ line: MessageLine) throws -> Envelope? {
         switch line {
         case .envelope(let envelope):
@@ -242,22 +242,22 @@ final class MessageOpening {
         }
     }
 
-    /// Whose session a message of Message Flow is of: the opening says it, or the name, or `--from`.
+    /// Returns the sender of a Message Flow message: from the pre-key message, the name, or `--from`.
     private func flowSender(
         _ name: String?, _ content: MessageFlowContent
     ) throws -> SessionID {
         if let header = content.preKeyHeader { return SessionID(publicKey: header.identityKey) }
         if let name {
             if let id = SessionID(name) { return id }
-            for person in judge.signers.all where person.profiles.kecalek == name {
+            for person in senderPolicy.signers.all where person.profiles.kecalek == name {
                 return person.id
             }
             for contact in contacts where contact.profiles.kecalek == name { return contact.id }
         }
-        if judge.signers.all.count == 1 { return judge.signers.all[0].id }
+        if senderPolicy.signers.all.count == 1 { return senderPolicy.signers.all[0].id }
         throw Failure(
-            .malformed, "the record does not say whose session it is of",
-            hint: "say who wrote it: --from NAME")
+            .malformed, "the record does not name its sender",
+            hint: "name the sender with --from NAME")
     }
 
     private func record(_ line: MessageLine) throws -> OpenedLine {
@@ -304,36 +304,38 @@ final class MessageOpening {
         let step = try transaction.open(envelope, with: keys)
         var message = step.message
         if message.isUnproven, case .new = earlier {
-            // Who took the proof away must not keep the proven message out.
+            // An attacker who removes the signature must not block the signed message.
             repeatID = "unproven/" + repeatID
             earlier = try transaction.opened(id: repeatID, digest: digest)
             if case .same(let number, let record) = earlier {
                 return try seen(number, record, transaction)
             }
         }
-        let verdict = try judged(&message, step, envelope, transaction)
+        let verdict = try decision(&message, step, envelope, transaction)
         if case .different = earlier {
-            throw Failure(.replay, "a message of this id was opened before, with other content")
+            throw Failure(
+                .replay, "a message with this id was opened before, with different content")
         }
         if isPreview {
             return verdict == .blocked ? .dropped : .message(message, number: nil, seen: false)
         }
         switch (verdict, message.from) {
         case (.blocked, _): return .dropped
-        case (.stranger, let sender?):
+        case (.request, let sender?):
             try transaction.awaitPreKeys(of: step, id: envelope.id)
             guard
                 try transaction.request(
                     line.waiting(as: envelope).serialized(), id: envelope.id, from: sender)
             else {
                 throw Failure(
-                    .untrusted, "from somebody who is no contact, and too many such wait already",
+                    .untrusted,
+                    "the sender is not a contact, and too many message requests wait already",
                     hint:
-                        "see the list: contact requests, or throw all of it away: contact requests --drop-all"
+                        "list the requests: contact requests, or delete all of them: contact requests --drop-all"
                 )
             }
             return .request(envelope, from: sender)
-        case (.welcome, _), (.stranger, nil):
+        case (.accepted, _), (.request, nil):
             try transaction.keep(step)
             let number = try transaction.recordOpened(
                 id: repeatID, digest: digest, record: message.record.serialized())
@@ -342,16 +344,16 @@ final class MessageOpening {
         }
     }
 
-    /// The judgement of a message. Where it is refused, it may be read later, under another policy: the prekeys that it
-    /// names are kept until then.
-    private func judged(
+    /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names
+    /// are kept until then.
+    private func decision(
         _ message: inout Message, _ step: StateTransaction.Step, _ envelope: Envelope,
         _ transaction: StateTransaction
-    ) throws -> SenderJudgement.Verdict {
+    ) throws -> SenderPolicy.Decision {
         let contact = try transaction.contact(of: message)
         let hasContacts = try transaction.hasContacts()
         do throws(Failure) {
-            return try judge.judge(&message, contact: contact, hasContacts: hasContacts)
+            return try senderPolicy.decide(&message, contact: contact, hasContacts: hasContacts)
         } catch {
             if !isPreview { try transaction.awaitPreKeys(of: step, id: envelope.id) }
             throw error
@@ -360,33 +362,33 @@ final class MessageOpening {
 }
 
 extension MessageOpening {
-    /// A record that was printed before, with what is known of its sender now.
+    /// Returns the result for a record that was printed before, with the current trust of its sender.
     private func seen(
         _ number: Int64, _ record: [UInt8], _ transaction: StateTransaction
     ) throws -> OpenedLine {
-        let (message, verdict) = try judge.recall(record, transaction)
+        let (message, verdict) = try senderPolicy.recall(record, transaction)
         return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
     }
 }
 
-extension SenderJudgement {
-    /// The message of a record in the state, with the present trust of its sender.
+extension SenderPolicy {
+    /// Returns the message of a record in the state, with the current trust of its sender.
     func recall(
         _ record: [UInt8], _ transaction: StateTransaction
-    ) throws -> (message: Message, verdict: Verdict) {
+    ) throws -> (message: Message, verdict: Decision) {
         guard let stored = Message(record: try JSON.object(parsing: record)) else {
             throw Failure(.ioError, "a record in the state is damaged")
         }
         var message = try attributed(stored, transaction)
-        let verdict = try judge(
+        let verdict = try decide(
             &message, contact: try transaction.contact(of: message), hasContacts: false)
         return (message, verdict)
     }
 }
 
-extension SenderJudgement {
-    /// A stored message, without its sender where that is a contact whom only an introduction ties to the account that
-    /// signed: version 0.1.0 stored such messages as the contact's.
+extension SenderPolicy {
+    /// Returns a stored message without its sender if the sender is a contact whom only an introduction binds to the
+    /// account that signed it: version 0.1.0 stored such messages as the contact's.
     private func attributed(
         _ message: Message, _ transaction: StateTransaction
     ) throws(StateError) -> Message {
@@ -397,14 +399,14 @@ extension SenderJudgement {
             let name = message.details?["whisperId"]?.string
             isTied =
                 contact.profiles.whisper2.map {
-                    $0.id.description == name && contact.speaks(with: $0)
+                    $0.id.description == name && contact.signs(with: $0)
                 } ?? (contact.card == nil)
         case .mercurio:
             let name = message.details?["mercurioId"]?.string
             isTied =
                 name == contact.id.description
                 || contact.profiles.mercurio.map {
-                    $0.id.description == name && contact.speaks(with: $0)
+                    $0.id.description == name && contact.signs(with: $0)
                 } ?? (contact.card == nil)
         case .sealed, .ratchet, .phrase, .shainy: return message
         }
@@ -416,7 +418,7 @@ extension SenderJudgement {
 }
 
 extension StateTransaction {
-    /// The contact who wrote a message, if that is proven.
+    /// Returns the contact who sent a message if that is authenticated, else `nil`.
     fileprivate func contact(of message: Message) throws(StateError) -> Contact? {
         guard let sender = message.from else { return nil }
         return try contact(id: sender)
@@ -424,7 +426,8 @@ extension StateTransaction {
 }
 
 extension MessageLine {
-    /// The record that waits as a request: a messenger's own record as it came, since its envelope does not open later.
+    /// Returns the record that waits as a request. A messenger's own record is stored unchanged, because its envelope
+    /// cannot be opened later.
     fileprivate func waiting(as envelope: Envelope) -> JSONObject {
         switch self {
         case .flow(let message, _): message.record()

@@ -2,13 +2,13 @@ import Sotto
 import SottoContacts
 import SottoTool
 
-/// Prints what became of envelopes: records, or with `--text` only what messages say.
+/// Prints the results of opening envelopes: records, or with `--text` only the text of messages.
 final class MessagePrinter {
     private let output: Output
     private let printsText: Bool
     private let form: TextForm
     private let quiet: Bool
-    /// The command that calls `decrypt` with the same identity.
+    /// The `decrypt` command with the same identity.
     private let command: String
     private var lastSender: String?
     private var strangers: Set<SessionID> = []
@@ -22,7 +22,7 @@ final class MessagePrinter {
             .joined(separator: " ")
     }
 
-    /// Prints a message. `number` is its number in the state; `nil` if it is not kept.
+    /// Prints a message. `number` is its number in the state; `nil` if it is not stored.
     func print(_ message: Message, number: Int64?, seen: Bool) throws {
         guard printsText else {
             var record = message.record
@@ -31,7 +31,7 @@ final class MessagePrinter {
             try output.writeRecord(record)
             return
         }
-        try sayWhoWrote(message)
+        try reportSender(message)
         let prefix = form.time ? Self.prefix(message) : ""
         try print(text: message.body, prefix)
         if let file = AttachedFile(message) {
@@ -52,10 +52,10 @@ final class MessagePrinter {
         }
     }
 
-    /// Writes one text, so that its end can be told from a line feed in it where that was asked for.
+    /// Writes one text. With `--null` or `--time`, its end can be distinguished from a line feed in it.
     private func write(text: String) throws {
         if form.null, !output.isTerminal {
-            // U+0000 ends a text; in one it is U+FFFD.
+            // U+0000 ends a text; within a text it is replaced by U+FFFD.
             let scalars = text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }
             try output.write(Array(String(String.UnicodeScalarView(scalars)).utf8) + [0])
         } else if form.time, !output.isTerminal {
@@ -65,7 +65,7 @@ final class MessagePrinter {
         }
     }
 
-    /// The time and the name of a message, each with a tab after it.
+    /// Returns the time and the name of a message, each followed by a tab.
     private static func prefix(_ message: Message) -> String {
         let time = message.time?.description ?? "-"
         let chat = message.details?["chat"]?.object
@@ -76,14 +76,14 @@ final class MessagePrinter {
         return "\(time)\t\(String(String.UnicodeScalarView(plain)))\t"
     }
 
-    /// The lines of a text. A carriage return before a line feed stays with its line.
+    /// Returns the lines of a text. A carriage return before a line feed belongs to its line.
     private static func lines(_ text: String) -> [String] {
         text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map {
             String(Substring($0))
         }
     }
 
-    /// A record that is no message; among texts it is what its body says, if it has one.
+    /// Prints a record that is not a message; with `--text`, the content of its body if it has one.
     func print(_ record: JSONObject) throws {
         guard printsText else { return try output.writeRecord(record) }
         if let body = record["body"]?.object {
@@ -91,7 +91,7 @@ final class MessagePrinter {
         }
     }
 
-    /// A stranger's message, which waits.
+    /// Prints a message request, which waits.
     func print(requestOf envelope: Envelope, from sender: SessionID) throws {
         if !printsText {
             try output.writeRecord(
@@ -104,7 +104,7 @@ final class MessagePrinter {
         }
         if !quiet, strangers.insert(sender).inserted {
             Terminal.say(
-                "decrypt: note: a message of somebody who is no contact waits: contact requests")
+                "decrypt: note: a message request waits: contact requests")
         }
     }
 
@@ -112,22 +112,22 @@ final class MessagePrinter {
         if !printsText { try output.writeRecord(record) }
     }
 
-    /// A name, in quotation marks if it has a character that ends or imitates the words after it.
+    /// Returns a name, in quotation marks if it has a character that ends or imitates the words after it.
     private static func quoted(_ name: String) -> String {
         guard name.contains(where: { "(),'\"".contains($0) }) || name.utf8.count > 64 else {
             return name
         }
-        // Runs of spaces would move the rest of the line to the next one.
+        // A long run of spaces would move the rest of the line to the next one.
         return shellWord(name.split(separator: " ").joined(separator: " "))
     }
 
-    /// Says on standard error who wrote the text that follows: for the first of each row of messages, on a terminal for
-    /// each message, so that a text which looks like this line is found below another one.
-    private func sayWhoWrote(_ message: Message) throws {
+    /// Reports on standard error the sender of the following text: once for consecutive messages, but on a terminal for
+    /// each message, so that a text that imitates this line is always below a real one.
+    private func reportSender(_ message: Message) throws {
         guard !quiet else { return }
         let sender: String
         if let from = message.from {
-            // An account of another messenger that is no contact's is known by its name there.
+            // An account of another messenger that belongs to no contact is shown with its name there.
             let account = message.details?["whisperId"]?.string
             let name = message.name ?? account ?? from.description
             sender = "from \(Self.quoted(name)) (\(message.trust.rawValue))"
@@ -136,11 +136,11 @@ final class MessagePrinter {
             let name = (chat?["name"] ?? chat?["id"])?.string
             sender =
                 (name.map { "in the chat \(Self.quoted($0)), " } ?? "")
-                + "from somebody: nothing proves who wrote"
+                + "from an unknown sender (not authenticated)"
         }
         guard lastSender != sender || output.isTerminal && !form.time else { return }
         lastSender = sender
-        // Texts before this line are those of the sender before.
+        // Texts before this line belong to the previous sender.
         try output.flush()
         Terminal.say("decrypt: \(sender)")
     }

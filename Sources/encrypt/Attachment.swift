@@ -1,15 +1,15 @@
 import Sotto
 import SottoTool
 
-/// A file that is encrypted beside a message, under a key that goes into it.
+/// A file that is encrypted separately, with its key in the message.
 final class Attachment {
     private let path: String
     private let name: String
     private let contentType: String
     private let blob: String
-    /// The file's key.
+    /// The key of the file.
     private let key: [UInt8]
-    /// The blob, which appears when the message is about to leave.
+    /// The blob, whose file is created when the message is ready.
     private var output: Output?
 
     init(path: String, blob: String, contentType: String) {
@@ -20,15 +20,15 @@ final class Attachment {
         key = randomBytes(32)
     }
 
-    /// The name of the blob, by which the pointer calls it.
+    /// The name of the blob in the pointer.
     private var objectKey: String { String(blob.split(separator: "/").last ?? "blob") }
 
-    /// Lets the blob appear.
+    /// Creates the file of the blob.
     func finish() throws { try output?.finish() }
 
     // MARK: Whisper2
 
-    /// Writes the blob in Whisper2's form, and returns what makes each recipient's pointer.
+    /// Writes the blob in Whisper2's format. Returns a closure that makes each recipient's pointer.
     func writeWhisper2() throws -> (
         @Sendable (Whisper2Keys, Whisper2Contact) throws -> Whisper2AttachmentPointer
     ) {
@@ -38,9 +38,9 @@ final class Attachment {
         do {
             writer = try Whisper2AttachmentWriter(file, key: SecretBytes(copying: key))
         } catch Whisper2AttachmentError.tooLong(let limit) {
-            throw Failure(.malformed, "\(path) is longer than the suite carries (\(limit) bytes)")
+            throw Failure(.malformed, "\(path) is longer than the suite allows (\(limit) bytes)")
         } catch Whisper2AttachmentError.changed {
-            throw Failure(.ioError, "\(path) was changed while it was read")
+            throw Failure(.ioError, "\(path) was modified while it was read")
         }
         try copy(from: writer, to: output)
         self.output = output
@@ -55,13 +55,13 @@ final class Attachment {
 
     // MARK: Kecalek
 
-    /// Writes the blob in Kecalek's form, and returns the body of the message, with `text` beside the file.
+    /// Writes the blob in Kecalek's format. Returns the body of the message, with `text` and the file's pointer.
     func writeKecalek(text: String?) throws -> JSONObject {
         let source = try SeekableFile(path: path)
         guard source.count <= FileEncryption.limit else {
             throw Failure(
                 .malformed, "\(path) is longer than \(FileEncryption.limit) bytes",
-                hint: "make a separate file of it, with -r in place of --to")
+                hint: "use -r instead of --to to encrypt it as a separate file")
         }
         var file = [UInt8](repeating: 0, count: source.count)
         let count = try file.withUnsafeMutableBytes { try source.fill($0, at: 0) }

@@ -2,7 +2,7 @@ import Glibc
 import Sotto
 import SottoTool
 
-/// The input's signature in minisign's format, in a file of its own; the input is not encrypted.
+/// Signs the input in minisign's format, in a separate file; the input is not encrypted.
 struct DetachedSigning {
     let tool: EncryptTool
     let input: Input
@@ -23,7 +23,7 @@ struct DetachedSigning {
         try output.finish()
     }
 
-    /// What minisign itself says: the time in seconds, and the file's name where there is one that can be said.
+    /// The default comment of minisign: the time in seconds, and the file's name if it is printable.
     private var defaultComment: String {
         let timestamp = "timestamp:\(time(nil))"
         guard let path = tool.file, path != "-", let name = path.split(separator: "/").last,

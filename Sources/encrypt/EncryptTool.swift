@@ -16,8 +16,9 @@ struct EncryptTool: Program {
             encrypt --detached [--trusted-comment TEXT] [-i FILE] [-o FILE] [FILE]
             """,
         discussion: """
-            With -r, -R or -p the result is an age v1 file, which other age programs read too. With --to it is one \
-            JSON envelope a line, for send. With --detached nothing is encrypted: the result is a signature. CARD is a card file, a sotto: URI, an age1... string or an ssh-ed25519 key.
+            With -r, -R or -p the output is an age v1 file, which other age programs read too. With --to it is one \
+            JSON envelope per line, for send. With --detached nothing is encrypted: the output is a signature. CARD \
+            is a card file, a sotto: URI, an age1... string or an ssh-ed25519 key.
 
             EXAMPLES
               tar c photos | encrypt -r bob.card -s -i alice.key > photos.age
@@ -30,10 +31,10 @@ struct EncryptTool: Program {
 
             \(SuiteTraits.table.joined(separator: "\n"))
 
-            phrase is as strong as the phrase; the server of shainy is given the key; mercurio proves the sender only of \
-            what sotto wrote; of ratchet only the beginning of a session is post-quantum.
+            phrase is as strong as its phrase. In shainy the server gets the key. mercurio authenticates the sender only \
+            of messages written by sotto. In ratchet only the beginning of a session is post-quantum.
 
-            shainy, whisper2 and mercurio are other messengers' own formats, for exchange with them alone:
+            shainy, whisper2 and mercurio are other messengers' formats; use them only to exchange messages with these:
             \(Self.legacyReasons)
             """,
         version: sottoVersion)
@@ -45,12 +46,12 @@ struct EncryptTool: Program {
 
     @Option(
         "-R", "--recipients-file", value: "file",
-        help: "Encrypt to every card in this file, one a line; may be repeated.")
+        help: "Encrypt to every card in this file, one per line; may be repeated.")
     var recipientsFile: [String] = []
 
     @Flag(
         "-p", "--ask-passphrase",
-        help: "Encrypt the file with a passphrase, asked for on the terminal.")
+        help: "Encrypt the file with a passphrase from a prompt on the terminal.")
     var askPassphrase = false
 
     @Option(
@@ -58,50 +59,52 @@ struct EncryptTool: Program {
         help: "Encrypt the file with the passphrase from @ENV:NAME, @FD:N or @FILE:PATH.")
     var passphrase: SecretSource?
 
-    @Flag("-s", "--sign", help: "Sign the file inside, with your identity.")
+    @Flag("-s", "--sign", help: "Sign the content with your identity.")
     var sign = false
 
-    @Flag("--detached", help: "Write a signature in minisign's format alone, and encrypt nothing.")
+    @Flag("--detached", help: "Write only a minisign signature, and encrypt nothing.")
     var detached = false
 
     @Option(
         "--trusted-comment", value: "text",
-        help: "Sign this text with the file. Default: the time and the file's name.")
+        help: "Sign this comment together with the file. Default: the time and the file's name.")
     var trustedComment: String?
 
-    @Flag("-a", "--armor", help: "Write the file as ASCII armor.")
+    @Flag("-a", "--armor", help: "Write the file in ASCII armor.")
     var armor = false
 
     @Option(
         "--to", value: "card",
-        help: "Encrypt the input as a message to this card; may be repeated, an envelope each.")
+        help: "Encrypt the input as a message to this card; may be repeated, one envelope each.")
     var to: [String] = []
 
     @Flag(
         "--jsonl",
         help:
-            "Each line is a message: a JSON record with a body or text, or, if it does not begin with {, plain text."
+            "Each line is a message: a JSON record with a body or text, or plain text if it does not begin with {."
     )
     var jsonl = false
 
-    @Flag("--classic", help: "Use every card's classic X25519 key, not the post-quantum one.")
+    @Flag(
+        "--classic",
+        help: "Use the classic X25519 key of every card instead of the post-quantum key.")
     var classic = false
 
     @Option(
         "--suite", value: "suite",
         help:
-            "How to protect a message, see SUITES. Default: the session if there is one, else sealed; "
+            "The encryption of a message, see SUITES. Default: the session if one exists, else sealed; "
             + "phrase with --chat.")
     var suite: Suite?
 
     @Option(
         "--bundle", value: "file",
         help:
-            "Begin the session with this bundle, as recv --bundle prints it; `-` is stdin. May be repeated."
+            "Begin the session with this bundle from recv --bundle; `-` is stdin. May be repeated."
     )
     var bundle: [String] = []
 
-    @Flag("--new-session", help: "Begin a new session though there is one.")
+    @Flag("--new-session", help: "Begin a new session even if one exists.")
     var newSession = false
 
     @Flag("--require-opk", help: "Begin no session without a one-time prekey.")
@@ -109,7 +112,9 @@ struct EncryptTool: Program {
 
     @Option(
         "--trust", value: "policy",
-        help: "Whose keys to write to: any, first-use (contacts) or verified (compared contacts).")
+        help:
+            "Encrypt only to these keys: any, first-use (contacts) or verified (compared contacts)."
+    )
     var trust: TrustPolicy?
 
     @Flag("--stateless", help: "Use no state: neither sessions nor contacts.")
@@ -124,7 +129,7 @@ struct EncryptTool: Program {
     @Option("-o", "--output", value: "file", help: "Write to this file; `-` is stdout.")
     var output: String?
 
-    @Flag("-q", "--quiet", help: "No progress and no notes on stderr.")
+    @Flag("-q", "--quiet", help: "Print no progress and no notes on stderr.")
     var quiet = false
 
     @Argument("file", help: "Input file; `-` is stdin, the default.")
@@ -140,14 +145,14 @@ struct EncryptTool: Program {
         }.joined(separator: "\n")
     }
 
-    /// The suite that was asked for, by its name or by what goes with it.
+    /// The suite that was selected by its name or by other options.
     var chosenSuite: Suite? {
         if let suite { return suite }
         if other.publicChannel { return .shainy }
         return other.chat == nil ? nil : .phrase
     }
 
-    /// What was asked for of the suites.
+    /// Returns the options for the suites.
     func suiteOptions(_ attachment: Attachment?) throws -> SuiteOptions {
         var options = SuiteOptions()
         options.classic = classic
@@ -164,60 +169,63 @@ struct EncryptTool: Program {
     /// Whether the input is a message.
     private var isMessage: Bool { !to.isEmpty || other.isForChat }
 
-    /// Checks how the options fit together; only now, so that one that does not exist is said first.
+    /// Checks the combination of options. Called late, so that an unknown option is reported first.
     private func check() throws {
         let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
         let isPassphrase = askPassphrase || passphrase != nil
         guard detached || trustedComment == nil else {
-            throw UsageError("--trusted-comment goes with --detached")
+            throw UsageError("--trusted-comment requires --detached")
         }
         if detached {
             guard !(isFile || isPassphrase || isMessage || sign || armor || jsonl || classic),
                 bundle.isEmpty, !newSession, !requireOneTime, suite == nil, trust == nil,
                 !other.isGiven
-            else { throw UsageError("--detached goes with -i, -o and a file alone") }
+            else { throw UsageError("--detached can be combined only with -i, -o and a file") }
             return
         }
         guard [isFile, isPassphrase, isMessage].count(where: { $0 }) <= 1 else {
-            throw UsageError("-r and -R, a passphrase, and --to or --chat exclude each other")
+            throw UsageError("only one of -r or -R, a passphrase, and --to or --chat can be used")
         }
         guard isFile || isPassphrase || isMessage else {
-            throw UsageError("say for whom: -r CARD, -R FILE, -p, --to CARD or --chat FILE")
+            throw UsageError(
+                "no recipient is given: use -r CARD, -R FILE, -p, --to CARD or --chat FILE")
         }
         guard !(isPassphrase && classic) else {
-            throw UsageError("--classic is for cards, and a passphrase has none")
+            throw UsageError("--classic is only for cards and cannot be used with a passphrase")
         }
-        let isName = recipient.contains { !Addressee.isWritten($0) && !Addressee.isFile($0) }
+        let isName = recipient.contains {
+            !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0)
+        }
         guard !identity.isGiven || sign || isMessage || isName else {
-            throw UsageError("-i goes with -s or --to; without them nothing is signed")
+            throw UsageError("-i requires -s or --to; without them nothing is signed")
         }
         guard !isMessage || !(sign || armor) else {
-            throw UsageError("-s and -a are for files; a message is always signed")
+            throw UsageError("-s and -a are only for files; a message is always signed")
         }
         guard !jsonl || isMessage else {
-            throw UsageError("--jsonl goes with --to or --chat")
+            throw UsageError("--jsonl requires --to or --chat")
         }
         let begins = !bundle.isEmpty || newSession || requireOneTime
         guard isMessage || !begins && suite == nil && trust == nil && !other.isGiven else {
             throw UsageError(
-                "--suite, --trust and what is for messages go with --to or --chat")
+                "--suite, --trust and the message options require --to or --chat")
         }
         guard suite == nil || suite == .ratchet || !begins else {
             throw UsageError("--suite \(suite!.rawValue) has no session to begin")
         }
         guard other.attach == nil || !jsonl else {
-            throw UsageError("--attach is for one message, and --jsonl for many")
+            throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
         }
         guard isMessage else { return }
         guard chosenSuite?.traits.isOfChat == true || !to.isEmpty else {
-            throw UsageError("say for whom: --to CARD")
+            throw UsageError("no recipient is given: use --to CARD")
         }
         try other.check(chosenSuite)
         guard other.form == .envelope || chosenSuite != .ratchet || to.count == 1 else {
-            throw UsageError("--form \(other.form.rawValue) of a session is for one --to")
+            throw UsageError("--form \(other.form.rawValue) of a session requires exactly one --to")
         }
         guard bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1 else {
-            throw UsageError("stdin is one thing only: a bundle or the message")
+            throw UsageError("standard input can be a bundle or the message, not both")
         }
     }
 
@@ -229,7 +237,7 @@ struct EncryptTool: Program {
         try Output.check(output, isNoneOf: read)
         try Output.check(other.blob, isNoneOf: read + [file].compactMap(\.self))
         guard other.blob == nil || other.blob != output else {
-            throw UsageError("--blob and -o name one file")
+            throw UsageError("--blob and -o are the same file")
         }
         let input = try Input(path: file)
         if detached {
@@ -249,8 +257,8 @@ struct EncryptTool: Program {
         let source = PeekingSource(input)
         guard try sign || source.peek(SignedStream.magic.count) != SignedStream.magic else {
             throw Failure(
-                .malformed, "the input begins as signed content does, and is not signed",
-                hint: "sign it with -s, so that it can be told apart")
+                .malformed, "the input begins like signed content, but is not signed",
+                hint: "sign it with -s, so that it is not mistaken for signed content")
         }
         var sink = try AgeFile.writer(
             for: access, armored: armor, namesAudience: sign, to: output)
@@ -272,17 +280,17 @@ struct EncryptTool: Program {
             return .passphrase(Passphrase(try secret.read(passphrase, warns: !quiet)))
         }
         let book = AddressBook(identity.load, lockTimeout: lock.timeout)
-        if !stateless { book.openQuietly(identity) }
-        var addressees = try recipient.map { try book.addressee($0) }
+        if !stateless { book.openWithoutPrompt(identity) }
+        var targets = try recipient.map { try book.fileRecipient($0) }
         for path in recipientsFile {
-            let list = try Addressee.list(in: path)
-            guard !list.isEmpty else { throw Failure(.malformed, "\(path) names no recipient") }
-            addressees += try list.map { try book.checked($0) }
+            let list = try RecipientArgument.list(in: path)
+            guard !list.isEmpty else { throw Failure(.malformed, "\(path) contains no recipient") }
+            targets += try list.map { try book.checked($0) }
         }
         var recipients: [AgeRecipient] = []
-        for addressee in addressees {
-            let recipient = try addressee.recipient(classic: classic)
-            // Named twice is meant once; a second stanza would only be longer.
+        for target in targets {
+            let recipient = try target.recipient(classic: classic)
+            // A repeated recipient is used once; a second stanza would only enlarge the file.
             if !recipients.contains(recipient) { recipients.append(recipient) }
         }
         return .recipients(recipients)

@@ -3,26 +3,26 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// Messages to envelopes: the whole of the input is one, or each line is.
+/// Encrypts messages to envelopes: the whole input is one message, or each line is.
 ///
-/// The lines that are at hand are encrypted together: for sessions in one transaction, which is on disk before
-/// any of the envelopes leaves.
+/// The available lines are encrypted together, for sessions in one transaction, which is on disk before any of the
+/// envelopes is written.
 struct MessageEncryption {
     private let recipients: Recipients
     private let isByLine: Bool
     private let form: MessageForm
     private let userID: String?
-    /// A file that goes beside the message.
+    /// A file that is sent with the message.
     private let attachment: Attachment?
     private let input: Input
     private let output: Output
 
-    /// Whether an attachment is written in the form of our own messages.
+    /// Whether an attachment is written in sotto's own format.
     private let isOurs: Bool
 
-    /// A line over this is refused; it could not be sealed anyway.
+    /// The maximum length of a line in bytes; a longer one could not be encrypted.
     private static let lineLimit = 1 << 20
-    /// The most lines, and bytes of them, that share a transaction.
+    /// The maximum number of lines, and of their bytes, in a transaction.
     private static let batchSize = 4_096
     private static let batchBytes = 4 << 20
 
@@ -56,7 +56,7 @@ struct MessageEncryption {
         var content = try MessageText.content(ofWhole: bytes)
         if let attachment, isOurs {
             guard content.body["type"]?.string == "text" else {
-                throw Failure(.malformed, "the text beside an attachment is not UTF-8")
+                throw Failure(.malformed, "the text that accompanies an attachment is not UTF-8")
             }
             content = MessageText(
                 body: try attachment.writeKecalek(text: content.body["text"]?.string), extra: [])
@@ -67,7 +67,7 @@ struct MessageEncryption {
         try output.finish()
     }
 
-    /// Prints one message's envelopes in the form that was asked for.
+    /// Prints one message's envelopes in the requested format.
     private func write(_ envelopes: [Envelope]) throws {
         guard form != .envelope else {
             for (envelope, relay) in zip(envelopes, recipients.relays) {
@@ -139,12 +139,12 @@ struct MessageEncryption {
     }
 }
 
-/// What a message says, and the members of its line that pass through.
+/// The content of a message, and the members of its line that are passed through.
 struct MessageText {
     let body: JSONObject
     let extra: [(name: String, value: JSON)]
 
-    /// The whole of stdin is text, less one line feed at its end, or data if it is not UTF-8.
+    /// Reads all of stdin as text, without one line feed at its end, or as data if it is not UTF-8.
     static func content(ofWhole bytes: [UInt8]) throws -> MessageText {
         guard var text = String(validating: bytes, as: UTF8.self) else {
             return MessageText(body: Message.body(of: bytes), extra: [])
@@ -153,7 +153,7 @@ struct MessageText {
         return MessageText(body: Message.textBody(text), extra: [])
     }
 
-    /// A line is a record with a body or a text, or else plain text.
+    /// Reads a line: a record with a body or a text, or plain text.
     static func content(ofLine bytes: [UInt8]) throws -> MessageText {
         guard bytes.first == UInt8(ascii: "{") else {
             guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -164,7 +164,7 @@ struct MessageText {
         let record = try JSON.object(parsing: bytes)
         if let body = record["body"]?.object, let type = body["type"]?.string {
             guard type != "text" || body["text"]?.string != nil else {
-                throw Failure(.malformed, "a body of type text without its text")
+                throw Failure(.malformed, "the body has the type text but no text")
             }
             return MessageText(body: body, extra: Message.extra(of: record))
         }

@@ -3,9 +3,9 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// Whom messages are for, and how each of them is reached.
+/// The recipients of messages, and the route to each of them.
 struct Recipients {
-    /// How messages to one recipient are encrypted.
+    /// The encryption of messages to one recipient.
     private enum Route {
         case suite(any MessageSuite.Type, Recipient)
         case session(SessionID)
@@ -14,16 +14,18 @@ struct Recipients {
     private let keys: SuiteKeys
     private let store: IdentityStore?
     private let routes: [Route]
-    /// Their cards, which may name another mailbox than the id's; none where the messenger's own form is asked for.
+    /// The recipients' cards, which may name a mailbox other than the id's; `nil` if the messenger's own format is
+    /// requested.
     private let cards: [Card?]
-    /// What each recipient is called in Kecalek and Message Flow.
+    /// The name of each recipient in Kecalek and Message Flow.
     private let flowNames: [String?]
-    /// The relay of each recipient, for `send`: the one on the signed card. A `sotto:` URI proves no relay.
+    /// The relay of each recipient, for `send`: the one on the signed card. A `sotto:` URI does not authenticate a
+    /// relay.
     let relays: [String?]
 
     init(tool: EncryptTool, attachment: Attachment?) throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
-        // A chat needs nobody's identity, and who has none may write to it.
+        // A chat needs no identity, so a user without one can write to it.
         let needsIdentity = tool.chosenSuite?.traits.isOfChat != true || !tool.to.isEmpty
         let identity = needsIdentity ? try book.identity() : nil
         keys = SuiteKeys(
@@ -33,7 +35,8 @@ struct Recipients {
         let needsState = tool.suite == .ratchet || !bundles.isEmpty
         if tool.stateless || identity == nil {
             guard !needsState else {
-                throw Failure(.usage, "a session needs the state", hint: "leave out --stateless")
+                throw Failure(
+                    .usage, "a session requires the state directory", hint: "omit --stateless")
             }
             store = nil
         } else if needsState {
@@ -45,12 +48,12 @@ struct Recipients {
             guard tool.stateless else { return try book.find(argument) }
             let card =
                 try ContactName.meansOwner(argument)
-                ? book.identity().card() : Addressee.card(argument)
+                ? book.identity().card() : RecipientArgument.card(argument)
             return Correspondent(id: card.id, card: card, contact: nil)
         }
         let plan = RoutePlan(tool: tool, own: identity?.id, bundles: bundles)
         try plan.check(people)
-        // Without anything to begin, this only looks, and waits for nobody.
+        // If no session has to begin, this only reads the state and does not wait for other processes.
         var suites: Set<Suite> = []
         var routes: [Route] = []
         for person in people {
@@ -83,7 +86,7 @@ struct Recipients {
                 guard type == Sealed.self else { continue }
                 suite = .sealed
             }
-            plan.noteSuite(suite, of: person, store, isSaid: hasBegun)
+            plan.noteSuite(suite, of: person, store, isReported: hasBegun)
         }
     }
 
@@ -91,14 +94,14 @@ struct Recipients {
         guard let type = suite.messageSuite else { return .session(person.id) }
         guard person.card != nil || suite != .sealed else {
             throw Failure(
-                .noKey, "there is no card of \(person.name) to encrypt to",
-                hint: "get it: \(cardLookupCommand(person.id))")
+                .noKey, "no card of \(person.name) is known",
+                hint: "get the card: \(cardLookupCommand(person.id))")
         }
         return .suite(
             type, Recipient(id: person.id, card: person.card, profiles: person.profiles))
     }
 
-    /// Says what is to be known before anything is written.
+    /// Prints the notes and warnings before any output.
     private static func note(
         _ suites: Set<Suite>, _ people: [Correspondent], _ keys: SuiteKeys, _ tool: EncryptTool
     ) {
@@ -106,12 +109,12 @@ struct Recipients {
             people.contains(where: { $0.card?.hybrid == nil })
         {
             Terminal.say(
-                "encrypt: note: a sotto: URI has no post-quantum key; the whole card has one")
+                "encrypt: note: a sotto: URI has no post-quantum key; use the signed card instead")
         }
         if suites.contains(.whisper2) || suites.contains(.mercurio), tool.other.form == .envelope {
             for person in people where person.card == nil {
                 Terminal.say(
-                    "encrypt: note: \(person.name) has no mailbox that is known; --form app prints what the messenger takes"
+                    "encrypt: note: the mailbox of \(person.name) is unknown; use --form app for the messenger's own format"
                 )
             }
         }
@@ -127,13 +130,13 @@ struct Recipients {
             Double(chat.strength) < PhraseStrength.recommended
         {
             Terminal.say(
-                "encrypt: warning: the chat's phrase is worth about \(chat.strength) bits, and can be guessed"
+                "encrypt: warning: the chat's phrase has about \(chat.strength) bits of entropy and can be guessed"
             )
         }
     }
 
-    /// The envelopes of each message, one for each recipient, or why there are none. What throws ends the
-    /// whole work: nothing was encrypted.
+    /// Returns the envelopes of each message, one for each recipient, or its failure. A thrown error ends the whole
+    /// run: nothing was encrypted.
     func seal(_ messages: [MessageText]) throws -> [Result<[Envelope], Failure>] {
         guard !messages.isEmpty else { return [] }
         let hasSession = routes.contains { if case .session = $0 { true } else { false } }
@@ -147,7 +150,7 @@ struct Recipients {
         _ message: MessageText, _ transaction: StateTransaction?
     ) throws -> Result<[Envelope], Failure> {
         do {
-            // The members of a group get one message, and others one each.
+            // The members of a group get the same message; other recipients get one each.
             let milliseconds = Timestamp.milliseconds()
             let id = Envelope.newID()
             return .success(
@@ -180,7 +183,7 @@ struct Recipients {
         }
     }
 
-    /// The lines of one message's envelopes in the messenger's own form.
+    /// Returns the lines of one message's envelopes in the messenger's own format.
     func appLines(of envelopes: [Envelope], userID: String?, isFile: Bool) throws -> [AppLine] {
         try routes.indices.flatMap { place -> [AppLine] in
             let envelope = envelopes[place]
@@ -192,7 +195,7 @@ struct Recipients {
                 let record = try MessageFlowMessage(envelope: envelope, from: own, to: peer)
                 return [.record(record.record())]
             }
-            // What a group gets is one line.
+            // A group gets one line.
             if keys.options.group != nil {
                 return place == 0 ? try suite.appLines(of: envelopes, with: keys) : []
             }
@@ -202,7 +205,7 @@ struct Recipients {
 }
 
 extension Correspondent {
-    /// The longest relay address that is noted on an envelope's line.
+    /// The maximum length of a relay address on an envelope's line.
     private static let relayLimit = 512
 
     /// The relay on the card, if the card is signed by its owner.

@@ -3,32 +3,33 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// Which suite each recipient gets, and where a session comes from.
+/// Selects the suite for each recipient and the bundle to begin a session.
 struct RoutePlan {
     let tool: EncryptTool
     let own: SessionID?
     let bundles: [PreKeyBundle]
 
-    /// Days after which a signed prekey is old: its owner renews it every seven.
+    /// Days after which a signed prekey is old. Its owner renews it every seven days.
     private static let oldDays: Int64 = 14
-    /// Seconds by which its date may be in the future: a difference between clocks.
+    /// Seconds by which its date may be in the future, because clocks differ.
     private static let futureSeconds: Int64 = 86_400
 
     private func given(_ peer: SessionID) -> PreKeyBundle? { bundles.first { $0.owner == peer } }
 
-    /// Throws for bundles of nobody who is written to.
+    /// Throws if a bundle does not belong to a recipient.
     func check(_ people: [Correspondent]) throws {
         guard bundles.allSatisfy({ bundle in people.contains { $0.id == bundle.owner } }) else {
             throw SessionError.otherOwner
         }
     }
 
-    /// The suite for a recipient. The order is the suite that was asked for, an existing session, a session that can begin
-    /// with a contact's bundle that `recv` keeps, and `sealed`.
+    /// Returns the suite for a recipient. The order is: the requested suite, an existing session, a session that can
+    /// begin with a bundle that `recv` claimed, `sealed`.
     func suite(for person: Correspondent, _ store: IdentityStore?) throws -> Suite {
         if let suite = tool.chosenSuite {
             guard suite != .ratchet || person.id != own else {
-                throw Failure(.usage, "a session with oneself is none", hint: "leave out --suite")
+                throw Failure(
+                    .usage, "a session with yourself is not possible", hint: "omit --suite")
             }
             return suite
         }
@@ -38,16 +39,16 @@ struct RoutePlan {
         return try store.preview { state -> Suite in
             if try state.hasSession(with: person.id) { return .ratchet }
             guard person.contact != nil, person.id != own else { return .sealed }
-            // Without its post-quantum prekey a session would be weaker than a sealed message.
+            // A session without a post-quantum prekey would be weaker than a sealed message.
             let bundle = try state.freshBundle(of: person.id)
             return bundle?.pqSignedPreKey == nil ? .sealed : .ratchet
         }
     }
 
-    /// Says, once after each change, which suite a contact's messages have. `isSaid` is true if the beginning of a session
-    /// was just reported. An error of the state is ignored: no message depends on the note.
+    /// Reports the suite of a contact's messages once after each change. `isReported` is true if the beginning of a
+    /// session was just reported. An error of the state is ignored, because no message depends on the note.
     func noteSuite(
-        _ suite: Suite, of person: Correspondent, _ store: IdentityStore, isSaid: Bool
+        _ suite: Suite, of person: Correspondent, _ store: IdentityStore, isReported: Bool
     ) {
         guard person.contact != nil, person.id != own else { return }
         do {
@@ -56,16 +57,16 @@ struct RoutePlan {
         } catch {
             return
         }
-        guard !isSaid, !tool.quiet else { return }
+        guard !isReported, !tool.quiet else { return }
         let what =
             suite == .ratchet
             ? "ratchet, with forward secrecy"
-            : "sealed, without forward secrecy: there is no session with \(person.name)"
+            : "sealed, without forward secrecy: no session with \(person.name) exists"
         Terminal.say("encrypt: note: messages to \(person.name) have the suite \(what)")
     }
 
-    /// Ensures a session: continues one, or begins it with the bundle that was given or is kept. Returns
-    /// whether one began.
+    /// Ensures that a session exists: continues one, or begins one with the given or stored bundle. Returns whether one
+    /// began.
     func prepare(_ person: Correspondent, _ store: IdentityStore) throws -> Bool {
         let bundle = given(person.id)
         if bundle == nil, !tool.newSession,
@@ -74,7 +75,7 @@ struct RoutePlan {
             return false
         }
         let begun = try store.transaction { transaction -> (PeerSession.Origin, PreKeyBundle)? in
-            // Another process may have begun one since; a bundle that was given is used in any case once.
+            // Another process may have begun one meanwhile. A given bundle is used in any case, once.
             if !tool.newSession, try transaction.hasSession(with: person.id) { return nil }
             guard let bundle = try bundle ?? transaction.bundle(of: person.id) else {
                 throw SessionError.nothingToSendWith(person.id)
@@ -91,7 +92,7 @@ struct RoutePlan {
             say(person, begun.0, begun.1)
         } else if bundle != nil, !tool.quiet {
             Terminal.say(
-                "encrypt: note: there is a session with \(person.name), and the bundle was not used; --new-session begins another"
+                "encrypt: note: a session with \(person.name) exists, so the bundle was not used; use --new-session to begin another"
             )
         }
         return begun != nil
@@ -104,35 +105,35 @@ struct RoutePlan {
         let oneTime =
             origin.hasOneTimePreKey
             ? "with a one-time prekey"
-            : "without a one-time prekey: whoever stores the first message could repeat it"
+            : "without a one-time prekey: an attacker who stores the first message could replay it"
         Terminal.say("encrypt: began a session with \(person.name): \(kind), \(oneTime)")
         guard let made = bundle.signedPreKey.date?.time else {
-            Terminal.say("encrypt: note: the bundle does not say how old its signed prekey is")
+            Terminal.say("encrypt: note: the age of the bundle's signed prekey is unknown")
             return
         }
         let seconds = Timestamp.now().seconds - made.seconds
         if seconds < -Self.futureSeconds {
             Terminal.say(
-                "encrypt: warning: the bundle's signed prekey is dated \(made), in the future: its owner's clock was wrong, or yours is"
+                "encrypt: warning: the bundle's signed prekey is dated \(made), in the future: its owner's clock or yours is wrong"
             )
         }
         let days = seconds / 86_400
         guard days > Self.oldDays else { return }
         Terminal.say(
-            "encrypt: warning: the bundle's signed prekey is \(days) days old: its owner was away, or somebody serves an old one"
+            "encrypt: warning: the bundle's signed prekey is \(days) days old: its owner was offline, or an attacker supplied an old bundle"
         )
     }
 }
 
-/// A bundle from a file or pipe.
+/// Reads a bundle from a file or pipe.
 enum BundleFile {
     private static let limit = 1 << 20
 
     static func read(_ path: String) throws -> PreKeyBundle {
         let record = try JSON.object(parsing: try Input(path: path).readAll(limit: limit))
         if record["type"]?.string == "prekeys" {
-            // What its owner published for all will do as well. Its one-time prekeys are the relay's to give
-            // out: taken here, two people could take the same.
+            // A publication of the owner is accepted too, but without its one-time prekeys. The relay gives those out;
+            // if they were taken here, two senders could use the same one.
             return try PreKeyPublication(record: record).bundle(oneTime: nil)
         }
         return try PreKeyBundle(record: record)

@@ -2,35 +2,40 @@ import Arguments
 import Sotto
 import SottoTool
 
-/// The options for messages in the form of other messengers.
+/// The options for messages in other messengers' formats.
 struct SuiteArguments: ArgumentGroup {
     @Option(
         "--chat", value: "file",
-        help: "Encrypt the message for this chat, whose file keygen chat made; alone or with --to.")
+        help:
+            "Encrypt the message for the chat in this file, made by keygen chat; alone or with --to."
+    )
     var chat: String?
 
     @Option(
         "--form", value: "form",
         help:
-            "What to print: envelope, app for the messenger's own record, or file for Message Flow's file form."
+            "Output format: envelope, app for the messenger's own record, or file for Message Flow's file format."
     )
     var form = MessageForm.envelope
 
-    @Flag("--gcm", help: "shainy: write the app's GCM form, not the documented CBC.")
+    @Flag("--gcm", help: "shainy: write the app's GCM format instead of the documented CBC.")
     var gcm = false
 
     @Flag(
         "--no-hash",
         help:
-            "shainy: write zeros for the text's hash; only readers that do not check it take that.")
+            "shainy: write a zero hash of the text; only recipients that do not check it accept that."
+    )
     var hidesHash = false
 
-    @Flag("--public-channel", help: "shainy: write to the channel whose phrase everybody knows.")
+    @Flag("--public-channel", help: "shainy: write to the public channel, whose phrase is public.")
     var publicChannel = false
 
     @Flag(
         "--show-secret",
-        help: "shainy: print the chat's key where the app has it, as the id in --form app.")
+        help:
+            "shainy: allow --form app to print the chat's key, which is the id in the app's format."
+    )
     var showSecret = false
 
     @Option(
@@ -38,7 +43,7 @@ struct SuiteArguments: ArgumentGroup {
         help: "whisper2: your account. Default: the one in the identity file.")
     var whisperID: WhisperID?
 
-    @Option("--group", value: "id", help: "whisper2: the group that all of --to belong to.")
+    @Option("--group", value: "id", help: "whisper2: the group of all --to recipients.")
     var group: String?
 
     @Option(
@@ -48,23 +53,23 @@ struct SuiteArguments: ArgumentGroup {
 
     @Option(
         "--attach", value: "file",
-        help: "Encrypt this file too, under a key that goes into the message.")
+        help: "Encrypt this file too, with a key that is sent in the message.")
     var attach: String?
 
-    @Option("--blob", value: "file", help: "Where the encrypted attachment goes.")
+    @Option("--blob", value: "file", help: "Output file of the encrypted attachment.")
     var blob: String?
 
     @Option(
         "--content-type", value: "type", help: "The attachment's media type, such as image/png.")
     var contentType = "application/octet-stream"
 
-    /// Whether the message goes to a chat.
+    /// Whether the message is for a chat.
     var isForChat: Bool { chat != nil || publicChannel }
 
-    /// The files that are read.
+    /// The input files of these options.
     var files: [String] { [chat, attach].compactMap(\.self) }
 
-    /// Whether any of these was given.
+    /// Whether any of these options was given.
     var isGiven: Bool {
         isForChat || form != .envelope || gcm || hidesHash || showSecret || whisperID != nil
             || group != nil || userID != nil || attach != nil || blob != nil
@@ -72,21 +77,21 @@ struct SuiteArguments: ArgumentGroup {
 
     func validate() throws {
         guard (attach == nil) == (blob == nil) else {
-            throw UsageError("--attach and --blob go together")
+            throw UsageError("--attach and --blob require each other")
         }
         guard chat == nil || !publicChannel else {
-            throw UsageError("--public-channel is a chat of its own: leave out --chat")
+            throw UsageError("--public-channel and --chat cannot be combined")
         }
         guard (1...100).contains(contentType.utf8.count), !Self.hasControls(contentType) else {
-            throw UsageError("--content-type has 1 to 100 bytes, and no control characters")
+            throw UsageError("--content-type must have 1 to 100 bytes and no control characters")
         }
         guard blob != "-", !Self.hasControls(blob ?? "") else {
-            throw UsageError("--blob names a file, without control characters")
+            throw UsageError("the file name of --blob must not have control characters")
         }
         for (name, value) in [("--user-id", userID), ("--group", group)] {
             if let value {
                 guard (1...255).contains(value.utf8.count), !Self.hasControls(value) else {
-                    throw UsageError("\(name) has 1 to 255 bytes, and no control characters")
+                    throw UsageError("\(name) must have 1 to 255 bytes and no control characters")
                 }
             }
         }
@@ -96,12 +101,12 @@ struct SuiteArguments: ArgumentGroup {
         text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
-    /// Throws for what does not go with `suite`.
+    /// Throws for options that are not for `suite`.
     func check(_ suite: Suite?) throws {
         func demand(_ isGiven: Bool, _ name: String, _ suites: Suite...) throws {
             guard !isGiven || suite.map(suites.contains) == true else {
                 let names = suites.map(\.rawValue).joined(separator: " or ")
-                throw UsageError("\(name) goes with --suite \(names)")
+                throw UsageError("\(name) is only for --suite \(names)")
             }
         }
         try demand(gcm, "--gcm", .shainy)
@@ -116,17 +121,17 @@ struct SuiteArguments: ArgumentGroup {
         try demand(
             form == .app, "--form app", .ratchet, .phrase, .shainy, .whisper2, .mercurio)
         guard attach == nil || suite != .shainy && suite != .mercurio else {
-            throw UsageError("--attach has no place in --suite \(suite!.rawValue)")
+            throw UsageError("--attach cannot be used with --suite \(suite!.rawValue)")
         }
     }
 }
 
-/// What a message is printed as.
+/// The output format of a message.
 enum MessageForm: String, ExpressibleByArgument, CaseIterable {
-    /// Our envelope.
+    /// A sotto envelope.
     case envelope
     /// The messenger's own record.
     case app
-    /// Message Flow's file.
+    /// A Message Flow file.
     case file
 }

@@ -7,17 +7,17 @@ import SottoTool
 struct FingerprintTool: Program {
     static let configuration = CommandConfiguration(
         name: "fingerprint",
-        abstract: "Show keys for people, and check them: safety numbers.",
+        abstract: "Show and compare safety numbers of keys.",
         usage: """
             fingerprint [--json] [--words] [--randomart] [--qr] [CARD ...]
             fingerprint --with CARD [--json] [--words] [--randomart] [--qr] [CARD ...]
             fingerprint --with CARD --check NUMBER [-q] [--json] [CARD]
             """,
         discussion: """
-            One card shows its 30 digits; two show the 60-digit safety number, which is the same on both \
-            sides. Compare it over a call or in person. With --check the exit status is the answer: 0 or 14. \
-            Without CARD it is the default identity's own. The name of a contact serves as a card. Several \
-            cards have a line each, with what was named behind it.
+            Prints the 30 digits of one card, or with --with the 60-digit safety number, which is the same on both \
+            sides. Compare it over a call or in person. With --check the exit status is the result: 0 or 14. \
+            The default for CARD is the default identity's card. A contact's name can be used as a card. Several \
+            cards are printed one per line, each followed by its argument.
 
             EXAMPLES
               fingerprint bob.card
@@ -28,13 +28,15 @@ struct FingerprintTool: Program {
             """,
         version: sottoVersion)
 
-    @Option("--with", value: "card", help: "The other's card or contact; shows the safety number.")
+    @Option(
+        "--with", value: "card",
+        help: "The other person's card or contact; shows the safety number.")
     var other: String?
 
     @Option(
         "--check", value: "number",
         help:
-            "Compare with this number or its words, or with stdin for `-`; white space, dashes and colons are ignored. Exit 0 or 14."
+            "Compare with this number or its words, or with stdin for `-`; white space, dashes and colons are ignored. Exits with 0 or 14."
     )
     var check: String?
 
@@ -43,16 +45,16 @@ struct FingerprintTool: Program {
         help: "sotto, or signal: libsignal's digits for the X25519 form of the keys.")
     var style = Fingerprint.Style.sotto
 
-    @Option("--key", value: "hex", help: "A raw key in hexadecimal in place of CARD.")
+    @Option("--key", value: "hex", help: "A raw key in hexadecimal instead of CARD.")
     var key: String?
 
-    @Option("--user", value: "id", help: "The user id that goes with --key.")
+    @Option("--user", value: "id", help: "The user id for --key.")
     var user: String?
 
-    @Option("--with-key", value: "hex", help: "A raw key in place of --with.")
+    @Option("--with-key", value: "hex", help: "A raw key instead of --with.")
     var withKey: String?
 
-    @Option("--with-user", value: "id", help: "The user id that goes with --with-key.")
+    @Option("--with-user", value: "id", help: "The user id for --with-key.")
     var withUser: String?
 
     @OptionGroup var identity: IdentityOptions
@@ -62,53 +64,53 @@ struct FingerprintTool: Program {
 
     @Flag(
         "--words",
-        help: "Words in place of digits: ten of the English BIP 39 list for each 30 digits.")
+        help: "Words instead of digits: ten of the English BIP 39 list for each 30 digits.")
     var words = false
 
-    @Flag("--randomart", help: "Add a field of 17 by 9 squares, as ssh-keygen draws it.")
+    @Flag("--randomart", help: "Add a picture of 17 by 9 squares, as drawn by ssh-keygen.")
     var randomart = false
 
-    @Flag("--qr", help: "Draw the digits as a QR code too, which qr does.")
+    @Flag("--qr", help: "Draw the digits as a QR code too, using qr.")
     var qr = false
 
-    @Flag("-q", "--quiet", help: "With --check, say nothing: the exit status tells.")
+    @Flag("-q", "--quiet", help: "With --check, print nothing: the exit status is the result.")
     var quiet = false
 
     @Argument("card", help: "Card files, sotto: URIs, contacts, or `-` for stdin.")
     var cards: [String] = []
 
-    /// How long another process that uses the state is waited for, in seconds.
+    /// The maximum time to wait for another process that uses the state, in seconds.
     private static let lockTimeout = 10.0
 
     func validate() throws {
         guard (key == nil) == (user == nil), (withKey == nil) == (withUser == nil) else {
-            throw UsageError("a raw key goes with a user id")
+            throw UsageError("a raw key requires a user id")
         }
         guard key == nil || cards.isEmpty, withKey == nil || other == nil else {
-            throw UsageError("give a card or a raw key, not both")
+            throw UsageError("use a card or a raw key, not both")
         }
         guard !(cards.contains("-") && check == "-") else {
             throw UsageError("stdin can be the card or the number, not both")
         }
         guard cards.count(where: { $0 == "-" }) < 2 else {
-            throw UsageError("stdin can be one card only")
+            throw UsageError("stdin can be only one of the cards")
         }
         guard check == nil || cards.count < 2 else {
-            throw UsageError("--check is about one card")
+            throw UsageError("--check accepts only one card")
         }
         guard check == nil || !words && !randomart && !qr else {
             throw UsageError(
-                "--check prints no number; leave out --words, --randomart and --qr")
+                "--check cannot be combined with --words, --randomart or --qr")
         }
         guard !json || !randomart && !qr else {
-            throw UsageError("--randomart and --qr are for people; leave out --json")
+            throw UsageError("--json cannot be combined with --randomart or --qr")
         }
     }
 
     func execute() throws {
         let book = AddressBook({ try identity.load() }, lockTimeout: Self.lockTimeout)
-        book.openQuietly(identity)
-        // The other first: a card in a file is read without the address book, also beside one's own identity.
+        book.openWithoutPrompt(identity)
+        // The other card is read first: a card file needs no address book, even next to the own identity.
         let theirs = try others(book)
         let mine = try own(book)
         let output = try Output(path: "-", content: .text)
@@ -123,7 +125,7 @@ struct FingerprintTool: Program {
         try output.finish()
     }
 
-    /// The fingerprints whose numbers are asked for, and what each was called; not empty.
+    /// Returns the fingerprints to show, each with the argument that named it; not empty.
     private func own(_ book: AddressBook) throws -> [(name: String, Fingerprint)] {
         if let key, let user { return [(user, try raw(key, user))] }
         if cards.isEmpty { return [("", try of(book.identity().id))] }
@@ -137,7 +139,7 @@ struct FingerprintTool: Program {
 
     private func of(_ id: SessionID) throws -> Fingerprint {
         guard let fingerprint = Fingerprint(id, style: style) else {
-            throw Failure(.malformed, "the id's key is not on the curve")
+            throw Failure(.malformed, "the id's key is not a valid point on the curve")
         }
         return fingerprint
     }
@@ -146,7 +148,7 @@ struct FingerprintTool: Program {
         let size = style == .signal ? 33 : 32
         guard let key = bytes(hex: text), key.count == size else {
             throw Failure(
-                .usage, "a raw key of style \(style.rawValue) is \(size) bytes in hexadecimal")
+                .usage, "a raw key of style \(style.rawValue) must be \(size) bytes in hexadecimal")
         }
         return Fingerprint(userID: user, key: key)
     }
@@ -160,15 +162,15 @@ struct FingerprintTool: Program {
         let typed: [UInt8]
         if let digits = TypedDigits.read(text), digits.count == number.digits.utf8.count {
             typed = digits
-        } else if let digits = try spoken(text, insteadOf: number.digits) {
+        } else if let digits = try phraseWords(text, insteadOf: number.digits) {
             typed = digits
         } else {
             throw Failure(
                 .malformed,
-                "the number to compare with has neither \(number.digits.utf8.count) digits nor \(number.digits.utf8.count / 3) words",
+                "the number to compare has neither \(number.digits.utf8.count) digits nor \(number.digits.utf8.count / 3) words",
                 hint: other == nil && withKey == nil
-                    ? "the number of one card has 30 digits; that of two, with --with, has 60"
-                    : "a safety number has 60 digits; compare the whole of it")
+                    ? "use 30 digits for one card, or 60 digits with --with"
+                    : "use all 60 digits of the safety number")
         }
         let matches = constantTimeEqual(typed, Array(number.digits.utf8))
         if json {
@@ -183,14 +185,14 @@ struct FingerprintTool: Program {
                 .mismatch, quiet ? "" : "the numbers do not match",
                 hint: quiet
                     ? nil
-                    : "read it once more; if it differs again, one side has another key: trust it only when you know why"
+                    : "compare again; if the numbers still differ, one side has a different key: do not trust it unless you know the reason"
             )
         }
     }
 
-    /// The digits of a number in words, or none where they are those of no digits; `nil` when there are not as
-    /// many words as `number` has.
-    private func spoken(_ text: String, insteadOf number: String) throws(Failure) -> [UInt8]? {
+    /// Returns the digits of a number that was given in words; empty if the words encode no digits, `nil` if their
+    /// number differs from that of `number`.
+    private func phraseWords(_ text: String, insteadOf number: String) throws(Failure) -> [UInt8]? {
         guard let words = TypedDigits.readWords(text),
             words.count == Fingerprint.words(of: number).count
         else { return nil }
@@ -198,20 +200,20 @@ struct FingerprintTool: Program {
             throw Failure(
                 .malformed,
                 "word \(place + 1) of the number, \(words[place]), is not in the word list",
-                hint: "the words are those of fingerprint --words")
+                hint: "use the words that fingerprint --words prints")
         }
         return Fingerprint.digits(of: words).map { Array($0.utf8) } ?? []
     }
 
     private func show(_ number: Number, of name: String?, _ output: Output) throws {
-        let spoken = Fingerprint.words(of: number.digits)
+        let phraseWords = Fingerprint.words(of: number.digits)
         if json {
             var record = number.record
-            if words { record["words"] = .array(spoken.map(JSON.string)) }
+            if words { record["words"] = .array(phraseWords.map(JSON.string)) }
             try output.writeLine(record)
             return
         }
-        var line = words ? spoken.joined(separator: " ") : Fingerprint.grouped(number.digits)
+        var line = words ? phraseWords.joined(separator: " ") : Fingerprint.grouped(number.digits)
         if let name { line += "  " + name }
         var lines = [line]
         if randomart { lines += Randomart.lines(ofDigits: number.digits) }
@@ -222,9 +224,9 @@ struct FingerprintTool: Program {
     }
 }
 
-/// The number of one card, or that of two.
+/// The number of one card or of two.
 private struct Number {
-    /// 30 digits, or 60.
+    /// 30 or 60 digits.
     let digits: String
     let record: JSONObject
 
@@ -237,8 +239,8 @@ private struct Number {
         if let theirs {
             guard theirs.key != mine.key else {
                 throw Failure(
-                    .usage, "this is one and the same card, compared with itself",
-                    hint: "name your own card and the other's")
+                    .usage, "the two cards are the same card",
+                    hint: "give your own card and the other person's card")
             }
             digits = Fingerprint.safetyNumber(mine, theirs, style: style)
             record["with"] = .string(theirs.userID)

@@ -5,14 +5,14 @@ import SottoTool
 struct AnswerCommand: Program {
     static let configuration = CommandConfiguration(
         name: "answer",
-        abstract: "Answer the challenge of a messenger's server, exactly 32 bytes on stdin.",
+        abstract: "Answer a messenger server's challenge: exactly 32 bytes on stdin.",
         usage: """
             keygen answer whisper2 [FILE] < CHALLENGE
             keygen answer kecalek --key PEM [--password SOURCE] < CHALLENGE
             """,
         discussion: """
             The challenge is raw, or a line of base64 (44 characters) or hexadecimal (64). The answer is base64. \
-            Anything of another length is refused: a server that has longer texts signed could have messages signed.
+            Any other length is refused: by signing longer texts, a server could obtain signed messages.
             """)
 
     enum Messenger: String, ExpressibleByArgument, CaseIterable {
@@ -26,7 +26,7 @@ struct AnswerCommand: Program {
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument("messenger", help: "Whose server asks: whisper2 or kecalek.")
+    @Argument("messenger", help: "The messenger: whisper2 or kecalek.")
     var messenger: Messenger
 
     @Argument("file", help: "Identity file, for whisper2. Default: as -i.")
@@ -36,14 +36,14 @@ struct AnswerCommand: Program {
         switch messenger {
         case .whisper2:
             guard key == nil && password.password == nil else {
-                throw UsageError("--key and --password go with kecalek")
+                throw UsageError("--key and --password are only for kecalek")
             }
         case .kecalek:
             guard key != nil else {
-                throw UsageError("kecalek needs --key, the RSA key for the login")
+                throw UsageError("kecalek requires --key, the RSA key for the login")
             }
             guard file == nil, !identity.isGiven else {
-                throw UsageError("kecalek takes no identity: the key of the login is --key")
+                throw UsageError("kecalek takes no identity: use --key for the login key")
             }
         }
     }
@@ -61,7 +61,7 @@ struct AnswerCommand: Program {
         try output.finish()
     }
 
-    /// The most that is read: the two texts of 32 bytes are shorter.
+    /// The maximum input length in bytes: the text forms of 32 bytes are shorter.
     private static let limit = 4096
 
     private func readChallenge() throws -> [UInt8] {
@@ -87,14 +87,15 @@ struct WorkCommand: Program {
     static let configuration = CommandConfiguration(
         name: "work",
         abstract:
-            "Find the counter that a server's proof of work asks for; the challenge is stdin.",
+            "Compute the counter for a server's proof of work; the challenge is on stdin.",
         usage: "keygen work --bits N < CHALLENGE",
         discussion: """
-            Prints the smallest counter for which SHA-256 of the challenge and the counter, 8 bytes, begins with N zero \
-            bits. The challenge is taken as it is, at most 1024 bytes.
+            Prints the smallest counter for which SHA-256 of the challenge and the 8-byte counter begins with N zero \
+            bits. The challenge is not decoded and has at most 1024 bytes.
             """)
 
-    @Option("--bits", value: "n", help: "Zero bits, 0 to 32; 32 take about an hour.", values: .any)
+    @Option(
+        "--bits", value: "n", help: "Zero bits, 0 to 32; 32 bits take about an hour.", values: .any)
     var bits: Int
 
     private static let limit = 1024

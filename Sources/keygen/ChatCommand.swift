@@ -5,22 +5,22 @@ import SottoTool
 struct ChatCommand: Program {
     static let configuration = CommandConfiguration(
         name: "chat",
-        abstract: "Make the file of a chat from its phrase, or its public record from the file.",
+        abstract: "Create a chat file from a phrase, or print the chat's public record.",
         usage: """
             keygen chat [--name NAME] [--phrase SOURCE] [-o FILE]
             keygen chat --public FILE [--shainy --show-secret]
             keygen chat --read-name FILE < RECORD
             """,
         discussion: """
-            All who know the phrase have the chat. The phrase is asked for, twice, or is the first line of a pipe, or \
-            --phrase gives it. The file holds the keys, and not the phrase.
+            Everyone who knows the phrase can read and write in the chat. The phrase is asked for twice, or read from \
+            the first line of a pipe or from --phrase. The file contains the keys and not the phrase.
 
             EXAMPLES
               keygen chat --name friends -o friends.chat
               keygen chat --public friends.chat
             """)
 
-    @Option("--name", value: "name", help: "What the chat is called.")
+    @Option("--name", value: "name", help: "The name of the chat.")
     var name = ""
 
     @Option(
@@ -32,23 +32,23 @@ struct ChatCommand: Program {
 
     @Option(
         "--public", value: "file",
-        help: "Print the public record of the chat in this file: its id, and its name encrypted.")
+        help: "Print the public record of the chat in this file: its id and its encrypted name.")
     var publicRecord: String?
 
     @Flag(
-        "--shainy", help: "With --public: print SHAiny's record, in which the id is the chat's key."
+        "--shainy", help: "With --public: print SHAiny's record, whose id is the chat's key."
     )
     var shainy = false
 
-    @Flag("--show-secret", help: "Show a secret that the record holds.")
+    @Flag("--show-secret", help: "Allow printing a record that contains a secret.")
     var showSecret = false
 
     @Option(
         "--read-name", value: "file",
-        help: "Print the name in a chat's public record, which is stdin; the chat is this file.")
+        help: "Print the chat's name from its public record on stdin; the chat is in this file.")
     var readName: String?
 
-    @Flag("-q", "--quiet", help: "Say nothing on stderr but warnings.")
+    @Flag("-q", "--quiet", help: "Print only warnings on stderr.")
     var quiet = false
 
     func validate() throws {
@@ -56,13 +56,15 @@ struct ChatCommand: Program {
         try checkName(name)
         let makes = phrase != nil || destination.path != nil || !name.isEmpty
         guard [publicRecord != nil, readName != nil, makes].count(where: { $0 }) <= 1 else {
-            throw UsageError("--public and --read-name take a chat that is there")
+            throw UsageError(
+                "--public and --read-name cannot be combined with each other or with options for a new chat"
+            )
         }
         guard !shainy || publicRecord != nil else {
-            throw UsageError("--shainy goes with --public")
+            throw UsageError("--shainy requires --public")
         }
         guard !showSecret || shainy else {
-            throw UsageError("--show-secret goes with --shainy")
+            throw UsageError("--show-secret requires --shainy")
         }
     }
 
@@ -76,7 +78,7 @@ struct ChatCommand: Program {
         if destination.path == nil, Terminal.isTerminal(1) {
             throw Failure(
                 .usage, "refusing to write the chat's keys to the terminal",
-                hint: "name a file with -o, or force it with -o -")
+                hint: "write to a file with -o, or force it with -o -")
         }
         let output = try destination.open(quiet: quiet)
         let secret = try readPhrase()
@@ -104,16 +106,16 @@ struct ChatCommand: Program {
         }
         if chat.shainy.isPublic {
             Terminal.say(
-                "\(tool): warning: everybody knows this phrase: nothing in the chat is confidential"
+                "\(tool): warning: this phrase is public: nothing in the chat is confidential"
             )
         } else if Double(chat.strength) < PhraseStrength.recommended {
             Terminal.say(
-                "\(tool): warning: below \(Int(PhraseStrength.recommended)) bits SHAiny's form can be guessed: it hashes the phrase once"
+                "\(tool): warning: below \(Int(PhraseStrength.recommended)) bits the phrase can be guessed in SHAiny's format, which hashes it once"
             )
         }
         if !isComposed {
             Terminal.say(
-                "\(tool): warning: the phrase is not in Unicode's composed form (NFC): typed so, it is another chat in SHAiny's form"
+                "\(tool): warning: the phrase is not in Unicode's composed form (NFC): in SHAiny's format it gives a different chat"
             )
         }
     }
@@ -130,8 +132,8 @@ struct ChatCommand: Program {
     }
 
     private static let secretID = Failure(
-        .usage, "SHAiny's record has the chat's key in it, as its id",
-        hint: "to print it all the same: --show-secret")
+        .usage, "the id in SHAiny's record is the chat's secret key",
+        hint: "use --show-secret to print it")
 
     private func printName(of path: String) throws {
         let chat = try ChatFile.read(path)
@@ -139,7 +141,7 @@ struct ChatCommand: Program {
         let (name, isAuthentic) = try chat.name(in: record)
         if !isAuthentic {
             Terminal.say(
-                "\(KeygenTool.toolName): warning: SHAiny's form does not authenticate the name: it may be anybody's"
+                "\(KeygenTool.toolName): warning: SHAiny's format does not authenticate the name: it may be forged"
             )
         }
         let output = try Output(path: "-", content: .text)

@@ -5,7 +5,7 @@ import SottoTool
 struct ExportCommand: Program {
     static let configuration = CommandConfiguration(
         name: "export",
-        abstract: "Write a key in the form of another program's key file.",
+        abstract: "Write a key in another program's key file format.",
         usage: """
             keygen export age [--classic] [--public-key] [-o FILE] [FILE]
             keygen export ssh [--public-key] [-o FILE] [FILE]
@@ -15,10 +15,11 @@ struct ExportCommand: Program {
             keygen export rsa [-o KEYFILE] [--password SOURCE | --unprotected] [FILE]
             """,
         discussion: """
-            age is the identity file of age, post-quantum and classic, for age 1.3 and newer; with --classic, for \
-            every age. ssh is an OpenSSH private key of the signing key, which is the id, and minisign is minisign's \
-            secret key of it. With --public-key, the public key. ecp1 is Kecalek's key file with the signing key; rsa \
-            is the RSA key for Mercurio, a PEM of PKCS #8. The last three are each under a password of its own.
+            age is an age identity file with the post-quantum and the classic key, for age 1.3 and newer; with --classic, \
+            for every version of age. ssh is the signing key, which is the id, as an OpenSSH private key; minisign is the \
+            same key as minisign's secret key. With --public-key, the public key. ecp1 is Kecalek's key file with the \
+            signing key; rsa is the RSA key for Mercurio in PKCS #8 PEM format. The last three are protected by a \
+            separate password.
 
             EXAMPLES
               keygen export age --classic -o alice.age alice.key
@@ -31,7 +32,7 @@ struct ExportCommand: Program {
     enum Key: String, ExpressibleByArgument, CaseIterable {
         case age, ssh, minisign, ecp1, rsa
 
-        /// Whether the key file can be under a password.
+        /// Whether the key file can be protected by a password.
         var hasPassword: Bool { self == .minisign || self == .ecp1 || self == .rsa }
     }
 
@@ -42,15 +43,15 @@ struct ExportCommand: Program {
     @Flag("--unprotected", help: "Write the RSA key or minisign's key without a password.")
     var unprotected = false
 
-    @Flag("--classic", help: "Of age, write the X25519 key alone, without the post-quantum one.")
+    @Flag("--classic", help: "For age: write only the X25519 key, without the post-quantum key.")
     var classic = false
 
-    @Flag("--public-key", help: "Write the public key: of age, ssh and minisign.")
+    @Flag("--public-key", help: "Write the public key; for age, ssh and minisign.")
     var publicKey = false
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument("key", help: "What to write: age, ssh, minisign, ecp1 or rsa.")
+    @Argument("key", help: "The format to write: age, ssh, minisign, ecp1 or rsa.")
     var key: Key
 
     @Argument("file", help: "Identity file. Default: as -i.")
@@ -58,20 +59,20 @@ struct ExportCommand: Program {
 
     func validate() throws {
         guard !unprotected || key == .rsa || key == .minisign else {
-            throw UsageError("--unprotected goes with rsa and minisign")
+            throw UsageError("--unprotected is only for rsa and minisign")
         }
         guard !unprotected || password.password == nil else {
-            throw UsageError("--unprotected and --password exclude each other")
+            throw UsageError("--unprotected and --password cannot be combined")
         }
         guard password.password == nil || key.hasPassword else {
-            throw UsageError("--password goes with minisign, ecp1 and rsa")
+            throw UsageError("--password is only for minisign, ecp1 and rsa")
         }
-        guard !classic || key == .age else { throw UsageError("--classic goes with age") }
+        guard !classic || key == .age else { throw UsageError("--classic is only for age") }
         guard !publicKey || key != .ecp1 && key != .rsa else {
-            throw UsageError("--public-key goes with age, ssh and minisign")
+            throw UsageError("--public-key is only for age, ssh and minisign")
         }
         guard !publicKey || !unprotected && password.password == nil else {
-            throw UsageError("--public-key has no password")
+            throw UsageError("--public-key needs no password")
         }
     }
 
@@ -80,7 +81,7 @@ struct ExportCommand: Program {
         if key == .ecp1, output.isTerminal {
             throw Failure(
                 .usage, "refusing to write a key file to the terminal",
-                hint: "name a file with -o, or redirect it")
+                hint: "write to a file with -o, or redirect the output")
         }
         let identity = try load(identity, file)
         if publicKey {
@@ -94,7 +95,7 @@ struct ExportCommand: Program {
     private func publicText(of identity: Identity) -> String {
         switch key {
         case .age:
-            // age refuses post-quantum and classic recipients of one file.
+            // age refuses a file for both post-quantum and classic recipients.
             (classic ? identity.ageKey.recipient.text : identity.hybridKey.recipient.text) + "\n"
         case .ssh:
             "\(OpenSSHPublicKey(publicKey: identity.id.publicKey).text) \(comment(identity))\n"
@@ -102,7 +103,7 @@ struct ExportCommand: Program {
         }
     }
 
-    /// What the key is called where others list it: the owner's name without white space, else the id.
+    /// Returns the comment of the key: the owner's name without white space, else the id.
     private func comment(_ identity: Identity) -> String {
         let visible = String(
             String.UnicodeScalarView(identity.name.unicodeScalars.filter { !$0.isInvisible }))
@@ -127,12 +128,13 @@ struct ExportCommand: Program {
             let password =
                 unprotected ? nil : Passphrase(try newSecret("password", password.password))
             guard let file = MinisignKey.secretFile(identity.signingKey, password: password) else {
-                throw Failure(.ioError, "there are not 256 MiB of memory for the password's key")
+                throw Failure(
+                    .ioError, "256 MiB of memory for the password's key are not available")
             }
             try file.withBytes { try output.write($0) }
         case .ecp1:
             Terminal.say(
-                "\(KeygenTool.toolName): warning: the password of an ECP1 file is cheap to guess (PBKDF2); an identity file made with --protect is the better form"
+                "\(KeygenTool.toolName): warning: the password of an ECP1 file is easy to guess (PBKDF2); an identity file made with --protect is safer"
             )
             let file = try ECP1File(
                 sealing: identity.signingSeed(),

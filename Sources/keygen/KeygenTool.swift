@@ -7,7 +7,8 @@ import SottoTool
 struct KeygenTool: Program {
     static let configuration = CommandConfiguration(
         name: "keygen",
-        abstract: "Make an identity from fresh words, restore it from words, show its public card.",
+        abstract:
+            "Create an identity from new recovery words, restore it from words, print its public card.",
         usage: """
             keygen [--name NAME] [--relay URL] [-o FILE] [--words N] [--words-passphrase SOURCE] [--rsa BITS] [--whisper-id ID] [--protect]
             keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--rsa BITS | --rsa-key FILE] [--protect] < WORDS
@@ -30,8 +31,8 @@ struct KeygenTool: Program {
             keygen login-key [--bits N] -o PEM | login-key --public PEM
             """,
         discussion: """
-            The words are the whole identity: write them down. They go to stderr, once; the identity goes to \
-            a file that is never overwritten.
+            The words restore the whole identity: write them down. They are printed once, on stderr. The identity is \
+            written to a new file; an existing file is not overwritten.
 
             EXAMPLES
               keygen --name alice -o alice.key
@@ -59,21 +60,21 @@ struct KeygenTool: Program {
     func execute() {}
 }
 
-/// Where a new identity goes, and how it is kept.
+/// The output options of a new identity.
 struct SavingOptions: ArgumentGroup {
-    @Option("--name", value: "name", help: "Your name; part of the card.")
+    @Option("--name", value: "name", help: "Your name, included in the card.")
     var name = ""
 
     @Option(
         "-o", "--output", value: "file",
         help:
-            "Identity file to make, mode 0600; `-` is stdout. Default: stdout, or the default identity file where that is a terminal."
+            "Identity file to create, mode 0600; `-` is stdout. Default: stdout, or the default identity file if stdout is a terminal."
     )
     var output: String?
 
     @Flag(
         "--protect",
-        help: "Protect the file with a passphrase; it is asked for unless --passphrase gives it.")
+        help: "Protect the file with a passphrase; asks for it without --passphrase.")
     var protect = false
 
     @Option(
@@ -81,19 +82,19 @@ struct SavingOptions: ArgumentGroup {
         help: "Passphrase for --protect: @ENV:NAME, @FD:N or @FILE:PATH.")
     var passphrase: SecretSource?
 
-    @Flag("-q", "--quiet", help: "Say nothing on stderr but the words.")
+    @Flag("-q", "--quiet", help: "Print only the words on stderr.")
     var quiet = false
 
     func validate() throws {
         try passphrase?.validate()
         try checkName(name)
         guard passphrase == nil || protect else {
-            throw UsageError("--passphrase goes with --protect")
+            throw UsageError("--passphrase requires --protect")
         }
     }
 
-    /// Opens the output before anything is made, so that an existing file is found first, and then asks for the passphrase:
-    /// nothing that takes long comes before the question.
+    /// Opens the output before any other work, so that an existing file is reported first, and then asks for the
+    /// passphrase, so that no slow step precedes the prompt.
     func open() throws -> Destination {
         var path = output
         let standard = try? IdentityFile.defaultPath()
@@ -106,7 +107,7 @@ struct SavingOptions: ArgumentGroup {
             passphrase: protect ? Passphrase(try newSecret("passphrase", passphrase)) : nil)
     }
 
-    /// A new identity file and its passphrase.
+    /// A new identity file with its passphrase.
     struct Destination {
         fileprivate let output: Output
         fileprivate let passphrase: Passphrase?
@@ -134,17 +135,17 @@ struct SavingOptions: ArgumentGroup {
     }
 }
 
-/// Throws a usage error for a name that a card or a chat cannot have.
+/// Throws a usage error for an invalid name of a card or a chat.
 func checkName(_ name: String) throws {
     guard name.utf8.count <= 128 else {
-        throw UsageError("a name has at most 128 bytes")
+        throw UsageError("a name must have at most 128 bytes")
     }
     guard !name.unicodeScalars.contains(where: \.isInvisible) else {
-        throw UsageError("a name has no control or invisible characters")
+        throw UsageError("a name must not have control or invisible characters")
     }
 }
 
-/// The secret of `source`, else one that is typed twice; see ``NewSecret``.
+/// Returns the secret of `source`, or one that is typed twice; see ``NewSecret``.
 func newSecret(_ noun: String, _ source: SecretSource?, warns: Bool = true) throws -> SecretBytes {
     try NewSecret(noun, tool: KeygenTool.toolName).read(source, warns: warns)
 }
@@ -152,7 +153,7 @@ func newSecret(_ noun: String, _ source: SecretSource?, warns: Bool = true) thro
 struct Words: Program {
     static let configuration = CommandConfiguration(
         name: "words",
-        abstract: "Print the words of an identity on stdout. They are the secret.")
+        abstract: "Print the recovery words of an identity on stdout. The words are secret.")
 
     @OptionGroup var identity: IdentityOptions
 
@@ -163,8 +164,8 @@ struct Words: Program {
         let identity = try load(identity, file)
         guard identity.isConsistent() else {
             throw Failure(
-                .malformed, "the words in the identity do not give its keys",
-                hint: "the file was edited; do not rely on these words")
+                .malformed, "the words in the identity do not match its keys",
+                hint: "the file was edited; do not use these words")
         }
         let output = try Output(path: "-", content: .text)
         output.keepPrivate(tool: KeygenTool.toolName)
@@ -172,17 +173,17 @@ struct Words: Program {
         try output.finish()
         if identity.hasWordsPassphrase {
             Terminal.say(
-                "\(KeygenTool.toolName): note: these words need their passphrase too: recover with --words-passphrase"
+                "\(KeygenTool.toolName): note: these words also need their passphrase: recover with --words-passphrase"
             )
         }
     }
 }
 
-/// The identity of the argument, or else of `-i` and its defaults.
+/// Returns the identity of the argument, else of `-i` or its default.
 func load(_ options: IdentityOptions, _ file: String?) throws -> Identity {
     guard let file else { return try options.load() }
     guard !options.isGiven else {
-        throw Failure(.usage, "give the identity once: as an argument or with -i")
+        throw Failure(.usage, "the identity is given twice: use either an argument or -i")
     }
     return try options.load(path: file)
 }

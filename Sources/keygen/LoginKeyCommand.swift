@@ -5,7 +5,7 @@ import SottoTool
 struct LoginKeyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "login-key",
-        abstract: "Make the RSA key with which Kecalek's clients log in, or print its public half.",
+        abstract: "Create the RSA key for the login of Kecalek's clients, or print its public key.",
         usage: """
             keygen login-key [--bits N] [--password SOURCE | --unprotected] -o PEM
             keygen login-key --public PEM [--password SOURCE]
@@ -13,8 +13,8 @@ struct LoginKeyCommand: Program {
             keygen login-key --revoke [-i FILE]
             """,
         discussion: """
-            With --record the identity signs that the key may log in for it at a relay, and with --revoke that none \
-            may any more; give either to send.
+            With --record the identity signs a record that allows the key to log in for it at a relay, and with --revoke \
+            a record that revokes it. Pipe either record into send.
 
             EXAMPLES
               keygen login-key -o private.pem
@@ -32,15 +32,15 @@ struct LoginKeyCommand: Program {
     @Flag("--unprotected", help: "Write the key without a password.")
     var unprotected = false
 
-    @Option("--public", value: "file", help: "Print the public half of the key in this file.")
+    @Option("--public", value: "file", help: "Print the public key of the key in this file.")
     var publicHalf: String?
 
     @Option(
         "--record", value: "file",
-        help: "Print a record that lets the key in this file log in for the identity.")
+        help: "Print a record that allows the key in this file to log in for the identity.")
     var record: String?
 
-    @Flag("--revoke", help: "Print a record that lets no RSA key log in for the identity.")
+    @Flag("--revoke", help: "Print a record that revokes the identity's RSA login key.")
     var revoke = false
 
     @OptionGroup var identity: IdentityOptions
@@ -53,20 +53,21 @@ struct LoginKeyCommand: Program {
                 && (publicHalf != nil || destination.path != nil || unprotected
                     || password.password != nil))
         else {
-            throw UsageError("--record and --revoke print a record, and go alone")
+            throw UsageError(
+                "--record and --revoke cannot be combined with --public, -o or --unprotected")
         }
         guard record != nil || revoke || identity.identities.isEmpty && identity.passphrase == nil
         else {
-            throw UsageError("-i goes with --record and --revoke")
+            throw UsageError("-i is only for --record and --revoke")
         }
         guard RSALoginKey.Size(rawValue: bits) != nil else {
-            throw UsageError("--bits is 2048, 3072 or 4096")
+            throw UsageError("--bits must be 2048, 3072 or 4096")
         }
         guard !unprotected || password.password == nil else {
-            throw UsageError("--unprotected and --password exclude each other")
+            throw UsageError("--unprotected and --password cannot be combined")
         }
         guard publicHalf == nil || destination.path == nil && !unprotected else {
-            throw UsageError("--public goes without -o and --unprotected")
+            throw UsageError("--public cannot be combined with -o or --unprotected")
         }
     }
 

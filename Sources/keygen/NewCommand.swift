@@ -3,25 +3,25 @@ public import Sotto
 import SottoTool
 import SottoWire
 
-/// What an identity has for other messengers beside its words.
+/// The keys of an identity for other messengers, in addition to its words.
 struct MessengerOptions: ArgumentGroup {
     @Option(
         "--rsa", value: "bits",
         help:
-            "Make an RSA key for Mercurio too, of 2048 or 3072 bits; the words do not restore it.",
+            "Create an RSA key for Mercurio too, of 2048 or 3072 bits; the words do not restore it.",
         values: .any)
     var rsa: Int?
 
-    @Option("--whisper-id", value: "wsp-id", help: "Keep this as your name in Whisper2.")
+    @Option("--whisper-id", value: "wsp-id", help: "Store this as your WhisperID in the identity.")
     var whisperID: WhisperID?
 
     func validate() throws {
         guard rsa.map(MercurioPublicKey.sizes.contains) ?? true else {
-            throw UsageError("--rsa is 2048 or 3072")
+            throw UsageError("--rsa must be 2048 or 3072")
         }
     }
 
-    /// A new RSA key where one is asked for; says what it is.
+    /// Creates an RSA key if it was requested, and prints a note that the words do not restore it.
     func makeRSAKey(quiet: Bool) throws -> MercurioPrivateKey? {
         guard let rsa else { return nil }
         let key = try MercurioPrivateKey(bits: rsa)
@@ -35,11 +35,11 @@ struct MessengerOptions: ArgumentGroup {
 }
 
 extension WhisperID {
-    /// Says on stderr when its checksum is wrong. The apps do not look at it.
+    /// Prints a warning if the checksum is wrong. The apps do not check it.
     func warnIfMistyped() {
         guard !isChecksumValid else { return }
         Terminal.say(
-            "\(KeygenTool.toolName): warning: the checksum of \(self) is wrong: it may be mistyped")
+            "\(KeygenTool.toolName): warning: the checksum of \(self) is wrong; it may be mistyped")
     }
 }
 
@@ -47,7 +47,7 @@ extension Profile: ExpressibleByArgument {}
 
 struct New: Program {
     static let configuration = CommandConfiguration(
-        name: "new", abstract: "Make an identity from fresh words (the default).")
+        name: "new", abstract: "Create an identity from new recovery words (the default command).")
 
     @OptionGroup var saving: SavingOptions
 
@@ -65,7 +65,7 @@ struct New: Program {
 
     func validate() throws {
         guard Mnemonic.wordCounts.contains(words) else {
-            throw UsageError("--words is 12, 15, 18, 21 or 24")
+            throw UsageError("--words must be 12, 15, 18, 21 or 24")
         }
     }
 
@@ -79,10 +79,10 @@ struct New: Program {
         let identity = Identity(
             mnemonic: mnemonic, name: saving.name, passphrase: passphrase,
             whisperID: messengers.whisperID, rsaKey: rsaKey, relay: relay?.text)
-        // The words come first: an identity whose words were never shown could not be restored.
+        // The words are printed first: an identity whose words were never shown could not be restored.
         if !saving.quiet {
-            let together = passphrase.isEmpty ? "" : " together with their passphrase"
-            let exception = rsaKey == nil ? "" : " but the RSA key"
+            let together = passphrase.isEmpty ? "" : " with their passphrase"
+            let exception = rsaKey == nil ? "" : " except the RSA key"
             try Terminal.tell(
                 "These words\(together) restore your keys\(exception). Write them down:")
             try Terminal.tell("")
@@ -92,7 +92,7 @@ struct New: Program {
             Terminal.say("")
             Terminal.say("id \(identity.id)")
             Terminal.say(
-                "The words do not restore contacts and messages; keep a backup too: contact export --backup -o contacts.age"
+                "The words do not restore contacts and messages; make a backup of them too: contact export --backup -o contacts.age"
             )
         }
         try saving.save(identity, to: output)

@@ -2,15 +2,15 @@ import Arguments
 import Sotto
 import SottoTool
 
-/// `keygen paper`: an identity on a sheet of paper.
+/// `keygen paper`: a printable page of an identity.
 struct PaperCommand: Program {
     static let configuration = CommandConfiguration(
         name: "paper",
         abstract:
-            "Write a page to print, with the words of an identity, a QR code of them, and its fingerprint.",
+            "Write a printable page with an identity's words, a QR code of the words, and its fingerprint.",
         usage: "keygen paper [-o SVG] [FILE]",
         discussion: """
-            The page is an SVG picture of the size A4. It holds the secret itself, as the words do: print it, and delete it.
+            The page is an SVG picture in A4 size. It contains the secret words: print it, then delete the file.
 
             EXAMPLES
               keygen paper -o alice.svg alice.key
@@ -29,8 +29,8 @@ struct PaperCommand: Program {
         let identity = try load(identity, file)
         guard identity.isConsistent() else {
             throw Failure(
-                .malformed, "the words in the identity do not give its keys",
-                hint: "the file was edited; do not rely on these words")
+                .malformed, "the words in the identity do not match its keys",
+                hint: "the file was edited; do not use these words")
         }
         let mnemonic = try identity.mnemonic()
         let code = try Sibling.run(
@@ -40,11 +40,11 @@ struct PaperCommand: Program {
     }
 }
 
-/// The page, in millimetres.
+/// The page; units are millimeters.
 private struct Page {
     private let identity: Identity
     private let words: [String]
-    /// The drawing of the code, and its side in modules.
+    /// The drawing of the QR code, and its side in modules.
     private let code: (drawing: String, side: Substring)
     private let fingerprint: [String]
 
@@ -65,7 +65,7 @@ private struct Page {
         var lines = [
             text(20, 28, title, size: 7, weight: "bold"),
             text(
-                20, 36, "Whoever has this page has the identity. Keep it as you keep a key.",
+                20, 36, "This page gives full access to the identity. Store it like a key.",
                 size: 4),
         ]
         let columns = 4
@@ -95,7 +95,7 @@ private struct Page {
         }
         paragraph("Fingerprint", fingerprint.map { ($0, true) })
         paragraph("Id", pieces(identity.id.description, 22).map { (String($0), true) })
-        paragraph("The QR code", [("holds the words, in their order.", false)])
+        paragraph("The QR code", [("contains the words in order.", false)])
         (x, y) = (20, top + 94)
         let option = identity.hasWordsPassphrase ? " --words-passphrase ask" : ""
         paragraph(
@@ -116,18 +116,18 @@ private struct Page {
             """
     }
 
-    /// With the beginning of a name that would not fit.
+    /// The title. A name that would not fit is truncated.
     private var title: String {
         let name = identity.name
         if name.isEmpty { return "Sotto identity" }
         return "Sotto identity \u{2013} " + name.prefix(30) + (name.count > 30 ? "\u{2026}" : "")
     }
 
-    /// What the words do not restore.
+    /// The data that the words do not restore.
     private var missing: [String]? {
         var lines: [String] = []
         if identity.hasWordsPassphrase {
-            lines.append("The passphrase of the words: without it they give other keys.")
+            lines.append("The passphrase of the words: without it they give different keys.")
         }
         if (try? identity.rsaKey()) ?? nil != nil {
             lines.append("The RSA key for Mercurio: keygen export rsa.")
@@ -137,7 +137,7 @@ private struct Page {
     }
 }
 
-/// A line of text whose baseline begins, or ends, at a place.
+/// Returns a line of text whose baseline begins or ends at a point.
 private func text(
     _ x: Int, _ y: Int, _ content: String, size: Double, family: String = "sans-serif",
     weight: String = "normal", anchor: String = "start"
@@ -148,7 +148,7 @@ private func text(
         "<text x=\"\(x)\" y=\"\(y)\" font-family=\"\(family)\" font-size=\"\(size)\" font-weight=\"\(weight)\" text-anchor=\"\(anchor)\" xml:space=\"preserve\">\(escaped)</text>"
 }
 
-/// A text without what XML does not have (XML 1.0, "Characters"), and without control characters.
+/// Returns a text without control characters and characters that XML does not allow (XML 1.0, "Characters").
 private func legible(_ text: String) -> String {
     var legible = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
@@ -160,7 +160,7 @@ private func legible(_ text: String) -> String {
     return String(legible)
 }
 
-/// A text in pieces of so many characters.
+/// Splits a text into parts of `count` characters.
 private func pieces(_ text: String, _ count: Int) -> [Substring] {
     var (rest, pieces) = (text[...], [Substring]())
     while !rest.isEmpty {

@@ -3,14 +3,14 @@ import Glibc
 import Sotto
 import SottoTool
 
-/// `keygen passwd`: another passphrase for an identity file, or the first, or none.
+/// `keygen passwd`: changes, adds or removes the passphrase of an identity file.
 struct PasswdCommand: Program {
     static let configuration = CommandConfiguration(
         name: "passwd",
-        abstract: "Change the passphrase of an identity file, add one, or take it away.",
+        abstract: "Change, add or remove the passphrase of an identity file.",
         usage: "keygen passwd [--unprotected] [--passphrase SOURCE] [FILE]",
         discussion: """
-            The file is replaced whole or not at all, and holds what it held before. Copies of it keep their passphrase.
+            The file is replaced atomically, and its keys do not change. Copies of it keep their passphrase.
 
             EXAMPLES
               keygen passwd alice.key
@@ -22,10 +22,10 @@ struct PasswdCommand: Program {
         help: "New passphrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
-    @Flag("--unprotected", help: "Leave the file without a passphrase.")
+    @Flag("--unprotected", help: "Remove the passphrase.")
     var unprotected = false
 
-    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
+    @Flag("-q", "--quiet", help: "Print nothing on stderr.")
     var quiet = false
 
     @OptionGroup var identity: IdentityOptions
@@ -36,30 +36,32 @@ struct PasswdCommand: Program {
     func validate() throws {
         try passphrase?.validate()
         guard passphrase == nil || !unprotected else {
-            throw UsageError("--unprotected and --passphrase exclude each other")
+            throw UsageError("--unprotected and --passphrase cannot be combined")
         }
         guard file == nil || !identity.isGiven else {
-            throw UsageError("give the identity once: as an argument or with -i")
+            throw UsageError("the identity is given twice: use either an argument or -i")
         }
     }
 
     func execute() throws {
         let path = try file ?? identity.identities.first ?? IdentityFile.defaultPath()
         guard path != "-" else {
-            throw Failure(.usage, "standard input has no passphrase to change", hint: "name a file")
+            throw Failure(
+                .usage, "the passphrase of standard input cannot be changed",
+                hint: "give a file name")
         }
         let original = try OriginalFile(path)
         var content = try IdentityFile.content(of: path, passphrase: identity.passphrase)
         defer { wipe(&content.text) }
         guard !OpenSSHKey.isOpenSSH(content.text) else {
             throw Failure(
-                .usage, "\(path) is a key of OpenSSH, which has passphrases of its own",
+                .usage, "\(path) is an OpenSSH key; use ssh-keygen to change its passphrase",
                 hint: "ssh-keygen -p -f \(shellWord(path))")
         }
         guard content.protected != nil || !unprotected else {
             throw Failure(.no, "\(path) has no passphrase")
         }
-        // A link stays one: what it names is replaced.
+        // A symbolic link is kept: its target is replaced.
         guard let resolved = realpath(path, nil) else { throw Failure(errno: errno, "read", path) }
         defer { free(resolved) }
         let output = try Output(path: String(cString: resolved), content: .text)
@@ -71,25 +73,25 @@ struct PasswdCommand: Program {
         }
         try output.keepOwner(original.owner)
         try output.finish()
-        // Copies of the old file shall not stay open either.
+        // The unlocked key is deleted, so that copies of the old file do not stay unlocked.
         if let old = content.protected { Keyring.delete(old) }
         guard !quiet else { return }
         let change =
             unprotected
-            ? "has no passphrase now"
-            : content.protected != nil ? "has a new passphrase" : "has a passphrase now"
+            ? "no longer has a passphrase"
+            : content.protected != nil ? "has a new passphrase" : "now has a passphrase"
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
     }
 }
 
-/// The file that is replaced, locked, so that no other process replaces it at the same time.
+/// The file to replace, locked so that no other process replaces it at the same time.
 final class OriginalFile {
-    /// Whose it is.
+    /// The owner of the file.
     let owner: (user: uid_t, group: gid_t)
     private let descriptor: Int32
 
     init(_ path: String) throws(Failure) {
-        // Whoever opens a pipe would wait for somebody who writes.
+        // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(errno: errno, "read the identity", path) }
         self.descriptor = descriptor
@@ -97,14 +99,14 @@ final class OriginalFile {
         guard fstat(descriptor, &opened) == 0 else { throw Failure(errno: errno, "read", path) }
         owner = (opened.st_uid, opened.st_gid)
         guard opened.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.usage, "\(path) is no regular file, which alone can be replaced")
+            throw Failure(.usage, "\(path) is not a regular file and cannot be replaced")
         }
         guard opened.st_nlink == 1 else {
             throw Failure(
-                .usage, "\(path) has other names, under which it would stay as it is",
-                hint: "find the other names: find . -samefile \(shellWord(path))")
+                .usage, "\(path) has further hard links, which would keep the old content",
+                hint: "find them: find . -samefile \(shellWord(path))")
         }
-        // Who comes after another finds a lock, or that the name is another file's by now.
+        // A second process finds the lock taken, or the name belongs to a new file.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0,
             (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
         else { throw Failure(.tryAgain, "another process is changing \(path)") }

@@ -3,15 +3,15 @@ import Sotto
 import SottoState
 import SottoTool
 
-/// `keygen prekeys`: what others need to begin a session while we are away.
+/// `keygen prekeys`: prekeys with which other users begin sessions while the owner is offline.
 struct PreKeysCommand: Program {
     static let configuration = CommandConfiguration(
         name: "prekeys",
-        abstract: "Print fresh prekeys to publish: keygen prekeys | send.",
+        abstract: "Print new prekeys for publication: keygen prekeys | send.",
         discussion: """
-            The secrets are kept in the state; what is printed is public and signed. The signed prekeys are \
-            renewed when they are 7 days old, and their secrets deleted 45 days after that; one-time prekeys come \
-            in batches of 50, and each is used once. recv publishes more by itself.
+            The secrets are stored in the state; the printed record is public and signed. The signed prekeys are \
+            renewed when they are 7 days old, and their secrets deleted 45 days after that. One-time prekeys are \
+            created in batches of 50, and each is used once. recv publishes more automatically.
 
             EXAMPLES
               keygen prekeys -i bob.key | send
@@ -20,7 +20,8 @@ struct PreKeysCommand: Program {
 
     @Flag(
         "--bundle",
-        help: "Print a bundle for one person, who gives it to encrypt --bundle; no relay is needed."
+        help:
+            "Print a bundle for one sender, who uses it with encrypt --bundle; no relay is needed."
     )
     var bundle = false
 

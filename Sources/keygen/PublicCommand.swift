@@ -5,7 +5,7 @@ import SottoWire
 
 struct Public: Program {
     static let configuration = CommandConfiguration(
-        name: "public", abstract: "Print the public card: one JSON record, or a URI.",
+        name: "public", abstract: "Print the public card as a JSON record or a URI.",
         usage: """
             keygen public [--relay URL] [--include PROFILE ...] [--user-id ID] [FILE]
             keygen public --uri [--relay URL] [FILE]
@@ -14,8 +14,8 @@ struct Public: Program {
             keygen public --profile kecalek --user-id ID [FILE]
             """,
         discussion: """
-            PROFILE is whisper2, mercurio or kecalek. With --profile, what that messenger itself shows is printed: \
-            Whisper2's URL, Mercurio's Session ID, the bytes of Kecalek's QR code.
+            PROFILE is whisper2, mercurio or kecalek. With --profile, the account is printed as its messenger shows it: \
+            Whisper2's URL, Mercurio's Session ID, or the bytes of Kecalek's QR code.
 
             EXAMPLES
               keygen public --include mercurio alice.key > alice.card
@@ -24,27 +24,27 @@ struct Public: Program {
               keygen public --profile kecalek --user-id alice alice.key | qr -o alice.png
             """)
 
-    @Flag("--uri", help: "Print the short form, a sotto: URI without the post-quantum key.")
+    @Flag("--uri", help: "Print a short sotto: URI without the post-quantum key.")
     var uri = false
 
     @Option(
         "--relay", value: "url",
         help:
-            "The relay where you fetch your mail, tcp://host:port or another address that recv takes; put into the card. Default: the identity's."
+            "The relay where you fetch your mail, tcp://host:port or another address that recv accepts; it is included in the card. Default: the identity's relay."
     )
     var relay: String?
 
     @Option(
         "--profile", value: "profile",
-        help: "Print what this messenger shows: whisper2, mercurio or kecalek.")
+        help: "Print the account as this messenger shows it: whisper2, mercurio or kecalek.")
     var profile: Profile?
 
     @Option(
         "--include", value: "profile",
-        help: "Put the keys of this messenger into the card; may be repeated.")
+        help: "Include the keys of this messenger in the card; may be repeated.")
     var include: [Profile] = []
 
-    @Option("--user-id", value: "id", help: "Your user's id in Kecalek.")
+    @Option("--user-id", value: "id", help: "Your user id in Kecalek.")
     var userID: String?
 
     @Option(
@@ -57,7 +57,7 @@ struct Public: Program {
     @Option(
         "--form", value: "client",
         help:
-            "With --profile mercurio: print the RSA key as this client has it, ios, web or flutter."
+            "With --profile mercurio: print the RSA key in the format of this client: ios, web or flutter."
     )
     var form: MercurioPublicKey.Form?
 
@@ -68,22 +68,22 @@ struct Public: Program {
 
     func validate() throws {
         guard !uri || include.isEmpty else {
-            throw UsageError("--uri and --include exclude each other")
+            throw UsageError("--uri and --include cannot be combined")
         }
         guard profile == nil || !uri && include.isEmpty && relay == nil else {
-            throw UsageError("--profile goes without --uri, --include and --relay")
+            throw UsageError("--profile cannot be combined with --uri, --include or --relay")
         }
         guard !bundle && form == nil || profile == .mercurio, !bundle || form == nil else {
-            throw UsageError("--bundle or --form goes with --profile mercurio")
+            throw UsageError("only one of --bundle and --form can be used, with --profile mercurio")
         }
         let asked = Set(include + (profile.map { [$0] } ?? []))
         guard asked.contains(.kecalek) == (userID != nil) else {
             throw UsageError(
                 userID == nil
-                    ? "kecalek needs --user-id" : "--user-id goes with kecalek")
+                    ? "kecalek requires --user-id" : "--user-id is only for kecalek")
         }
         guard whisperID == nil || asked.contains(.whisper2) else {
-            throw UsageError("--whisper-id goes with whisper2")
+            throw UsageError("--whisper-id is only for whisper2")
         }
     }
 
@@ -103,7 +103,7 @@ struct Public: Program {
         try output.finish()
     }
 
-    /// Prints what a messenger itself shows of an account.
+    /// Prints an account as its messenger shows it.
     private func show(_ profile: Profile, of identity: Identity) throws {
         if profile == .kecalek {
             let payload = try kecalek(identity).payload

@@ -6,7 +6,7 @@ import SottoWire
 struct Recover: Program {
     static let configuration = CommandConfiguration(
         name: "recover",
-        abstract: "Restore an identity from its words, read from stdin, or from a key file.",
+        abstract: "Restore an identity from its words on stdin, or from a key file.",
         usage: """
             keygen recover [--rsa BITS | --rsa-key PEM] [--whisper-id ID] [-o FILE] < WORDS
             keygen recover --ecp1 KEYFILE [--password SOURCE] [-o FILE]
@@ -20,10 +20,11 @@ struct Recover: Program {
 
     @OptionGroup var passphrase: WordsPassphraseOptions
 
-    @Option("--language", value: "list", help: "Word list. Default: found from the words.")
+    @Option("--language", value: "list", help: "Word list. Default: detected from the words.")
     var language: Wordlist?
 
-    @Option("--rsa-key", value: "file", help: "Take back an RSA key that keygen export rsa wrote.")
+    @Option(
+        "--rsa-key", value: "file", help: "Restore an RSA key from a file of keygen export rsa.")
     var rsaKey: String?
 
     @Option(
@@ -31,7 +32,7 @@ struct Recover: Program {
         help: "Password of --rsa-key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var rsaPassword: SecretSource?
 
-    @Option("--ecp1", value: "file", help: "Restore from Kecalek's key file in place of words.")
+    @Option("--ecp1", value: "file", help: "Restore from Kecalek's key file instead of words.")
     var ecp1: String?
 
     @Option(
@@ -43,21 +44,21 @@ struct Recover: Program {
         try password?.validate()
         try rsaPassword?.validate()
         guard messengers.rsa == nil || rsaKey == nil else {
-            throw UsageError("--rsa and --rsa-key exclude each other")
+            throw UsageError("--rsa and --rsa-key cannot be combined")
         }
         guard rsaPassword == nil || rsaKey != nil else {
-            throw UsageError("--rsa-password goes with --rsa-key")
+            throw UsageError("--rsa-password requires --rsa-key")
         }
         guard password == nil || ecp1 != nil else {
-            throw UsageError("--password goes with --ecp1")
+            throw UsageError("--password requires --ecp1")
         }
         guard ecp1 == nil || language == nil && passphrase.wordsPassphrase == nil else {
-            throw UsageError("--ecp1 goes without --language and --words-passphrase")
+            throw UsageError("--ecp1 cannot be combined with --language or --words-passphrase")
         }
-        // What Mercurio and Whisper2 have comes from words.
+        // The keys for Mercurio and Whisper2 need words.
         guard ecp1 == nil || messengers.rsa == nil && rsaKey == nil && messengers.whisperID == nil
         else {
-            throw UsageError("--ecp1 goes without --rsa, --rsa-key and --whisper-id")
+            throw UsageError("--ecp1 cannot be combined with --rsa, --rsa-key or --whisper-id")
         }
     }
 
@@ -68,11 +69,11 @@ struct Recover: Program {
         try saving.save(identity, to: output)
         guard !saving.quiet else { return }
         Terminal.say("id \(identity.id)")
-        Terminal.say("back: the keys; files and sealed messages to them open again")
+        Terminal.say("restored: the keys; files and sealed messages can be decrypted again")
         Terminal.say(
-            "not back: sessions, opened messages and contacts; a backup of contacts comes back with: contact import contacts.age"
+            "not restored: sessions, opened messages and contacts; to restore a backup of contacts: contact import contacts.age"
         )
-        Terminal.say("others begin new sessions after: keygen prekeys | send")
+        Terminal.say("to let others begin new sessions: keygen prekeys | send")
     }
 
     private func fromWords(_ relay: RelayURL?) throws -> Identity {
@@ -100,15 +101,16 @@ struct Recover: Program {
             password: try KeyFile.password(of: path, password))
         guard seed.count == 32 else {
             throw Failure(
-                .malformed, "the key file holds \(seed.count) bytes, and no identity key of 32",
-                hint: "it may be another of Kecalek's keys")
+                .malformed,
+                "the key file contains \(seed.count) bytes instead of an identity key of 32 bytes",
+                hint: "use Kecalek's identity key file; this may be another key")
         }
         if !saving.quiet {
             Terminal.say(
-                "\(KeygenTool.toolName): note: there are no words to this identity: keep the key file"
+                "\(KeygenTool.toolName): note: this identity has no recovery words: keep the key file"
             )
             Terminal.say(
-                "\(KeygenTool.toolName): note: the id is the same, and the age keys are not those of words: give out a new card"
+                "\(KeygenTool.toolName): note: the id is the same, but the age keys are new: give out a new card"
             )
         }
         return Identity(seed: seed, name: saving.name, relay: relay?.text)

@@ -3,29 +3,29 @@ import Sotto
 import SottoTool
 import SottoWire
 
-/// The relay of an identity.
+/// The option for the relay of an identity.
 struct RelayOptions: ArgumentGroup {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay where you fetch your mail, tcp://host:port or another address that recv takes; kept in the identity and named on its cards."
+            "The relay where you fetch your mail, tcp://host:port or another address that recv accepts; it is stored in the identity and included in its cards."
     )
     var relay: String?
 
-    /// The relay that was given.
+    /// Returns the given relay, or `nil`.
     func address() throws(Failure) -> RelayURL? {
         guard let relay else { return nil }
         return try Self.address(relay)
     }
 
-    /// Reads a relay's address, as the readers of the card dial it.
+    /// Parses a relay's address as it will be used from the card.
     static func address(_ text: String) throws(Failure) -> RelayURL {
         do throws(RelayURL.Invalid) {
             return try RelayURL(text)
         } catch {
             throw Failure(
-                .usage, "the relay's address is not tcp://host:port",
-                hint: "for example --relay tcp://relay.example.org:7667")
+                .usage, "the relay address is not of the form tcp://host:port",
+                hint: "use an address such as --relay tcp://relay.example.org:7667")
         }
     }
 }

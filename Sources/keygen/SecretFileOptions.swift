@@ -1,14 +1,15 @@
 import Arguments
 import SottoTool
 
-/// Where a file with a secret goes, which is never overwritten.
+/// The output file of a secret. It is never overwritten.
 struct SecretFileOptions: ArgumentGroup {
     @Option(
         "-o", "--output", value: "file",
-        help: "File to make, mode 0600; it is never overwritten. Default: stdout.")
+        help: "File to create, mode 0600; an existing file is not overwritten. Default: stdout.")
     var path: String?
 
-    /// Opens it before anything is made, so that an existing file is found first. What is `secret` is kept private.
+    /// Opens the output before any other work, so that an existing file is reported first. With `secret`, other users
+    /// cannot read it.
     func open(_ content: Output.Content = .text, secret: Bool = true, quiet: Bool = false) throws
         -> Output
     {

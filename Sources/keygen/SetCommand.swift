@@ -4,15 +4,15 @@ import Sotto
 import SottoTool
 import SottoWire
 
-/// `keygen set`: changes the data of an identity file other than its keys.
+/// `keygen set`: changes the settings in an identity file.
 struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
         abstract: "Set or remove the relay of an identity.",
         usage: "keygen set --relay URL | --no-relay [FILE]",
         discussion: """
-            The file is replaced whole or not at all, and keeps its passphrase. Cards that were given out name the relay \
-            that they were made with: give out new ones.
+            The file is replaced atomically and keeps its passphrase. Existing cards still name the old relay: give out \
+            new ones.
 
             EXAMPLES
               keygen set --relay tls://relay.example.org:7667 alice.key
@@ -22,14 +22,14 @@ struct SetCommand: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay where you fetch your mail, tcp://host:port or another address that recv takes."
+            "The relay where you fetch your mail, tcp://host:port or another address that recv accepts."
     )
     var relay: String?
 
     @Flag("--no-relay", help: "Remove the relay from the identity.")
     var noRelay = false
 
-    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
+    @Flag("-q", "--quiet", help: "Print nothing on stderr.")
     var quiet = false
 
     @OptionGroup var identity: IdentityOptions
@@ -39,10 +39,10 @@ struct SetCommand: Program {
 
     func validate() throws {
         guard (relay == nil) == noRelay else {
-            throw UsageError("one of --relay and --no-relay is needed")
+            throw UsageError("use either --relay or --no-relay")
         }
         guard file == nil || !identity.isGiven else {
-            throw UsageError("give the identity once: as an argument or with -i")
+            throw UsageError("the identity is given twice: use either an argument or -i")
         }
     }
 
@@ -50,7 +50,7 @@ struct SetCommand: Program {
         let address = try relay.map { try RelayOptions.address($0) }
         let path = try file ?? identity.identities.first ?? IdentityFile.defaultPath()
         guard path != "-" else {
-            throw Failure(.usage, "standard input cannot be changed", hint: "name a file")
+            throw Failure(.usage, "standard input cannot be changed", hint: "give a file name")
         }
         let original = try OriginalFile(path)
         var (text, passphrase) = try IdentityFile.opened(path, passphrase: identity.passphrase)
@@ -59,13 +59,13 @@ struct SetCommand: Program {
             (try? Identity(record: record)) != nil
         else {
             throw Failure(
-                .malformed, "\(path) is not an identity of sotto, and has no relay",
-                hint: "make one with keygen")
+                .malformed, "\(path) is not a sotto identity and cannot have a relay",
+                hint: "create one with keygen")
         }
         record["relay"] = address.map { .string($0.text) }
         var line = record.serialized() + [UInt8(ascii: "\n")]
         defer { wipe(&line) }
-        // A link stays one: the file that it names is replaced.
+        // A symbolic link is kept: its target is replaced.
         guard let resolved = realpath(path, nil) else { throw Failure(errno: errno, "read", path) }
         defer { free(resolved) }
         let output = try Output(path: String(cString: resolved), content: .text)
@@ -77,7 +77,7 @@ struct SetCommand: Program {
         try output.keepOwner(original.owner)
         try output.finish()
         guard !quiet else { return }
-        let change = address.map { "has the relay \($0)" } ?? "has no relay now"
+        let change = address.map { "has the relay \($0)" } ?? "no longer has a relay"
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
     }
 }

@@ -2,15 +2,15 @@ import Arguments
 import Sotto
 import SottoTool
 
-/// `keygen unlock`: a protected identity that all tools open without its passphrase, for some hours.
+/// `keygen unlock`: lets all tools use a protected identity without its passphrase for some hours.
 struct UnlockCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unlock",
-        abstract: "Open a protected identity to all your processes for some time, and ask no more.",
+        abstract: "Unlock a protected identity for all your processes for a limited time.",
         usage: "keygen unlock [--for TIME] [FILE]",
         discussion: """
-            The kernel keeps the key of this one file in your user keyring and deletes it after the time. The identity itself \
-            is not kept. keygen lock, keygen passwd and a restart of the machine end it sooner.
+            The kernel stores the file key of this identity file in your user keyring and deletes it after the time. The \
+            identity itself is not stored there. keygen lock, keygen passwd and a restart delete the key earlier.
 
             EXAMPLES
               keygen unlock
@@ -22,7 +22,7 @@ struct UnlockCommand: Program {
         help: "Time until the key is deleted: 45s, 30m, 8h or 2d, at most 30d.")
     var time = UnlockTime(seconds: 8 * 3600)
 
-    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
+    @Flag("-q", "--quiet", help: "Print nothing on stderr.")
     var quiet = false
 
     @OptionGroup var identity: IdentityOptions
@@ -33,9 +33,9 @@ struct UnlockCommand: Program {
     func execute() throws {
         let path = try path(of: identity, file)
         guard path != "-" else {
-            throw Failure(.usage, "standard input cannot be unlocked", hint: "name a file")
+            throw Failure(.usage, "standard input cannot be unlocked", hint: "give a file name")
         }
-        // A missing keyring is found before the passphrase is typed.
+        // Checked first, so that an unavailable keyring is reported before the passphrase is typed.
         do throws(Keyring.KeyringError) { try Keyring.check() } catch { throw Failure(error) }
         let unlocked = try IdentityFile.unlock(path, passphrase: identity.passphrase)
         do {
@@ -46,21 +46,21 @@ struct UnlockCommand: Program {
         guard !quiet else { return }
         let lock =
             "keygen lock" + (path == (try? IdentityFile.defaultPath()) ? "" : " \(shellWord(path))")
-        Terminal.say("\(KeygenTool.toolName): \(path) is unlocked for \(time); to end it: \(lock)")
+        Terminal.say("\(KeygenTool.toolName): \(path) is unlocked for \(time); to lock it: \(lock)")
     }
 }
 
-/// `keygen lock`: the end of `keygen unlock`.
+/// `keygen lock`: ends `keygen unlock`.
 struct LockCommand: Program {
     static let configuration = CommandConfiguration(
         name: "lock",
-        abstract: "End keygen unlock: the next tool asks for the passphrase again.",
+        abstract: "Lock an identity: the next tool asks for the passphrase again.",
         usage: "keygen lock [--all] [FILE]")
 
     @Flag("--all", help: "Lock every identity that you unlocked.")
     var all = false
 
-    @Flag("-q", "--quiet", help: "Say nothing on stderr.")
+    @Flag("-q", "--quiet", help: "Print nothing on stderr.")
     var quiet = false
 
     @OptionGroup var identity: IdentityOptions
@@ -70,34 +70,34 @@ struct LockCommand: Program {
 
     func validate() throws {
         guard !all || file == nil && !identity.isGiven else {
-            throw UsageError("--all goes without a file")
+            throw UsageError("--all cannot be combined with a file")
         }
     }
 
     func execute() throws {
         guard !all else {
             guard Keyring.deleteAll() > 0 else {
-                throw Failure(.no, quiet ? "" : "nothing was unlocked")
+                throw Failure(.no, quiet ? "" : "no identity was unlocked")
             }
             return
         }
         let path = try path(of: identity, file)
         guard Keyring.delete(try IdentityFile.stored(path)) else {
-            throw Failure(.no, quiet ? "" : "the keyring has no key of \(path)")
+            throw Failure(.no, quiet ? "" : "\(path) was not unlocked")
         }
     }
 }
 
-/// The path of the argument, or else of `-i` and its defaults.
+/// Returns the path of the argument, else of `-i` or its default.
 private func path(of options: IdentityOptions, _ file: String?) throws -> String {
     guard let file else { return try options.identities.first ?? IdentityFile.defaultPath() }
     guard !options.isGiven else {
-        throw Failure(.usage, "give the identity once: as an argument or with -i")
+        throw Failure(.usage, "the identity is given twice: use either an argument or -i")
     }
     return file
 }
 
-/// A time in seconds, minutes, hours or days: `8h`.
+/// A time in seconds, minutes, hours or days, such as `8h`.
 struct UnlockTime: ExpressibleByArgument, CustomStringConvertible {
     let seconds: UInt32
 
@@ -108,7 +108,7 @@ struct UnlockTime: ExpressibleByArgument, CustomStringConvertible {
 
     init(seconds: UInt32) { self.seconds = seconds }
 
-    /// Reads digits and a unit, from 1 second to 30 days.
+    /// Parses digits and a unit, from 1 second to 30 days.
     init?(argument: String) {
         guard let unit = Self.units.first(where: { $0.letter == argument.last }),
             argument.utf8.dropLast().allSatisfy({ 0x30...0x39 ~= $0 }),
@@ -120,7 +120,7 @@ struct UnlockTime: ExpressibleByArgument, CustomStringConvertible {
 
     var argument: String { description }
 
-    /// The largest unit that gives a whole number.
+    /// The time in the largest unit that gives a whole number.
     var description: String {
         for unit in Self.units where seconds % unit.seconds == 0 {
             return "\(seconds / unit.seconds)\(unit.letter)"

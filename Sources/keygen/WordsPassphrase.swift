@@ -2,16 +2,16 @@ import Arguments
 import Sotto
 import SottoTool
 
-/// BIP 39's passphrase, where the words alone shall not give the keys.
+/// The BIP 39 passphrase of the words.
 struct WordsPassphraseOptions: ArgumentGroup {
     @Option(
         "--words-passphrase", value: "source",
         help:
-            "The words give the keys only together with this passphrase of BIP 39: @ENV:NAME, @FD:N, @FILE:PATH, or ask."
+            "BIP 39 passphrase, which is needed together with the words: @ENV:NAME, @FD:N, @FILE:PATH, or ask."
     )
     var wordsPassphrase: Source?
 
-    /// A source of secrets, or the terminal.
+    /// A source of the passphrase, or a prompt on the terminal.
     enum Source: ExpressibleByArgument {
         case terminal
         case source(SecretSource)
@@ -30,7 +30,7 @@ struct WordsPassphraseOptions: ArgumentGroup {
         if case .source(let source) = wordsPassphrase { try source.validate() }
     }
 
-    /// The passphrase; empty where none is asked for. A new one is typed twice.
+    /// Returns the passphrase, or an empty text if none is used. A new one is typed twice.
     func read(isNew: Bool) throws -> String {
         let secret: SecretBytes
         switch wordsPassphrase {
@@ -43,11 +43,13 @@ struct WordsPassphraseOptions: ArgumentGroup {
                 : try Terminal.ask("Passphrase of the words: ", secret: true)
         }
         return try secret.withBytes { bytes in
-            // BIP 39 takes NFKD, which other text may have in more than one form.
+            // BIP 39 uses NFKD, in which non-ASCII text can have more than one form.
             guard bytes.allSatisfy({ 0x20...0x7E ~= $0 }) else {
                 throw Failure(
-                    .usage, "a passphrase of the words has ASCII characters only",
-                    hint: "other letters are not typed alike everywhere, and then give other keys")
+                    .usage, "the passphrase of the words must have only ASCII characters",
+                    hint:
+                        "use ASCII: other letters can be encoded differently and would give different keys"
+                )
             }
             return String(decoding: bytes, as: UTF8.self)
         }

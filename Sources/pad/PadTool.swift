@@ -6,14 +6,14 @@ import SottoTool
 struct PadTool: Program {
     static let configuration = CommandConfiguration(
         name: "pad",
-        abstract: "Hide a length, and undo it.",
+        abstract: "Hide the length of data by padding, or remove the padding.",
         usage: """
             pad [--remove] [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
             pad --report [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
             """,
         discussion: """
-            Padding hides a length only inside encryption, and is removed only after decryption: pad before \
-            encrypt, remove after decrypt. Both ends name the same scheme.
+            Padding hides a length only inside encryption: pad before encrypt, and remove the padding after \
+            decrypt. Sender and recipient use the same scheme.
 
             EXAMPLES
               pad < report.txt | encrypt -r bob.card > report.age
@@ -21,17 +21,20 @@ struct PadTool: Program {
             """,
         version: sottoVersion)
 
-    @Flag("--remove", help: "Undo the padding.")
+    @Flag("--remove", help: "Remove the padding.")
     var remove = false
 
     @Flag(
-        "--report", help: "Pad nothing: print a JSON record for each scheme, of what it would add.")
+        "--report",
+        help:
+            "Print a JSON record for each scheme with the padding that it would add, and do not pad."
+    )
     var report = false
 
     @Option(
         "--scheme", value: "scheme",
         help:
-            "bucket (the default): 64 to 65536 bytes, Padme above. pow2: the next power of two. iso7816: a multiple of --block, its marker only."
+            "bucket (the default): 64 to 65536 bytes, Padme above. pow2: the next power of two. iso7816: a multiple of --block, with the marker only."
     )
     var scheme: PadScheme?
 
@@ -42,18 +45,20 @@ struct PadTool: Program {
 
     @Option(
         "-o", "--output", value: "file",
-        help: "Write to this file, whole or not at all; `-` is stdout.")
+        help: "Write to this file, which is created only when complete; `-` is stdout.")
     var output: String?
 
     @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
     func validate() throws {
-        guard !report || !remove else { throw UsageError("--report is about padding") }
+        guard !report || !remove else {
+            throw UsageError("--report and --remove cannot be combined")
+        }
         guard let block else { return }
-        guard (1...1 << 30).contains(block) else { throw UsageError("--block is 1 to 2^30") }
+        guard (1...1 << 30).contains(block) else { throw UsageError("--block must be 1 to 2^30") }
         guard scheme == .iso7816 || report && scheme == nil else {
-            throw UsageError("--block goes with --scheme iso7816")
+            throw UsageError("--block is only for --scheme iso7816")
         }
     }
 
@@ -84,12 +89,11 @@ struct PadTool: Program {
     }
 }
 
-/// What `--scheme` names.
+/// The schemes of `--scheme`.
 enum PadScheme: String, CaseIterable, ExpressibleByArgument {
     case bucket, pow2, iso7816
 
-    /// What becomes of `count` bytes, as a record; without the length of what cannot be padded because that
-    /// would be too long.
+    /// Returns the record of the padding of `count` bytes. It has no padded length if that would exceed the limit.
     func report(on count: Int, block: Int) -> JSONObject {
         let (rule, padded) =
             switch self {

@@ -2,17 +2,18 @@ import Sotto
 import SottoQR
 import SottoTool
 
-/// `qr scan --camera DEVICE`.
+/// The implementation of `qr scan --camera DEVICE`.
 extension ScanCommand {
-    /// Reads a camera until there is a content, or, for all, until a signal ends the program.
+    /// Reads a camera until a content is complete or, with `--all`, until a signal ends the program.
     func watch(_ device: String) throws {
         guard files.isEmpty else {
-            throw Failure(.usage, "--camera is in place of pictures", hint: "leave one of them out")
+            throw Failure(
+                .usage, "--camera cannot be combined with picture files", hint: "omit one of them")
         }
         if all, output != nil {
             throw Failure(
-                .usage, "with --camera and --all nothing tells the end of a file",
-                hint: "let the shell write it: > \(output ?? "")")
+                .usage, "-o cannot be combined with --camera and --all, which have no end",
+                hint: "redirect standard output instead: > \(output ?? "")")
         }
         let camera: Camera
         do throws(CameraError) {
@@ -33,35 +34,35 @@ extension ScanCommand {
         } catch { throw Failure(error) }
     }
 
-    /// The first content that is complete.
+    /// Prints the first complete content.
     private func printFirst(of frame: () throws(Failure) -> Raster, _ device: String) throws {
-        var sighting = Sighting()
-        var said = Sighting.News.none
+        var collector = PartCollector()
+        var reported = PartCollector.Update.none
         while true {
-            let news: Sighting.News
+            let update: PartCollector.Update
             let symbols = try symbols(in: frame())
             do throws(CodePartsError) {
-                news = try sighting.add(symbols)
+                update = try collector.add(symbols)
             } catch { throw Failure(error) }
-            switch news {
+            switch update {
             case .none: continue
             case .several(let count):
-                // Once, not with every picture.
-                if said != news {
-                    Terminal.say("qr: note: \(count) codes are seen; show one of them")
+                // Reported once, not for every picture.
+                if reported != update {
+                    Terminal.say("qr: note: \(count) codes are visible; show only one of them")
                 }
             case .parts(let new, let missing, let count):
                 Terminal.say(
-                    "qr: note: part \(list(new)) of \(count) is seen; \(list(missing)) to come")
+                    "qr: note: part \(list(new)) of \(count) was read; \(list(missing)) missing")
             case .code(let symbol): return try write([content(of: symbol, in: device)])
             case .content(let bytes, let parts):
                 return try write([content(of: bytes, parts: parts)])
             }
-            said = news
+            reported = update
         }
     }
 
-    /// Each content once, when it is first seen; parts as they are.
+    /// Prints each content once, when it is first seen; parts are printed as they are.
     private func printEach(of frame: () throws(Failure) -> Raster, _ device: String) throws {
         var known: Set<[UInt8]> = []
         while true {

@@ -4,34 +4,36 @@ import Sotto
 import SottoQR
 import SottoTool
 
-/// `qr [FILE]`: bytes to a picture.
+/// `qr [FILE]`: encodes bytes in a picture.
 struct EncodeCommand: Program {
     static let configuration = CommandConfiguration(
         name: "encode",
-        abstract: "Make a QR code of a file or standard input (this is what a bare qr does).",
+        abstract: "Make a QR code from a file or standard input (the default command).",
         discussion: """
-            Bytes are taken as they are, except that one line feed at the end of piped text is dropped: a shell adds it. The \
-            picture is read again before it is written, and must give back the same bytes. With --split a \
-            picture is made for each part: card-1.png, card-2.png and so on for -o card.png; a drawing in \
-            text has one after the other.
+            Encodes the bytes unchanged, but drops one line feed at the end of piped text, because a shell adds it. \
+            Before a picture is written, it is read back and compared with the input. With --split, each part \
+            is written to its own picture: card-1.png, card-2.png and so on for -o card.png; text drawings \
+            follow each other.
             """)
 
-    @Option("-o", "--output", value: "file", help: "Write to this file; its ending tells the type.")
+    @Option(
+        "-o", "--output", value: "file", help: "Write to this file; its extension selects the type."
+    )
     var output: String?
 
     @Option(
-        "-t", "--type", value: "type", help: "What to make of it (default: by the output's ending)."
+        "-t", "--type", value: "type", help: "Output type (default: by the output's extension)."
     )
     var type: PictureType?
 
     @Option(
         "-l", "--level", value: "level",
-        help: "Error correction (default: M, and more where the code is no larger for it).")
+        help: "Error correction (default: M, or higher if it does not enlarge the code).")
     var level: ErrorCorrection?
 
     @Option(
         "-s", "--size", value: "size",
-        help: "Pixels to a module, for png and svg: 1 to 100 (default: 8).", values: .any)
+        help: "Pixels per module, for png and svg: 1 to 100 (default: 8).", values: .any)
     var size: Int?
 
     @Option(
@@ -41,7 +43,7 @@ struct EncodeCommand: Program {
 
     @Option(
         "--split", value: "count",
-        help: "Spread over so many codes, 1 to 99; auto: over as many as leave 640 bytes to each.")
+        help: "Split over this many codes, 1 to 99; auto: at most 640 bytes per code.")
     var split: SplitCount?
 
     @Flag("--exact", help: "Keep a line feed at the end of piped text.")
@@ -49,10 +51,10 @@ struct EncodeCommand: Program {
 
     @Flag(
         "--invert",
-        help: "Draw light modules instead of dark ones, for light text on a dark ground.")
+        help: "Draw light modules instead of dark ones, for light text on a dark background.")
     var invert = false
 
-    @Argument("file", help: "What to encode (default: standard input).")
+    @Argument("file", help: "File to encode (default: standard input).")
     var file: String?
 
     func execute() throws {
@@ -68,7 +70,7 @@ struct EncodeCommand: Program {
             } catch { throw Failure(error) }
         }
         let paths = try plan.paths(output, count: codes.count, isSplit: split != nil)
-        // Opened before the work, so that what cannot be written is known at once.
+        // Opened before the work, so that an output that cannot be written is reported at once.
         let destinations = try paths.map { path throws(Failure) in
             try Output(path: path, content: plan.type == .png ? .binary : .text, inputs: [input])
         }
@@ -85,8 +87,8 @@ struct EncodeCommand: Program {
         for destination in destinations { try destination.finish() }
     }
 
-    /// What the one code of `bytes` holds. Bytes that would be read as a part of something else are made the
-    /// only part of a set, so that any bytes come back as they were.
+    /// Returns the bytes of a single code. Bytes that would be read as a part are made the only part of a set, so that
+    /// any input is read back unchanged.
     private func whole(_ bytes: [UInt8]) -> [UInt8] {
         CodePart(parsing: bytes) == nil ? bytes : CodePart.split(bytes, into: 1)[0].code
     }
@@ -99,7 +101,7 @@ struct EncodeCommand: Program {
             guard error.status == .malformed else { throw error }
             throw Failure(tooMuchFor: level ?? .medium, error.message)
         }
-        // A named file and its parts come back byte for byte.
+        // A named file and its parts are read back byte for byte.
         let isPiped = file == nil || file == "-"
         if isPiped, !exact, split == nil, bytes.last == UInt8(ascii: "\n"), isText(bytes) {
             bytes.removeLast()

@@ -3,11 +3,11 @@ import Glibc
 public import SottoQR
 import SottoTool
 
-/// What `qr` writes.
+/// The output types of `qr`.
 enum PictureType: String, CaseIterable, ExpressibleByArgument {
     case png, svg, terminal, ascii
 
-    /// The type that a file's ending stands for; without an ending it is a drawing in text.
+    /// Selects the type by a file's extension; without an extension, a text drawing.
     init(endingOf path: String?) throws(Failure) {
         let name = path?.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else {
@@ -20,18 +20,18 @@ enum PictureType: String, CaseIterable, ExpressibleByArgument {
         case "txt", "": self = .terminal
         case let ending:
             throw Failure(
-                .usage, "no type is known by the ending .\(ending)",
-                hint: "name one: -t png, -t svg, -t terminal or -t ascii")
+                .usage, "the extension .\(ending) is not a known type",
+                hint: "select the type: -t png, -t svg, -t terminal or -t ascii")
         }
     }
 }
 
 extension ErrorCorrection: ExpressibleByArgument {
-    /// The level of a letter in either case.
+    /// Parses a level, in upper or lower case.
     public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
 }
 
-/// The flags of `qr`, checked.
+/// The validated options of `qr`.
 struct EncodePlan {
     let type: PictureType
     private let size: Int
@@ -47,12 +47,12 @@ struct EncodePlan {
         let isText = type == .terminal || type == .ascii
         if isText, flags.size != nil {
             throw Failure(
-                .usage, "a drawing in text has no --size", hint: "choose -t png or -t svg")
+                .usage, "--size is not for text drawings", hint: "use -t png or -t svg")
         }
         if !isText, flags.invert {
             throw Failure(
-                .usage, "--invert is for drawings in text",
-                hint: "leave it out, or choose -t terminal or -t ascii")
+                .usage, "--invert is only for text drawings",
+                hint: "omit it, or use -t terminal or -t ascii")
         }
         size = flags.size ?? 8
         margin = flags.margin
@@ -65,16 +65,16 @@ struct EncodePlan {
         }
     }
 
-    /// Where the pictures of `count` codes go: one path for each, or one for drawings in text.
+    /// Returns the output paths of `count` codes: one for each, or one for text drawings.
     ///
-    /// In a set each has its number before the ending: `card.png` is `card-1.png` and so on.
+    /// With `--split`, each has its number before the extension: `card.png` becomes `card-1.png` and so on.
     func paths(_ output: String?, count: Int, isSplit: Bool) throws(Failure) -> [String?] {
         guard isSplit, type == .png || type == .svg else { return [output] }
         guard let output, output != "-" else {
             if count == 1 { return [output] }
             throw Failure(
-                .usage, "\(count) pictures do not go to standard output",
-                hint: "name them: -o FILE.\(type.rawValue)")
+                .usage, "\(count) pictures cannot be written to standard output",
+                hint: "give a name: -o FILE.\(type.rawValue)")
         }
         let name = output.lastIndex(of: "/").map { output.index(after: $0) } ?? output.startIndex
         let dot = output[name...].lastIndex(of: ".").flatMap { $0 > name ? $0 : nil }
@@ -82,7 +82,7 @@ struct EncodePlan {
         return (1...count).map { "\(output[..<end])-\($0)\(output[end...])" }
     }
 
-    /// Throws when a drawing in text would be broken by the end of the terminal's lines.
+    /// Throws if the terminal would wrap the lines of a text drawing.
     func check(_ code: QRCode, fitsInto width: Int?) throws(Failure) {
         let modules = code.side + 2 * margin
         let columns: Int
@@ -93,11 +93,11 @@ struct EncodePlan {
         }
         guard let width, columns > width else { return }
         throw Failure(
-            .usage, "the code is \(columns) columns wide, and the terminal \(width)",
-            hint: "make the terminal wider, or a picture: -o FILE.png")
+            .usage, "the code is \(columns) columns wide, but the terminal only \(width)",
+            hint: "enlarge the terminal, or write a picture: -o FILE.png")
     }
 
-    /// The file or drawing, after it has been read again and compared with `bytes`.
+    /// Returns the file or drawing, after reading it back and comparing it with `bytes`.
     func picture(
         of code: QRCode, holding bytes: [UInt8], onTerminal: Bool
     ) throws(Failure) -> [UInt8] {
@@ -105,7 +105,7 @@ struct EncodePlan {
         guard type != .png || side * side <= Raster.maximumPixels else {
             throw Failure(
                 .usage, "a picture of \(side) by \(side) pixels is too large",
-                hint: "choose a smaller --size or --margin")
+                hint: "use a smaller --size or --margin")
         }
         do throws(VerificationError) {
             switch type {
@@ -128,7 +128,7 @@ struct EncodePlan {
         } catch { throw Failure(error) }
     }
 
-    /// Colours where a terminal knows them; elsewhere nobody can tell what the ground will be.
+    /// Colors if the terminal supports them; otherwise the background is unknown.
     private func ink(_ onTerminal: Bool) -> Ink {
         let terminal = getenv("TERM").map { String(cString: $0) } ?? "dumb"
         if onTerminal, terminal != "dumb" { return .coloured }

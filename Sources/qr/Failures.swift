@@ -4,17 +4,18 @@ import SottoTool
 extension Failure {
     init(_ error: QREncodeError) {
         switch error {
-        case .empty: self.init(.malformed, "there is nothing to encode")
+        case .empty: self.init(.malformed, "the input is empty")
         case .tooLong(let count, let mode, let level):
             let fitting = ErrorCorrection.allCases.last { count <= mode.capacity(at: $0) }
             let most = mode.capacity(at: .low)
             self.init(
                 .malformed,
-                "\(count) bytes, where \(mode.capacity(at: level)) fit into a code of level "
+                "\(count) bytes, but a code holds at most \(mode.capacity(at: level)) at level "
                     + level.rawValue,
-                hint: fitting.map { "they fit with --level \($0.rawValue)" }
-                    ?? "the largest code, of level L, holds \(most) bytes of this kind")
-        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+                hint: fitting.map { "use --level \($0.rawValue)" }
+                    ?? "the largest code, at level L, holds \(most) bytes of this kind; use --split auto"
+            )
+        case .outOfMemory: self.init(.tryAgain, "out of memory")
         }
     }
 
@@ -22,13 +23,13 @@ extension Failure {
         let what: String
         switch error {
         case .outOfMemory:
-            self.init(.tryAgain, "memory has run out")
+            self.init(.tryAgain, "out of memory")
             return
         case .pixels: what = "the picture does not show the code"
-        case .unreadable: what = "the code cannot be read again"
-        case .differs: what = "the code is read as other bytes"
+        case .unreadable: what = "the code cannot be read back"
+        case .differs: what = "the code is read back as different bytes"
         }
-        self.init(.bug, what + ", so nothing is written", hint: "try another --level")
+        self.init(.bug, what + ", so nothing was written", hint: "try another --level")
     }
 
     init(_ error: ScanError) {
@@ -39,7 +40,7 @@ extension Failure {
 
     private static let memoryLimit = Failure(
         .malformed, "the picture needs more memory than its limit",
-        hint: "cut the picture to the code, or allow more with --memory-limit")
+        hint: "crop the picture to the code, or raise --memory-limit")
 
     init(_ error: PictureError) {
         switch error {
@@ -50,12 +51,12 @@ extension Failure {
                 hint: "convert the picture to PNG first")
         case .broken(let format):
             self.init(
-                .malformed, "the \(format.rawValue) picture is malformed or breaks off",
-                hint: "fetch or save it again")
+                .malformed, "the \(format.rawValue) picture is malformed or truncated",
+                hint: "download or save the picture again")
         case .tooManyPixels:
             self.init(
                 .malformed, "the picture has more than \(Raster.maximumPixels >> 20) megapixels",
-                hint: "cut it to the code, or scale it down")
+                hint: "crop it to the code, or scale it down")
         case .tooManyBytes:
             self.init(
                 .malformed, "the picture is longer than \(Picture.maximumBytes >> 20) MiB")
@@ -63,7 +64,7 @@ extension Failure {
         }
     }
 
-    /// `device` is what was asked for.
+    /// Creates the failure for an error of the camera `device`.
     init(_ error: CameraError, device: String) {
         switch error {
         case .cannotOpen(let code): self.init(errno: code, "open the camera", device)
@@ -74,13 +75,13 @@ extension Failure {
         case .busy:
             self.init(
                 .tryAgain, "another program uses the camera \(device)",
-                hint: "end that, then run the same command again")
+                hint: "close that program, then run the same command again")
         case .unusable:
             self.init(
-                .ioError, "the camera \(device) gives no pictures that can be read",
-                hint: "take a picture with another program, and name its file")
-        case .ended: self.init(.ioError, "the camera \(device) gives no more pictures")
-        case .outOfMemory: self.init(.tryAgain, "memory has run out")
+                .ioError, "the camera \(device) delivers no pictures that can be read",
+                hint: "take a picture with another program, and scan its file")
+        case .ended: self.init(.ioError, "the camera \(device) stopped delivering pictures")
+        case .outOfMemory: self.init(.tryAgain, "out of memory")
         }
     }
 
@@ -88,10 +89,10 @@ extension Failure {
         switch error {
         case .sets(let count):
             self.init(
-                .malformed, "parts of \(count) contents",
-                hint: "name the pictures of one of them, or print each part with --all --json")
+                .malformed, "the codes are parts of \(count) contents",
+                hint: "give only the pictures of one content, or print each part with --all --json")
         case .contradiction(let index):
-            self.init(.malformed, "part \(index) is there more than once, and not the same")
+            self.init(.malformed, "part \(index) occurs more than once with different bytes")
         case .missing(let parts, let count):
             let (first, last) = (parts.dropLast().map(String.init), String(parts[parts.count - 1]))
             let names = first.isEmpty ? last : first.joined(separator: ", ") + " and " + last
@@ -100,16 +101,16 @@ extension Failure {
                 first.isEmpty
                     ? "part \(names) of \(count) is missing"
                     : "parts \(names) of \(count) are missing",
-                hint: "name their pictures together with the others")
-        case .hash: self.init(.malformed, "the parts together are not what was split")
+                hint: "give their pictures together with the others")
+        case .hash: self.init(.malformed, "the joined parts do not match their set id")
         }
     }
 
-    /// The failure for input of which not even the length is worth knowing.
+    /// Creates the failure for input that was too long to read completely.
     init(tooMuchFor level: ErrorCorrection, _ message: String) {
         let most = EncodingMode.byte.capacity(at: level)
         self.init(
             .malformed, message,
-            hint: "a code of level \(level.rawValue) holds \(most) bytes")
+            hint: "a code of level \(level.rawValue) holds at most \(most) bytes")
     }
 }

@@ -5,7 +5,7 @@ import SottoTool
 struct QRTool: Command {
     static let configuration = CommandConfiguration(
         name: "qr",
-        abstract: "Make a QR code of bytes, and read one back to exactly those bytes.",
+        abstract: "Make a QR code from bytes, and read a code back to exactly these bytes.",
         usage: """
             qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--split <count>]
                [--exact] [--invert] [<file>]
@@ -13,24 +13,24 @@ struct QRTool: Command {
             qr scan --camera <device> [--all] [--json] [-o <file>]
             """,
         discussion: """
-            Without "scan" it encodes a file or standard input:
+            Without "scan", qr encodes a file or standard input:
 
-              -o, --output <file>   write to this file; its ending tells the type
+              -o, --output <file>   write to this file; its extension selects the type
               -t, --type <type>     png, svg, terminal or ascii
-              -l, --level <level>   L, M, Q or H (default: M, more where it is free)
-              -s, --size <size>     pixels to a module, for png and svg (default: 8)
+              -l, --level <level>   L, M, Q or H (default: M, higher if not larger)
+              -s, --size <size>     pixels per module, for png and svg (default: 8)
               -m, --margin <margin> light modules around the code (default: 4)
-              --split <count>       spread over so many codes, or over enough: auto
+              --split <count>       split over this many codes, or as many as needed: auto
               --exact               keep a line feed at the end of text
               --invert              draw light modules instead of dark ones
 
             EXAMPLES:
               keygen public --uri alice.key | qr          draw it on the terminal
-              keygen public --uri alice.key | qr -o a.png make a picture of it
-              qr -o key.svg -l H key.bin                  bytes are taken as they are
-              qr scan a.png                               exactly those bytes again
+              keygen public --uri alice.key | qr -o a.png make a picture
+              qr -o key.svg -l H key.bin                  the bytes are encoded unchanged
+              qr scan a.png                               print exactly the encoded bytes
               qr --split auto -o c.png alice.card         c-1.png, c-2.png and so on
-              qr scan c-*.png                             the card again
+              qr scan c-*.png                             print the card
             """,
         version: "0.1.0",
         subcommands: [EncodeCommand.self, ScanCommand.self],
@@ -38,6 +38,6 @@ struct QRTool: Command {
 }
 
 extension QRTool: Program {
-    /// Never called: without the name of a subcommand, `encode` is meant.
+    /// Never called: without a subcommand name, `encode` is used.
     func execute() {}
 }

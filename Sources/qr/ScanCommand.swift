@@ -3,24 +3,26 @@ import Sotto
 import SottoQR
 import SottoTool
 
-/// `qr scan [FILE ...]`: pictures to bytes.
+/// `qr scan [FILE ...]`: decodes pictures to bytes.
 struct ScanCommand: Program {
     static let configuration = CommandConfiguration(
         name: "scan",
-        abstract: "Read the QR code in a PNG, JPEG or PNM picture; exit 1 when there is none.",
+        abstract:
+            "Read the QR code in a PNG, JPEG or PNM picture; exit with 1 if no code is found.",
         discussion: """
             Prints exactly the bytes of the code, and no line feed in a pipe. The parts of one content, as \
-            --split makes them, are put together from any number of pictures; exit 15 when some are missing. \
-            Other than that, more than one code is an error unless --all asks for each. With --camera it \
-            watches until there is a code, or all parts of one content; with --all until Ctrl-C.
+            --split makes them, are joined from any number of pictures; exits with 15 if some are missing. \
+            Otherwise more than one code is an error without --all. With --camera it reads until it finds a \
+            code or all parts of one content; with --all until Ctrl-C.
             """)
 
     @Flag(
         "--all",
-        help: "Print each code, from the top down, with a line feed after each; parts as they are.")
+        help: "Print each code, from top to bottom, with a line feed after each; do not join parts."
+    )
     var all = false
 
-    @Flag("--json", help: "Print a JSON record for each code, its bytes in base64.")
+    @Flag("--json", help: "Print a JSON record for each code, with its bytes in base64.")
     var json = false
 
     @Option("-o", "--output", value: "file", help: "Write to this file.")
@@ -28,16 +30,16 @@ struct ScanCommand: Program {
 
     @Option(
         "--camera", value: "device",
-        help: "Read this camera in place of pictures, for example /dev/video0.")
+        help: "Read this camera instead of pictures, for example /dev/video0.")
     var camera: String?
 
     @Option(
         "--time-limit", value: "seconds",
-        help: "Processor time for all pictures together, in seconds.", values: .any)
+        help: "Processor time limit for all pictures together, in seconds.", values: .any)
     var timeLimit = 30
 
     @Option(
-        "--memory-limit", value: "mib", help: "Address space for the search, in MiB.",
+        "--memory-limit", value: "mib", help: "Address space limit for the search, in MiB.",
         values: .any)
     var memoryLimit = 1024
 
@@ -46,10 +48,10 @@ struct ScanCommand: Program {
 
     func validate() throws {
         guard 1...86_400 ~= timeLimit else {
-            throw UsageError("--time-limit is from 1 to 86400 seconds")
+            throw UsageError("--time-limit must be from 1 to 86400 seconds")
         }
         guard 64...1 << 20 ~= memoryLimit else {
-            throw UsageError("--memory-limit is from 64 to 1048576 MiB")
+            throw UsageError("--memory-limit must be from 64 to 1048576 MiB")
         }
     }
 
@@ -59,37 +61,38 @@ struct ScanCommand: Program {
         guard ScanWorker.isWorker else { try ScanWorker.run(limits) }
         ScanWorker.set(limits)
         guard files.count(where: { $0 == "-" }) < 2 else {
-            throw Failure(.usage, "standard input can be one picture only")
+            throw Failure(.usage, "standard input can be given only once")
         }
         let inputs = try files.isEmpty ? [Input(path: nil)] : files.map(Input.init(path:))
         if inputs.contains(where: \.isTerminal) {
-            throw Failure(.usage, "no picture is given", hint: "name a PNG or JPEG file")
+            throw Failure(.usage, "no picture is given", hint: "give a PNG or JPEG file")
         }
-        var sheets: [Sheet] = []
+        var pictures: [ScannedPicture] = []
         for (place, input) in inputs.enumerated() {
             let file = files.isEmpty || files[place] == "-" ? nil : files[place]
-            sheets.append(try Sheet(input, file: file, isOneOfSeveral: inputs.count > 1, all: all))
+            pictures.append(
+                try ScannedPicture(input, file: file, isOneOfSeveral: inputs.count > 1, all: all))
         }
-        if sheets.contents.isEmpty { throw Failure(.no, "no QR code found") }
-        for (sheet, input) in zip(sheets, inputs) where sheet.symbols.isEmpty {
+        if pictures.contents.isEmpty { throw Failure(.no, "no QR code found") }
+        for (picture, input) in zip(pictures, inputs) where picture.symbols.isEmpty {
             Terminal.say("qr: note: no QR code found in \(input.name)")
         }
-        try write(try all ? each(of: sheets) : [one(of: &sheets)], besides: inputs)
+        try write(try all ? each(of: pictures) : [one(of: &pictures)], besides: inputs)
     }
 
-    /// What is printed of a code, and its record.
+    /// The bytes to print for a code, and its record.
     struct Content {
         let bytes: [UInt8]
         let record: JSONObject
     }
 
-    private func each(of sheets: [Sheet]) -> [Content] {
-        sheets.flatMap { sheet in
-            sheet.symbols.map { content(of: $0, in: sheet.file) }
+    private func each(of pictures: [ScannedPicture]) -> [Content] {
+        pictures.flatMap { picture in
+            picture.symbols.map { content(of: $0, in: picture.file) }
         }
     }
 
-    /// A code that was found in a file or on a camera.
+    /// Returns the content of a code found in a file or by a camera.
     func content(of symbol: Symbol, in file: String?) -> Content {
         var record = record(symbol.bytes)
         record["file"] = file.map(JSON.string)
@@ -97,19 +100,19 @@ struct ScanCommand: Program {
         return Content(bytes: symbol.bytes, record: record)
     }
 
-    /// What was spread over several codes.
+    /// Returns a content that was split over several codes.
     func content(of bytes: [UInt8], parts: Int) -> Content {
         var record = record(bytes)
         record["parts"] = .integer(Int64(parts))
         return Content(bytes: bytes, record: record)
     }
 
-    /// The one content that is shown; where it is in parts, the record has their number in place of a polygon.
-    private func one(of sheets: inout [Sheet]) throws(Failure) -> Content {
-        let (bytes, parts) = try sheets.content()
+    /// Returns the only content. For a content in parts, the record has their number instead of a polygon.
+    private func one(of pictures: inout [ScannedPicture]) throws(Failure) -> Content {
+        let (bytes, parts) = try pictures.content()
         if let parts { return content(of: bytes, parts: parts) }
-        for sheet in sheets {
-            if let symbol = sheet.symbols.first { return content(of: symbol, in: sheet.file) }
+        for picture in pictures {
+            if let symbol = picture.symbols.first { return content(of: symbol, in: picture.file) }
         }
         return Content(bytes: bytes, record: record(bytes))
     }
@@ -128,7 +131,7 @@ struct ScanCommand: Program {
             ]))
     }
 
-    /// Prints everything that was read.
+    /// Prints all contents.
     func write(_ contents: [Content], besides inputs: [Input] = []) throws(Failure) {
         let texts = contents.map { String(validating: $0.bytes, as: UTF8.self) }
         let isShown = json || !texts.contains(nil)

@@ -1,12 +1,12 @@
 import Glibc
 import SottoTool
 
-/// The process that searches pictures, under limits of processor time and memory.
+/// A child process that searches pictures, with limits on processor time and memory.
 ///
-/// `qr scan` starts itself again for that: the libraries that read pictures and codes have no limits. When the system ends the
-/// second process at a limit, the first one names this limit.
+/// `qr scan` runs itself again for the search, because the libraries that decode pictures and codes have no limits. If
+/// the system ends the child process at a limit, the parent reports the limit.
 enum ScanWorker {
-    /// The limits, for all pictures of one command together.
+    /// The limits for all pictures of one command together.
     struct Limits {
         /// Seconds of processor time.
         let seconds: Int
@@ -14,16 +14,16 @@ enum ScanWorker {
         let mebibytes: Int
     }
 
-    /// Argument 0 of the second process.
+    /// Argument 0 of the child process.
     private static let name = "qr-scan-worker"
 
-    /// Whether this is the second process.
+    /// Whether this is the child process.
     static var isWorker: Bool { CommandLine.arguments.first == name }
 
     /// Sets the limits for this process.
     static func set(_ limits: Limits) {
         let time = rlim_t(limits.seconds)
-        // Past the second limit the signal cannot be caught.
+        // Above the hard limit, the system kills the process with a signal that cannot be caught.
         var processor = rlimit(rlim_cur: time, rlim_max: time + 5)
         setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &processor)
         let size = rlim_t(limits.mebibytes) << 20
@@ -33,13 +33,13 @@ enum ScanWorker {
 
     nonisolated(unsafe) private static var child: pid_t = 0
 
-    /// Runs the same command in the second process and ends as it ended.
+    /// Runs the same command in the child process and ends with its status.
     ///
-    /// Throws a failure with status 65 where it reached a limit or crashed, and 74 where it cannot be started.
+    /// Throws a failure with status 65 if the child reached a limit or crashed, and 74 if it cannot be started.
     static func run(_ limits: Limits) throws(Failure) -> Never {
         let words = ([name] + CommandLine.arguments.dropFirst()).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
-        // A report of a crash is of no use where the cause is known.
+        // A crash report is not useful, because the cause is known.
         setenv("SWIFT_BACKTRACE", "enable=no", 1)
         let code = posix_spawn(&child, "/proc/self/exe", nil, nil, words, environ)
         guard code == 0 else { throw Failure(errno: code, "run", "/proc/self/exe") }
@@ -63,14 +63,14 @@ enum ScanWorker {
             throw Failure(
                 .malformed, "the search took more than \(time) of processor time",
                 hint:
-                    "cut the picture to the code, or allow more: --time-limit \(limits.seconds * 10)"
+                    "crop the picture to the code, or raise the limit: --time-limit \(limits.seconds * 10)"
             )
         default:
             throw Failure(
                 .malformed,
-                "the picture needs more than \(limits.mebibytes) MiB of memory, or crashes its reader",
+                "the picture needs more than \(limits.mebibytes) MiB of memory, or its decoder crashed",
                 hint:
-                    "cut the picture to the code, or allow more: --memory-limit \(limits.mebibytes * 4)"
+                    "crop the picture to the code, or raise the limit: --memory-limit \(limits.mebibytes * 4)"
             )
         }
     }

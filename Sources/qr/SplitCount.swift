@@ -2,9 +2,9 @@ import Arguments
 import SottoQR
 import SottoTool
 
-/// Over how many codes `--split` spreads.
+/// The number of codes of `--split`.
 enum SplitCount: ExpressibleByArgument {
-    /// As many as leave ``CodePart/usualSize`` bytes to each.
+    /// The number that leaves at most ``CodePart/usualSize`` bytes for each code.
     case auto
     case exactly(Int)
 
@@ -18,7 +18,7 @@ enum SplitCount: ExpressibleByArgument {
         }
     }
 
-    /// What each code of a set holds, the header included.
+    /// Returns the bytes of each code of a set, including the header.
     func codes(of bytes: [UInt8], level: ErrorCorrection) throws(Failure) -> [[UInt8]] {
         guard !bytes.isEmpty else { throw Failure(QREncodeError.empty) }
         let count: Int
@@ -29,7 +29,7 @@ enum SplitCount: ExpressibleByArgument {
         guard count <= bytes.count else {
             throw Failure(
                 .malformed, "\(bytes.count) bytes are too few for \(count) parts",
-                hint: "choose a smaller --split")
+                hint: "use a smaller --split")
         }
         let room = EncodingMode.byte.capacity(at: level) - CodePart.headerSize
         guard count <= CodePart.maximumCount, bytes.count <= count * room else {
@@ -37,8 +37,8 @@ enum SplitCount: ExpressibleByArgument {
             throw Failure(
                 .malformed, "\(bytes.count) bytes do not fit into \(count) codes",
                 hint: needed <= CodePart.maximumCount
-                    ? "they fit with --split \(needed)"
-                    : "\(CodePart.maximumCount) codes of level \(level.rawValue) hold "
+                    ? "use --split \(needed)"
+                    : "\(CodePart.maximumCount) codes of level \(level.rawValue) hold at most "
                         + "\(CodePart.maximumCount * room) bytes")
         }
         return CodePart.split(bytes, into: count).map(\.code)

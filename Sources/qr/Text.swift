@@ -1,5 +1,5 @@
-/// Whether bytes are text: UTF-8 without control characters other than tab, line feed and carriage
-/// return. Keys and records in binary practically never are.
+/// Returns whether bytes are text: UTF-8 without control characters other than tab, line feed and carriage return.
+/// Binary keys and records are practically never text.
 func isText(_ bytes: [UInt8]) -> Bool {
     guard let text = String(validating: bytes, as: UTF8.self) else { return false }
     return text.utf8.allSatisfy { byte in

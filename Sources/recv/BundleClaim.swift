@@ -7,8 +7,8 @@ import SottoWire
 
 /// `recv --bundle`: claims a bundle of a contact's prekeys.
 ///
-/// The claim's id is on disk before the relay is asked: after a lost reply or a crash the same claim is made again, and
-/// gets the same one-time prekey.
+/// The claim's id is on disk before the request: after a lost response or a crash the same claim is repeated and gets
+/// the same one-time prekey.
 struct BundleClaim {
     let identity: IdentityOptions
     let lockTimeout: Double
@@ -40,7 +40,8 @@ struct BundleClaim {
         try output.finish()
     }
 
-    /// The relay to ask: `--relay`, else the one that the owner's signed card names, else `$SOTTO_RELAY`, else `fallback`.
+    /// Returns the relay to ask: `--relay`, else the one on the owner's signed card, else `$SOTTO_RELAY`, else
+    /// `fallback`.
     private func address(of owner: Correspondent, fallback: String?) throws -> RelayURL {
         let noted = owner.card?.record == nil ? nil : owner.card?.relay
         do {

@@ -5,20 +5,21 @@ import SottoTool
 struct Handler {
     let command: String
 
-    /// Runs the command with an envelope and a line feed on its stdin; says whether it exited with 0.
+    /// Runs the command with an envelope and a line feed on its stdin. Returns whether its exit status is 0.
     ///
-    /// A command need not read: what it leaves is dropped.
+    /// A command may exit without reading all input.
     func run(_ envelope: [UInt8]) throws(Failure) -> Bool {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw Failure(errno: errno, "run", "the command") }
-        // No other command runs at the same time, but this one must not hold its own stdin open, nor the connection.
+        // No other command runs at the same time, but this one must not inherit the write end of its own stdin or the
+        // connection.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
         for descriptor: Int32 in 3..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        // A closed pipe ends what the command runs, as it would in a shell.
+        // The command gets the default action of SIGPIPE, as in a shell.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -6,7 +6,7 @@ import SottoState
 import SottoTool
 import SottoWire
 
-/// `recv`: envelopes from a relay to stdout, through an inbox that survives whatever happens.
+/// `recv`: receives envelopes from a relay, and prints them after storing them in an inbox that survives a crash.
 @main
 struct RecvTool: Program {
     static let configuration = CommandConfiguration(
@@ -14,8 +14,8 @@ struct RecvTool: Program {
         abstract: "Receive envelopes from a relay.",
         usage: "recv [-i FILE] [--relay URL] [--follow] [--wait SECONDS] [--max N] [--exec CMD]",
         discussion: """
-            Prints the envelopes that wait, one a line, and ends; with none it exits 1. An envelope is on disk \
-            here before the relay lets go of it. A repeat has the same id, and decrypt recognises it.
+            Prints the waiting envelopes, one per line, and exits; with 1 if there are none. An envelope is stored on \
+            disk here before the relay deletes it. A repeated envelope has the same id, and decrypt detects it.
 
             EXAMPLES
               recv -i bob.key | decrypt -i bob.key --text
@@ -33,71 +33,75 @@ struct RecvTool: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: $SOTTO_RELAY, else the identity's."
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, optionally with #sha256=PIN. Default: $SOTTO_RELAY, else the identity's relay."
     )
     var relay: String?
 
     @Option(
         "--ca", value: "file",
         help:
-            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's."
+            "PEM file of the authorities for the relay's certificate. Default: $SOTTO_CA, else the system's."
     )
     var ca: String?
 
-    @Flag("-f", "--follow", help: "Go on receiving, through lost connections, until stopped.")
+    @Flag(
+        "-f", "--follow",
+        help: "Continue to receive, and reconnect when a connection is lost, until stopped.")
     var follow = false
 
     @Option(
-        "--wait", value: "seconds", help: "Wait so long for the first or next envelope.",
+        "--wait", value: "seconds", help: "Wait this long for the first or next envelope.",
         values: .any)
     var wait = 0.0
 
-    @Option("--max", value: "n", help: "End after so many envelopes.")
+    @Option("--max", value: "n", help: "End after this many envelopes.")
     var max: Int?
 
     @Option(
         "--exec", value: "cmd",
         help:
-            "Run this in sh for each envelope, which it gets on stdin; the relay deletes the envelope when that "
-            + "exits 0. After five failures it becomes a dead letter; with --follow it is tried again after 1 to 60 s."
+            "Run this command in sh for each envelope, with the envelope on stdin; the relay deletes it when the command "
+            + "exits with 0. After five failures it becomes a dead letter; with --follow it is retried after 1 to 60 s."
     )
     var exec: String?
 
     @Flag(
         "--again",
         help:
-            "Print again what was printed before and decrypt has not finished with. Needs no relay."
+            "Print envelopes again that were printed before and that decrypt has not finished. Needs no relay."
     )
     var again = false
 
     @Flag(
         "--dead",
-        help: "Print, or give to --exec, what was put aside after five failures, and let go of it.")
+        help: "Print the dead letters, or pass them to --exec, and delete them.")
     var dead = false
 
     @Option(
         "--bundle", value: "card",
         help:
-            "Claim a bundle of this contact or card, to begin a session with; print it, and keep it for encrypt."
+            "Claim a prekey bundle of this contact or card, to begin a session; print it, and store it for encrypt."
     )
     var bundle: String?
 
     @Option(
         "--card", value: "card",
         help:
-            "Ask the relay's directory for the card of this contact or id, and print it; trust in it is yours to give."
+            "Ask the relay's directory for the card of this contact or id, and print it; the relay does not vouch for its owner."
     )
     var card: String?
 
     @Option(
         "--invitation", value: "source",
-        help: "Redeem a code of relay invite, and become a member: @ENV:NAME, @FD:N or @FILE:PATH.")
+        help:
+            "Redeem an invitation code from relay invite to become a member: @ENV:NAME, @FD:N or @FILE:PATH."
+    )
     var invitation: SecretSource?
 
     @Option(
         "--login-key", value: "pem",
         help:
-            "Log in with this RSA key, a PEM file that keygen login-key made, for --of; as --stateless."
+            "Log in for --of with this RSA key, a PEM file from keygen login-key; implies --stateless."
     )
     var loginKey: String?
 
@@ -106,25 +110,27 @@ struct RecvTool: Program {
         help: "Password of the login key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var loginPassword: SecretSource?
 
-    @Option("--of", value: "card", help: "Whose mail, with --login-key: a card or an id.")
+    @Option(
+        "--of", value: "card", help: "The owner of the mailbox, with --login-key: a card or an id.")
     var of: String?
 
-    @Flag("--stateless", help: "Keep no inbox: tell the relay only once an envelope is printed.")
+    @Flag("--stateless", help: "Use no inbox: the relay deletes an envelope after it is printed.")
     var stateless = false
 
     @Flag(
         "--no-bundles",
-        help: "Claim no prekeys of contacts ahead. Their relays are then not connected to.")
+        help: "Do not claim prekeys of contacts in advance, and do not connect to their relays.")
     var noBundles = false
 
     @OptionGroup var lock: LockOptions
 
-    @Flag("-q", "--quiet", help: "No notes on stderr.")
+    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
     var quiet = false
 
     func validate() throws {
         guard !again || !(dead || stateless || follow || exec != nil) else {
-            throw UsageError("--again prints what the inbox has, and goes with --max only")
+            throw UsageError(
+                "--again cannot be combined with --dead, --stateless, --follow or --exec")
         }
         try invitation?.validate()
         try loginPassword?.validate()
@@ -134,18 +140,18 @@ struct RecvTool: Program {
             throw UsageError("--card receives no envelopes")
         }
         guard (loginKey == nil) == (of == nil), loginPassword == nil || loginKey != nil else {
-            throw UsageError("--login-key and --of go together")
+            throw UsageError("--login-key and --of require each other")
         }
         guard loginKey == nil || identity.identities.isEmpty && !again && invitation == nil else {
-            throw UsageError("--login-key goes without an identity and its inbox")
+            throw UsageError("--login-key cannot be combined with -i, --again or --invitation")
         }
         guard bundle == nil || !(again || dead || follow || exec != nil || max != nil) else {
             throw UsageError("--bundle receives no envelopes")
         }
-        guard !(dead && follow) else { throw UsageError("--dead ends by itself") }
-        if let max, max < 1 { throw UsageError("--max begins at 1") }
+        guard !(dead && follow) else { throw UsageError("--dead and --follow cannot be combined") }
+        if let max, max < 1 { throw UsageError("--max must be at least 1") }
         guard wait >= 0 else {
-            throw UsageError("--wait begins at 0")
+            throw UsageError("--wait must be at least 0")
         }
     }
 
@@ -165,11 +171,11 @@ struct RecvTool: Program {
         if let loginKey, let of {
             let relay = try RelayAddress.find(relay, authorities: ca)
             let key = try KeyFile.loginKey(at: loginKey, loginPassword)
-            let id = try SessionID(of) ?? Addressee.card(of).id
+            let id = try SessionID(of) ?? RecipientArgument.card(of).id
             return try receive(
                 Reception(owner: .loginKey(key, id), relay: relay), handling: handling())
         }
-        // A wrong address is an error before a passphrase is asked for.
+        // A wrong address is reported before the passphrase prompt.
         let given = try RelayAddress.given(relay, authorities: ca)
         let identity = try identity.load()
         let relay =
@@ -182,7 +188,7 @@ struct RecvTool: Program {
             guard let running, running.lock(timeout: lock.timeout) else {
                 throw Failure(
                     .tryAgain, "another recv is running for this identity",
-                    hint: "end it, or wait longer with --lock-timeout")
+                    hint: "stop it, or set a longer --lock-timeout")
             }
             store = try IdentityStore(
                 directory: directory, identity: identity, lockTimeout: lock.timeout)
@@ -191,7 +197,7 @@ struct RecvTool: Program {
         reception.invitation = try invitation.map { try Self.code($0) }
         if !dead, exec == nil, let store { try noteUnfinished(store) }
         let stock = noBundles || dead ? nil : store.map { BundleStock($0, authorities: ca) }
-        // No mail depends on what fails here.
+        // No envelope depends on these claims, so their errors are ignored.
         if let stock { reception.whenIdle = { _ = try? stock.step() } }
         try receive(reception, handling: handling()) { ending in
             if ending.error == nil { try? stock?.fill(within: Self.bundleSeconds) }
@@ -200,7 +206,7 @@ struct RecvTool: Program {
         }
     }
 
-    /// Seconds that the claims ahead may take at the end of a run.
+    /// Time limit in seconds for the claims in advance at the end of a run.
     private static let bundleSeconds = 5.0
 
     private func receive(
@@ -216,11 +222,11 @@ struct RecvTool: Program {
         try after(ending)
         if ending.expired > 0, !quiet {
             Terminal.say(
-                "recv: note: \(ending.expired) deleted unread: the messages before them did not come for \(StateTransaction.earlyDays) days"
+                "recv: note: deleted \(ending.expired) unread: the messages before them did not arrive within \(StateTransaction.earlyDays) days"
             )
         }
-        if reception.invitation != nil, ending.wasIn {
-            if !quiet { Terminal.say("recv: note: \(reception.relay) has let you in") }
+        if reception.invitation != nil, ending.loggedIn {
+            if !quiet { Terminal.say("recv: note: \(reception.relay) accepted the invitation") }
             if ending.error == nil, ending.received + ending.failed == 0 { return }
         }
         try end(ending)
@@ -228,12 +234,12 @@ struct RecvTool: Program {
 
     private static func say(_ notice: Reception.Notice) {
         switch notice {
-        case .away(let error): Terminal.say("recv: note: \(error.message); trying again")
-        case .back(let relay): Terminal.say("recv: note: \(relay) is reached again")
+        case .disconnected(let error): Terminal.say("recv: note: \(error.message); trying again")
+        case .reconnected(let relay): Terminal.say("recv: note: reconnected to \(relay)")
         }
     }
 
-    /// The code in a file, which may be what `relay invite` printed.
+    /// Reads an invitation code from a file, such as the output of `relay invite`.
     private static func code(_ source: SecretSource) throws -> InvitationCode {
         let secret = try source.read()
         let text = secret.withBytes { String(decoding: $0, as: UTF8.self) }
@@ -242,27 +248,27 @@ struct RecvTool: Program {
         } catch {
             let what =
                 switch error {
-                case .count(let count): "has \(count) words in place of \(InvitationCode.wordCount)"
-                case .word(let place): "has a word that is in no code, number \(place)"
+                case .count(let count): "has \(count) words instead of \(InvitationCode.wordCount)"
+                case .word(let place): "has an unknown word, number \(place)"
                 }
             throw Failure(.malformed, "the invitation \(what)")
         }
     }
 
-    /// Prints the card that the directory has for an id, or for the id of a contact or card.
+    /// Prints the card from the directory for an id, or for the id of a contact or card.
     private func printCard(_ text: String) throws {
         let id =
             try SessionID(text)
             ?? AddressBook(identity.load, lockTimeout: lock.timeout).find(text).id
         let relay = try RelayAddress.find(
-            relay, authorities: ca, fallback: identity.asksNobody ? identity.load().relay : nil)
+            relay, authorities: ca, fallback: identity.needsNoPrompt ? identity.load().relay : nil)
         let card = try CardLookup(id).run(at: relay)
         let output = try Output(path: nil, content: .text)
         if let record = card.record { try output.writeLine(record) }
         try output.finish()
     }
 
-    /// Prints what the inbox still has of what was printed before.
+    /// Prints the envelopes in the inbox that were printed before.
     private func printAgain() throws {
         let store = try IdentityStore(
             directory: .standard(), identity: identity.load(), lockTimeout: lock.timeout)
@@ -292,7 +298,7 @@ struct RecvTool: Program {
     private func noteDead(_ store: IdentityStore) throws {
         let count = try store.count(.dead)
         guard count > 0, !quiet else { return }
-        Terminal.say("recv: note: \(count) put aside after five failures; recv --dead prints them")
+        Terminal.say("recv: note: \(count) dead after five failures; recv --dead prints them")
     }
 
     private func handling() throws -> Reception.Handling {
@@ -309,14 +315,14 @@ struct RecvTool: Program {
 
     private func end(_ ending: Reception.Ending) throws {
         if let error = ending.error {
-            guard ending.received > 0, error.isPassing else { throw error }
+            guard ending.received > 0, error.isTransient else { throw error }
             throw Failure(.tryAgain, "\(error.message); there may be more", hint: error.hint)
         }
         if ending.failed > 0 {
             let what = ending.failed == 1 ? "1 envelope" : "\(ending.failed) envelopes"
             throw Failure(
                 ending.received > 0 ? .partial : .tryAgain, "the command failed for \(what)",
-                hint: "after five failures an envelope is put aside")
+                hint: "after five failures an envelope becomes a dead letter")
         }
         if ending.received == 0 { throw Failure(.no, "") }
     }

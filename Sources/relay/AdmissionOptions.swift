@@ -90,7 +90,7 @@ enum MemberList {
                 .noInput, "\(argument) is neither an id nor a file",
                 hint: "give a card's file, a sotto: URI or an id: 05 and 64 hex digits")
         }
-        return try Addressee.card(argument).id
+        return try RecipientArgument.card(argument).id
     }
 
     /// Returns the text before a `#` that follows white space.

@@ -5,8 +5,8 @@ import SottoTool
 import SottoWire
 import Synchronization
 
-/// Reads stdin on a separate thread and gives the deliveries the lines that are there at once: fast input
-/// shares a commit, and slow input does not wait for more.
+/// Reads stdin on a separate thread and passes the available lines to the deliveries together: fast input shares a
+/// commit, and slow input is not delayed.
 final class EnvelopeLines: Sendable {
     private let deliveries: Deliveries
     private let choice: RelayChoice
@@ -21,7 +21,7 @@ final class EnvelopeLines: Sendable {
         self.choice = choice
     }
 
-    /// The lines that failed since the last call.
+    /// Returns the lines that failed since the last call.
     func takeFailures() -> [(line: Int, failure: Failure)] {
         failures.withLock { failures in
             defer { failures = [] }
@@ -29,10 +29,10 @@ final class EnvelopeLines: Sendable {
         }
     }
 
-    /// The error that ended reading; `nil` at the input's end.
+    /// The error that ended reading; `nil` at the end of the input.
     var inputFailure: Failure? { ended.withLock { $0 } }
 
-    /// Reads to the end.
+    /// Reads until the end of the input.
     func read() {
         var hasLines = true
         do {
@@ -54,7 +54,7 @@ final class EnvelopeLines: Sendable {
         ended.withLock { $0 = $0 ?? failure }
     }
 
-    /// Lines that share a commit: their items, by relay, in order.
+    /// Lines that share a commit: their items by relay, in order.
     private struct Batch {
         var items: [RelayURL: [Outbox.Item]] = [:]
         var lines: [RelayURL: [Int]] = [:]
@@ -71,14 +71,14 @@ final class EnvelopeLines: Sendable {
         }
     }
 
-    /// Reads the lines; returns whether there was any.
+    /// Reads the lines. Returns whether the input had any.
     private func readLines() throws -> Bool {
         let source = PeekingSource(try Input(path: nil))
         try InputKind.check(
             try source.peek(upTo: InputKind.size) {
                 $0.contains { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
             })
-        // White space may make a line longer than the envelope on it.
+        // White space may make a line longer than its envelope.
         var reader = LineReader(source, limit: 2 * WireLimits.envelopeBytes)
         var hasLines = false
         var batch = Batch()
@@ -116,7 +116,7 @@ final class EnvelopeLines: Sendable {
                 note(
                     Failure(
                         .tryAgain, "more than \(Deliveries.relayLimit) relays in one run",
-                        hint: "give the lines that failed to another send"), line)
+                        hint: "pass the lines that failed to another send"), line)
             }
         }
         if failures.withLock({ !$0.isEmpty }) { deliveries.wake() }
@@ -137,7 +137,7 @@ final class EnvelopeLines: Sendable {
         return .success(record)
     }
 
-    /// The item of a record, and the relay that it goes to.
+    /// Returns the item of a record, and its relay.
     private func item(
         _ record: JSONObject
     ) -> Result<(item: Outbox.Item, relay: RelayURL), Failure> {
@@ -148,14 +148,14 @@ final class EnvelopeLines: Sendable {
             return .failure(Self.tooLong)
         } catch .badSignature {
             return .failure(
-                Failure(.authentication, "a record that is not signed by its owner"))
+                Failure(.authentication, "the record is not signed by its owner"))
         } catch {
             return .failure(
                 OwnersRecord.isOne(record)
                     ? Failure(
-                        .malformed, "not a card for the directory",
+                        .malformed, "the card is not for the directory",
                         hint:
-                            "make it anew with keygen public; cards of contact address stay private"
+                            "use a card made with keygen public; cards made with contact address are private"
                     )
                     : Failure(
                         .malformed, "not an envelope, prekeys or a card"))
@@ -166,18 +166,18 @@ final class EnvelopeLines: Sendable {
             guard error != .missing, read.noted != nil else {
                 return .failure(
                     Failure(
-                        .configuration, "no relay is given, and the record names none",
+                        .configuration, "no relay is given, and the record does not name one",
                         hint: error.hint))
             }
             return .failure(
                 Failure(
                     .malformed, "the record names a relay that cannot be used: \(error.message)",
-                    hint: "name the relay with --relay"))
+                    hint: "give the relay with --relay"))
         }
     }
 
-    /// Reads a record, and the relay that it names. An envelope names it for `send` alone, which takes it off; what an
-    /// owner publishes is signed with it.
+    /// Parses a record and the relay that it names. In an envelope the relay is only for `send`, which removes it; in a
+    /// publication it is signed by the owner.
     private static func read(
         _ record: JSONObject
     ) throws(Reason) -> (item: Outbox.Item, noted: String?) {

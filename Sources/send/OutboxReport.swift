@@ -3,13 +3,13 @@ import SottoClient
 import SottoState
 import SottoTool
 
-/// `send --list` and `send --drop`: what waits in the outbox.
+/// `send --list` and `send --drop`: shows and deletes waiting items of the outbox.
 struct OutboxReport {
     private let outbox: Outbox
 
     init(_ outbox: Outbox) { self.outbox = outbox }
 
-    /// Prints what waits, as a table or as records. Throws a failure with status 1 where nothing waits.
+    /// Prints the waiting items as a table or as records. Throws a failure with status 1 if no item waits.
     func list(json: Bool) throws {
         let items = try outbox.list()
         guard !items.isEmpty else { throw Failure(.no, "") }
@@ -33,8 +33,8 @@ struct OutboxReport {
         try output.finish()
     }
 
-    /// Drops what has one of `ids`, and prints a result record for each. Throws a failure with status 1 for an id that
-    /// nothing has, after the others.
+    /// Drops the items with one of `ids`, and prints a result record for each. Throws a failure with status 1 for an id
+    /// that no item has, after the others were dropped.
     func drop(_ ids: [String]) throws {
         let output = try Output(path: nil, content: .text)
         var missing: [String] = []
@@ -49,13 +49,13 @@ struct OutboxReport {
         try output.finish()
         guard let id = missing.last else { return }
         throw Failure(
-            missing.count == ids.count ? .no : .partial, "nothing with the id \(id) waits",
-            hint: "see the ids: send --list")
+            missing.count == ids.count ? .no : .partial, "no item with the id \(id) waits",
+            hint: "list the ids: send --list")
     }
 }
 
 extension Outbox.Waiting {
-    /// The relay's address, without a pin.
+    /// The relay's address without a pin.
     private var address: String {
         (url ?? relay).split(separator: "#").first.map(String.init) ?? relay
     }

@@ -6,7 +6,7 @@ import SottoState
 import SottoTool
 import SottoWire
 
-/// `send`: envelopes on stdin to their relays, through an outbox that survives whatever happens.
+/// `send`: sends envelopes from stdin to their relays, through an outbox that survives a crash.
 @main
 struct SendTool: Program {
     static let configuration = CommandConfiguration(
@@ -18,15 +18,15 @@ struct SendTool: Program {
             send --drop ID ...
             """,
         discussion: """
-            Reads envelopes, one a line, publications of prekeys and cards, and prints a result record for each. An envelope is on disk before it \
-            leaves. It goes to the relay that the recipient's card names, which encrypt notes on its line. While a relay cannot be reached, send \
-            exits 75 and keeps the envelope; the next send to that relay delivers what is left, in order. With an empty input, send delivers what \
-            is left for every relay.
+            Reads envelopes, publications of prekeys and cards, one per line, and prints a result record for each. An envelope is stored on disk \
+            before it is sent. It is sent to the relay on the recipient's card, which encrypt writes on its line. While a relay cannot be \
+            reached, send exits with 75 and stores the envelope; the next send to that relay delivers the stored ones in order. With an empty \
+            input, send delivers the stored envelopes for every relay.
 
             EXAMPLES
               echo 'hello, bob' | encrypt --to bob | send
               echo 'hello, bob' | encrypt --to bob.card | send --relay tcp://127.0.0.1:7667
-              send < /dev/null     # deliver what is left
+              send < /dev/null     # deliver the stored envelopes
               send --list
             """,
         version: sottoVersion)
@@ -34,37 +34,37 @@ struct SendTool: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, perhaps with #sha256=PIN. Default: the one that the line names, else $SOTTO_RELAY."
+            "The relay, tcp:, tls:, ws:, wss:, http: or https://host:port, optionally with #sha256=PIN. Default: the relay that the line names, else $SOTTO_RELAY."
     )
     var relay: String?
 
     @Option(
         "--ca", value: "file",
         help:
-            "Who may vouch for the relay's certificate: a PEM file. Default: $SOTTO_CA, else the system's."
+            "PEM file of the authorities for the relay's certificate. Default: $SOTTO_CA, else the system's."
     )
     var ca: String?
 
-    @Flag("--list", help: "Print what waits in the outbox, for each relay, and send nothing.")
+    @Flag("--list", help: "List the outbox for each relay, and send nothing.")
     var list = false
 
-    @Flag("--json", help: "With --list: print records, one a line.")
+    @Flag("--json", help: "With --list: print records, one per line.")
     var json = false
 
     @Option(
         "--drop", value: "id",
-        help: "Drop what waits in the outbox with this id, and send nothing; may be repeated.")
+        help: "Delete the items with this id from the outbox, and send nothing; may be repeated.")
     var drop: [String] = []
 
     @OptionGroup var lock: LockOptions
 
-    @Flag("-q", "--quiet", help: "No notes on stderr.")
+    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
     var quiet = false
 
     func validate() throws {
-        guard !json || list else { throw UsageError("--json goes with --list") }
+        guard !json || list else { throw UsageError("--json requires --list") }
         guard !list || drop.isEmpty else {
-            throw UsageError("--list and --drop exclude each other")
+            throw UsageError("--list and --drop cannot be combined")
         }
         guard !list && drop.isEmpty || relay == nil && ca == nil else {
             throw UsageError("--list and --drop need no relay")
@@ -124,20 +124,20 @@ struct SendTool: Program {
         )
     }
 
-    /// The failure of a delivery that left something in the outbox.
+    /// Returns the failure of a delivery that left items in the outbox.
     private static func failure(_ end: Deliveries.Ending) -> Failure? {
         let ending = end.ending
         guard ending.left > 0 || ending.wasLocked else { return nil }
         let why =
             ending.wasLocked
             ? "another send holds the queue of \(end.relay)"
-            : ending.error?.message ?? "\(end.relay) does not take them now"
+            : ending.error?.message ?? "\(end.relay) does not accept them now"
         let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
-        // The queue belongs to the relay's host and port: another pin or authority serves it too.
+        // The queue belongs to the relay's host and port, so a different pin or authority can be used for it.
         let hint =
             switch ending.error {
             case .untrusted?:
-                "for the next try name its authority with --ca, or append the pin that the relay prints to --relay"
+                "for the next attempt give its authority with --ca, or append the pin that the relay prints to --relay"
             case .otherKey?, .certificates?: ending.error?.hint
             default: "to try again: send < /dev/null"
             }
@@ -145,7 +145,7 @@ struct SendTool: Program {
     }
 }
 
-/// Envelopes that are in the outbox no more and that no relay is known to have.
+/// Envelopes that left the outbox without a confirmation that a relay stored them.
 private struct LostEnvelopes {
     private var counts: [DeliveryResult.Status: Int] = [:]
     private var reason = ""
@@ -160,12 +160,13 @@ private struct LostEnvelopes {
         if let count = counts[.rejected] { parts.append("the relay rejected \(count) (\(reason))") }
         if let count = counts[.dropped] { parts.append("\(count) dropped from the outbox") }
         if let count = counts[.unknown] {
-            parts.append("it is not known whether the relay has \(count)")
+            parts.append("it is unknown whether the relay stored \(count)")
         }
         guard !parts.isEmpty else { return nil }
         return Failure(
             .partial, parts.joined(separator: "; "),
             hint: counts[.unknown] == nil
-                ? nil : "another version of send took them; the recipient knows what came")
+                ? nil
+                : "another version of send handled them; ask the recipient whether they arrived")
     }
 }

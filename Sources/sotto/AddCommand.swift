@@ -3,16 +3,16 @@ import Glibc
 import Sotto
 import SottoTool
 
-/// `sotto add`: a contact in one step, by means of the other tools.
+/// `sotto add`: adds a contact in one step, using the other tools.
 struct AddCommand: Program {
     static let configuration = CommandConfiguration(
         name: "add",
         abstract:
-            "Add a contact from a card, a URI, a QR code or an id, and print the number to compare.",
+            "Add a contact from a card, a URI, a QR code or an id, and print the safety number.",
         usage: "sotto add [--name NAME] [--relay URL] WHO",
         discussion: """
-            Runs qr scan, recv --card, contact add and contact show. The whole card comes from the relay's directory \
-            where WHO is a short form without the post-quantum key.
+            Runs qr scan, recv --card, contact add and contact show. If WHO is a short form without the post-quantum \
+            key, the signed card is fetched from the relay's directory.
 
             EXAMPLES
               sotto add bob.card
@@ -27,7 +27,7 @@ struct AddCommand: Program {
     @Option(
         "--relay", value: "url",
         help:
-            "The relay to ask for the whole card. Default: $SOTTO_RELAY, else the one on the card, else yours."
+            "The relay to ask for the signed card. Default: $SOTTO_RELAY, else the one on the card, else yours."
     )
     var relay: String?
 
@@ -49,8 +49,8 @@ struct AddCommand: Program {
         let card = try wholeCard(of: introduction, path, secret)
         func contact(_ words: [String], input: [UInt8] = []) throws(Failure) -> [UInt8] {
             var arguments = words + ["-i", path]
-            if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
-            var step = Step(.contact, arguments, input: input)
+            if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+            var step = ToolRun(.contact, arguments, input: input)
             step.secret = secret
             return try step.output()
         }
@@ -65,19 +65,19 @@ struct AddCommand: Program {
         try say(shown)
     }
 
-    /// Claims a bundle of prekeys, so that the first message already begins a session. Without one it is sealed, and `recv`
-    /// claims one later.
+    /// Claims a bundle of prekeys, so that the first message begins a session. Without a bundle the message is sealed,
+    /// and `recv` claims one later.
     private func claimBundle(of id: SessionID, _ path: String, _ secret: PassedSecret?) {
         var arguments = ["-q", "--bundle", id.description, "-i", path]
         if let relay { arguments += ["--relay", relay] }
-        if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
-        var claim = Step(.recv, arguments)
+        if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+        var claim = ToolRun(.recv, arguments)
         claim.secret = secret
         claim.collectsMessages = true
         _ = try? claim.run()
     }
 
-    /// The signed card: what was given, else the relay's, else the short form that was given.
+    /// Returns the signed card: the given one, else the relay's, else the given short form.
     private func wholeCard(
         of introduction: Introduction, _ path: String, _ secret: PassedSecret?
     ) throws -> Card {
@@ -88,28 +88,28 @@ struct AddCommand: Program {
         if let relay = relay ?? variable("SOTTO_RELAY") ?? short?.relay {
             arguments += ["--relay", relay]
         }
-        if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
-        var lookup = Step(.recv, arguments)
+        if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+        var lookup = ToolRun(.recv, arguments)
         lookup.secret = secret
-        // A short form serves without the relay, and then its failure is no error.
+        // With a short form the relay's card is optional, so its failure is not an error.
         lookup.collectsMessages = short != nil
         let result = try lookup.run()
         guard result.status == 0 else {
             guard let short else { throw Failure.ended(result.status) }
             Terminal.say(
-                "sotto: note: no relay gave the whole card, so the contact has no post-quantum key; sotto add with --relay and \(id) gets it later"
+                "sotto: note: no relay has the signed card, so the contact has no post-quantum key; run sotto add with --relay and \(id) later"
             )
             return short
         }
         let card = try Card(record: JSON.object(parsing: Self.trimmed(result.output)))
         guard card.id == id else {
-            throw Failure(.malformed, "the relay gave the card of another id")
+            throw Failure(.malformed, "the relay sent the card of a different id")
         }
         guard short?.age ?? card.age == card.age else {
             throw Failure(
                 .untrusted,
-                "the relay's card has another encryption key than the code that you were given",
-                hint: "ask for the card itself, as a file")
+                "the encryption key on the relay's card differs from the given code",
+                hint: "ask the contact for the card as a file")
         }
         return card
     }
@@ -117,9 +117,9 @@ struct AddCommand: Program {
     private func say(_ contact: JSONObject) throws {
         guard let name = contact["name"]?.string,
             let number = contact["safety_number"]?.string
-        else { throw Failure(.bug, "no safety number came from contact show") }
+        else { throw Failure(.bug, "the output of contact show has no safety number") }
         let output = try Output(path: "-", content: .text)
-        try output.writeText("The number of you and \(name), the same on both sides:\n\n")
+        try output.writeText("The safety number of you and \(name), the same on both sides:\n\n")
         let groups = stride(from: 0, to: number.count, by: 5).map { start in
             String(number.dropFirst(start).prefix(5))
         }
@@ -128,7 +128,7 @@ struct AddCommand: Program {
                 "    \(groups[row..<min(row + 6, groups.count)].joined(separator: " "))\n")
         }
         try output.writeText(
-            "\nAsk \(name) for theirs, by telephone or in person, and type what they read:\n\n")
+            "\nAsk \(name) to read the number aloud, by telephone or in person, and type it:\n\n")
         try output.writeText("    sotto contact verify \(shellWord(name)) NUMBER\n")
         try output.finish()
     }
@@ -140,7 +140,7 @@ struct AddCommand: Program {
     }
 }
 
-/// The content of the argument of `sotto add`.
+/// The argument of `sotto add`.
 private enum Introduction {
     case card(Card)
     case id(SessionID)
@@ -155,21 +155,21 @@ private enum Introduction {
     init(_ argument: String) throws {
         if let id = SessionID(argument) {
             self = .id(id)
-        } else if Addressee.isWritten(argument) {
-            self = .card(try Addressee.card(argument))
+        } else if RecipientArgument.isWritten(argument) {
+            self = .card(try RecipientArgument.card(argument))
         } else {
-            var bytes = try Addressee.contents(of: argument)
-            if Self.isPicture(bytes) { bytes = try Step(.qr, ["scan"], input: bytes).output() }
+            var bytes = try RecipientArgument.contents(of: argument)
+            if Self.isPicture(bytes) { bytes = try ToolRun(.qr, ["scan"], input: bytes).output() }
             let text = String(decoding: AddCommand.trimmed(bytes), as: UTF8.self)
             if let id = SessionID(text) {
                 self = .id(id)
             } else {
-                self = .card(try Addressee.only(in: bytes, of: argument).card())
+                self = .card(try RecipientArgument.only(in: bytes, of: argument).card())
             }
         }
     }
 
-    /// Whether the bytes begin as PNG, JPEG, PGM or PPM.
+    /// Returns whether the bytes begin like PNG, JPEG, PGM or PPM.
     private static func isPicture(_ bytes: [UInt8]) -> Bool {
         [[0x89, 0x50, 0x4E, 0x47], [0xFF, 0xD8, 0xFF], [0x50, 0x35], [0x50, 0x36]].contains {
             bytes.starts(with: $0)

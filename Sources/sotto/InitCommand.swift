@@ -3,28 +3,28 @@ import Glibc
 import Sotto
 import SottoTool
 
-/// `sotto init`: the first identity, by means of the other tools.
+/// `sotto init`: creates the first identity, using the other tools.
 struct InitCommand: Program {
     static let configuration = CommandConfiguration(
         name: "init",
-        abstract: "Make your identity, show its words once, and publish its card.",
+        abstract: "Create your identity, show its recovery words once, and publish its card.",
         usage: "sotto init [--relay URL] [--name NAME] [--passphrase SOURCE | --no-passphrase]",
         discussion: """
-            Runs keygen, and with a relay keygen public | send and keygen prekeys | send. The identity goes to \
-            $SOTTO_IDENTITY, else to the default place; an existing one is never replaced. The words are shown on \
+            Runs keygen, and with a relay also keygen public | send and keygen prekeys | send. The identity is written \
+            to $SOTTO_IDENTITY, else to the default file; an existing one is never replaced. The words are shown on \
             stderr, and the next commands are printed.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
             """)
 
-    @Option("--name", value: "name", help: "Your name; part of the card.")
+    @Option("--name", value: "name", help: "Your name, included in the card.")
     var name: String?
 
     @Option(
         "--relay", value: "url",
         help:
-            "The relay where you fetch your mail; part of identity and card. Default: $SOTTO_RELAY."
+            "The relay where you fetch your mail, stored in the identity and card. Default: $SOTTO_RELAY."
     )
     var relay: String?
 
@@ -33,13 +33,13 @@ struct InitCommand: Program {
         help: "Passphrase of the identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
-    @Flag("--no-passphrase", help: "Leave the identity without a passphrase.")
+    @Flag("--no-passphrase", help: "Create the identity without a passphrase.")
     var noPassphrase = false
 
     func validate() throws {
         try passphrase?.validate()
         guard passphrase == nil || !noPassphrase else {
-            throw UsageError("--passphrase and --no-passphrase exclude each other")
+            throw UsageError("--passphrase and --no-passphrase cannot be combined")
         }
     }
 
@@ -48,8 +48,8 @@ struct InitCommand: Program {
         var status = stat()
         guard lstat(path, &status) != 0 else {
             throw Failure(
-                .cannotCreate, "\(path) exists, and is not replaced",
-                hint: "your card is printed by: sotto keygen public")
+                .cannotCreate, "\(path) exists and is not replaced",
+                hint: "to print your card: sotto keygen public")
         }
         let secret = try choosePassphrase()
         let relay = relay ?? variable("SOTTO_RELAY")
@@ -77,14 +77,14 @@ struct InitCommand: Program {
         var arguments = ["-q", "-o", path]
         if let name { arguments += ["--name", name] }
         if let relay { arguments += ["--relay", relay] }
-        if secret != nil { arguments += ["--protect", "--passphrase", Step.secretSource] }
-        var step = Step(.keygen, arguments)
+        if secret != nil { arguments += ["--protect", "--passphrase", ToolRun.secretSource] }
+        var step = ToolRun(.keygen, arguments)
         step.secret = secret
         step.collectsMessages = true
         let result = try step.run()
         var messages = result.messages
         defer { wipe(&messages) }
-        // A line is either keygen's own message or the words.
+        // A line is either a message of keygen or contains words.
         var words: [String] = []
         for line in messages.split(separator: UInt8(ascii: "\n")) {
             let text = String(decoding: line, as: UTF8.self)
@@ -102,36 +102,37 @@ struct InitCommand: Program {
             try Terminal.tell(line)
         }
         try Terminal.tell("")
-        Terminal.say("They do not restore contacts and messages; keep a backup of those:")
+        Terminal.say("They do not restore contacts and messages; make a backup of those:")
         Terminal.say("  sotto contact export --backup -o contacts.age")
         if secret != nil {
-            Terminal.say("To type the passphrase once in eight hours:")
+            Terminal.say("To type the passphrase only once in eight hours:")
             Terminal.say("  sotto keygen unlock")
         }
         if name == nil {
-            Terminal.say("sotto: note: the card has no name; your contacts choose one for you")
+            Terminal.say("sotto: note: the card has no name; each contact chooses one for you")
         }
     }
 
-    /// Gives the card and the prekeys to the relay. Returns the status of the last delivery that did not succeed, else 0.
+    /// Sends the card and the prekeys to the relay. Returns the status of the last delivery that failed, else 0.
     private func publish(
         to relay: String, _ path: String, _ secret: PassedSecret?
     ) throws -> Int32 {
-        // One run of send has both on disk before it connects: an interruption leaves both in the outbox.
+        // One run of send stores both on disk before it connects, so an interruption leaves both in the outbox.
         var records: [UInt8] = []
         for what in ["public", "prekeys"] {
             var arguments = [what, "-i", path]
-            if secret != nil { arguments += ["--identity-passphrase", Step.secretSource] }
-            var made = Step(.keygen, arguments)
+            if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+            var made = ToolRun(.keygen, arguments)
             made.secret = secret
             records += try made.output()
         }
-        let outcome = try Step(.send, ["--relay", relay], input: records).run().status
+        let outcome = try ToolRun(.send, ["--relay", relay], input: records).run().status
         if outcome == ExitStatus.tryAgain.rawValue {
             Terminal.say(
-                "sotto: note: the card and the prekeys wait here; the next send delivers them")
+                "sotto: note: the card and the prekeys wait in the outbox; the next send delivers them"
+            )
         } else if outcome == 0 {
-            Terminal.say("sotto: note: your card and prekeys are at \(relay)")
+            Terminal.say("sotto: note: \(relay) has your card and prekeys")
         }
         return outcome
     }
@@ -139,16 +140,16 @@ struct InitCommand: Program {
     private func sayWhatIsNext() throws {
         let output = try Output(path: "-", content: .text)
         let lines = [
-            ("sotto keygen public --uri | sotto qr", "your code, for the camera of a friend"),
-            ("sotto add FRIEND", "theirs: a picture, a card, a URI or an id"),
-            ("echo hello | sotto encrypt --to FRIEND | sotto send", "a message"),
+            ("sotto keygen public --uri | sotto qr", "show your code to a friend's camera"),
+            ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
+            ("echo hello | sotto encrypt --to FRIEND | sotto send", "write a message"),
         ]
         for (command, purpose) in lines { try output.writeText("\(command)    # \(purpose)\n") }
         try output.finish()
     }
 }
 
-/// A variable of the environment that is set and not empty.
+/// Returns a variable of the environment, or `nil` if it is not set or empty.
 func variable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }

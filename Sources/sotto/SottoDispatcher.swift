@@ -15,7 +15,7 @@ struct SottoDispatcher: Program {
             """,
         discussion: """
             `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
-            the manual page sotto(7) shows a whole session.
+            the manual page sotto(7) shows a complete example.
             """,
         version: sottoVersion, subcommands: [InitCommand.self, AddCommand.self],
         takesOtherWords: true)
@@ -26,7 +26,7 @@ struct SottoDispatcher: Program {
     func execute() throws {
         guard let name = arguments.first else {
             try list()
-            throw Failure(.usage, "name a tool", hint: "see them: sotto help")
+            throw Failure(.usage, "no tool is given", hint: "list the tools: sotto help")
         }
         switch name {
         case "help" where arguments.count == 1: try list()
@@ -45,7 +45,7 @@ struct SottoDispatcher: Program {
     private func list() throws {
         let output = try Output(path: "-", content: .text)
         let paths = [
-            ("init", "make your identity, show its words once, publish its card"),
+            ("init", "create your identity, show its words once, publish its card"),
             ("add", "add a contact from a card, a URI, a QR code or an id"),
         ]
         for (name, purpose) in paths + Tool.allCases.map({ ($0.rawValue, $0.purpose) }) {
@@ -56,30 +56,30 @@ struct SottoDispatcher: Program {
     }
 }
 
-/// The tools of this version, in the order in which people meet them.
+/// The tools of this version, in the usual order of use.
 enum Tool: String, CaseIterable {
     case keygen, fingerprint, qr, contact, encrypt, decrypt, pad, send, recv, relay
 
     var purpose: String {
         switch self {
-        case .keygen: "make an identity, restore it from words, show its public card"
-        case .fingerprint: "show keys for people, and check them: safety numbers"
-        case .qr: "bytes to a QR code, and a picture back to exactly those bytes"
+        case .keygen: "create an identity, restore it from words, print its public card"
+        case .fingerprint: "show and compare safety numbers of keys"
+        case .qr: "encode bytes in a QR code, and read it back to exactly these bytes"
         case .contact: "the address book and its trust: add, verify, block, accept"
         case .encrypt: "encrypt a file or pipe, or messages"
-        case .decrypt: "decrypt a file, or messages; print only what is authentic"
-        case .pad: "hide a length, and undo it"
+        case .decrypt: "decrypt a file or messages; print only authentic data"
+        case .pad: "hide the length of data by padding, or remove the padding"
         case .send: "send envelopes through a relay, or keep them until it can be reached"
         case .recv: "receive envelopes from a relay"
-        case .relay: "run a relay: store and forward, knowing no contents"
+        case .relay: "run a relay, which stores and forwards messages without reading them"
         }
     }
 
-    /// Becomes the tool `name`: beside this program as `sotto-NAME` or `NAME`, in `libexec/sotto`, or on the
-    /// path as `sotto-NAME`.
+    /// Replaces this process by the tool `name`: in the directory of this program as `sotto-NAME` or `NAME`, in
+    /// `libexec/sotto`, or in `PATH` as `sotto-NAME`.
     static func run(_ name: String, _ arguments: [String]) throws -> Never {
         guard let tool = Tool(rawValue: name) else {
-            throw Failure(.usage, "there is no tool \"\(name)\"", hint: "see them: sotto help")
+            throw Failure(.usage, "unknown tool \"\(name)\"", hint: "list the tools: sotto help")
         }
         if let path = Sibling.path(of: tool.rawValue) {
             become(path, [tool.rawValue] + arguments, execv)
@@ -88,10 +88,10 @@ enum Tool: String, CaseIterable {
         throw tool.isMissing
     }
 
-    /// The failure of a tool that is not found.
+    /// The failure for a tool that is not found.
     var isMissing: Failure {
         Failure(
-            .configuration, "the program of \(rawValue) is not installed",
+            .configuration, "the program \(rawValue) is not installed",
             hint: "install sotto-\(rawValue) next to sotto or on the PATH")
     }
 

@@ -1,8 +1,8 @@
-/// Words with their numbers in columns, to be written down. They are read down each column, as the blanks of a word card are.
+/// Numbered words in columns, to be written down. The order is down each column, as on a word card.
 struct WordGrid {
     let words: [String]
 
-    /// The lines for a screen of `width` columns. Where the width is not known, they fit into 40.
+    /// Returns the lines for a screen of `width` columns, or of 40 columns if the width is unknown.
     func lines(width: Int?) -> [String] {
         let digits = String(words.count).count
         let cell = digits + 1 + (words.map(\.count).max() ?? 0)

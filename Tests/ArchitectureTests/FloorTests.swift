@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The floors of the house: each target imports from lower ones alone (Package.swift, DESIGN.md).
+/// Checks the layers of the architecture: each target imports only targets of lower floors (Package.swift, DESIGN.md).
 struct FloorTests {
-    /// Floors of our own modules; a target with a name in lower case is a program, on floor 4.
+    /// The floors of our modules; a target with a lower-case name is a program, on floor 4.
     static let floors = [
         "CSodium": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0,
@@ -13,7 +13,7 @@ struct FloorTests {
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3,
     ]
 
-    /// Who alone may import a module that is somebody's implementation.
+    /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [
         ("CSodium", ["Sotto"]), ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoServer"]),
@@ -24,7 +24,7 @@ struct FloorTests {
         ("CSQLite", ["SottoState"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
     ]
 
-    /// The system's, which any floor may import.
+    /// The system's modules, which any floor may import.
     static let system: Set<String> = [
         "Glibc", "FoundationEssentials", "Foundation", "Synchronization", "Dispatch", "Swift",
     ]
@@ -44,7 +44,7 @@ struct FloorTests {
     static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources")
 
-    /// Every Swift file below Sources, as its path there and its lines.
+    /// Every Swift file in Sources, with its path there and its lines.
     static let files: [(path: String, lines: [String])] = {
         let walk = FileManager.default.enumerator(atPath: sources.path)
         return (walk?.allObjects as? [String] ?? []).filter { $0.hasSuffix(".swift") }.sorted()
@@ -84,11 +84,11 @@ struct FloorTests {
 
     @Test func everyTargetHasAFloor() {
         for target in Set(Self.imports.map(\.target)) {
-            #expect(Self.floor(of: target) != nil, "say in FloorTests on which floor \(target) is")
+            #expect(Self.floor(of: target) != nil, "add the floor of \(target) to FloorTests")
         }
     }
 
-    @Test func eachFloorImportsLowerOnesAlone() {
+    @Test func eachFloorImportsOnlyLowerOnes() {
         for item in Self.imports {
             guard let own = Self.floor(of: item.target), let other = Self.floor(of: item.module)
             else { continue }
@@ -118,13 +118,13 @@ struct FloorTests {
         }
     }
 
-    @Test func theArgumentsImportTheSystemAlone() {
+    @Test func argumentsImportsOnlyTheSystem() {
         for item in Self.imports where item.target == "Arguments" {
             #expect(item.module == "Glibc", "\(item)")
         }
     }
 
-    @Test func sottoToolImportsTheCoreAndTheArgumentsAlone() {
+    @Test func sottoToolImportsOnlyTheCoreAndArguments() {
         for item in Self.imports where item.target == "SottoTool" {
             #expect(
                 ["Sotto", "Arguments", "CKeyutils", "Glibc", "Synchronization"]
@@ -160,7 +160,7 @@ struct FloorTests {
             #expect(
                 known.contains(item.module) || Self.floor(of: item.module) != nil
                     || item.module.hasPrefix("NIO"),
-                "\(item): say in FloorTests who may import it")
+                "\(item): add the targets that may import it to FloorTests")
         }
     }
 
@@ -189,11 +189,11 @@ struct FloorTests {
             #expect(
                 manifest.contains("name: \"\(folder)\"")
                     || manifest.contains("program(\"\(folder)\""),
-                "Sources/\(folder) is no target")
+                "Sources/\(folder) is not a target")
         }
     }
 
-    /// One call pulls the engine of regular expressions into a program, which makes each start of it longer.
+    /// One call links the regular expression engine into a program, which makes each start slower.
     @Test func nothingNeedsRegularExpressions() throws {
         let calls = [
             "firstRange(of:", ".replacing(", ".ranges(of:", ".trimmingPrefix(", "Regex",

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The commands of ours on a line of shell.
+/// The commands of this project on a line of shell.
 struct ShownCommand {
     let tool: String
     let flags: [String]
 
-    /// Finds them: what begins a line or a pipeline's part, or follows `sotto`.
+    /// Finds commands: the first word of a line or a pipeline's part, or the word after `sotto`.
     static func all(in line: String) -> [ShownCommand] {
         var line = line
-        // What is quoted is not ours, but for the command of --exec.
+        // Quoted text is not a command, except the command of --exec.
         line = line.replacing(#/'[^']*'/#) { match in
             Repository.tools.contains { match.output.hasPrefix("'\($0) ") }
                 ? "; " + match.output.dropFirst().dropLast() : "QUOTED"
@@ -25,33 +25,33 @@ struct ShownCommand {
         }
     }
 
-    /// The flags that the tool does not have.
+    /// Returns the flags that the tool does not have.
     func unknownFlags() throws -> [String] {
         let known = try HelpDump.of(tool).flags.reduce(into: Set<String>()) {
             $0.formUnion($1.names)
         }
         return flags.filter { flag in
             if known.contains(flag) { return false }
-            // -as is -a -s.
+            // -as means -a -s.
             return flag.hasPrefix("--") || flag.dropFirst().contains { !known.contains("-\($0)") }
         }
     }
 }
 
-/// A document in Markdown.
+/// A Markdown document.
 struct Markdown {
     let text: String
 
     init(_ path: String) throws { text = try Repository.text(path) }
 
-    /// The blocks of code of a language.
+    /// Returns the blocks of code in a language.
     func blocks(_ language: String) -> [String] {
         text.components(separatedBy: "\n```\(language)\n").dropFirst().compactMap {
             $0.components(separatedBy: "\n```").first
         }
     }
 
-    /// The targets of links that are files.
+    /// The targets of links to files.
     var links: [String] {
         text.matches(of: #/\]\(([^)#:]+)\)/#).map { String($0.1) }
     }

@@ -6,7 +6,7 @@ import Testing
 struct CompletionTests {
     private static let directory = Repository.url("completions").path
 
-    @Test("are what the programs say of themselves now")
+    @Test("are current")
     func areCurrent() throws {
         guard Programs.find("jq") != nil, let bash = Programs.find("bash") else {
             print("jq is not installed; the completions were not compared")
@@ -94,7 +94,7 @@ struct CompletionTests {
         let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
         environment["PATH"] = "\(programs):/usr/bin:/bin"
         environment["SOTTO_IDENTITY"] = home.files("alice.key")
-        // The files bob.key and bob.card are here too: names come first.
+        // The files bob.key and bob.card exist here too: contact names come first.
         let run = try Command(
             path: bash, ["-c", script], environment: environment, directory: home.files.path
         ).run()
@@ -114,7 +114,7 @@ struct CompletionTests {
         ])
     func fish(_ line: String, _ expected: String) throws {
         guard let fish = Programs.find("fish") else { return }
-        // fish completes only for programs that it finds.
+        // fish completes only programs that it finds.
         let home = try Home()
         for tool in Repository.tools + ["sotto"] {
             for name in Set([tool, "sotto-" + tool]) {

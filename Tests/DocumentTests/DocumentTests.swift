@@ -19,7 +19,7 @@ struct DocumentTests {
 
     @Test("name nothing outside the repository", arguments: try documents + Repository.pages())
     func names(_ path: String) throws {
-        // A label of the ratchet, not a place.
+        // A label of the ratchet, not a path.
         let text = try Repository.text(path).replacing("ratchet/root/v1", with: "")
         for word in ["/work/", "../shared", "/home/", "/root"] {
             #expect(!text.contains(word), "\(word)")
@@ -54,7 +54,7 @@ struct DocumentTests {
         let run = try session(block.components(separatedBy: "\n"), options: "-euo")
         #expect(run.status == 0, "\(run.stderr)")
         #expect(run.lines.contains("hello, bob"))
-        // What a comment promises is printed.
+        // The output that a comment promises is printed.
         for match in block.matches(of: #/#\ prints:\ (.*)/#) {
             #expect(run.lines.contains(String(match.1)), "\(match.1)")
         }
@@ -79,7 +79,7 @@ struct DocumentTests {
         for line in shown { #expect(printed.contains(line), "\(line): \(run.stderr)") }
     }
 
-    /// Runs lines in a shell, with a home and a free port of their own.
+    /// Runs lines in a shell with a separate home and a free port.
     private func session(_ lines: [String], options: String) throws -> Run {
         let home = try Home()
         let script = lines.joined(separator: "\n")
@@ -94,7 +94,7 @@ struct DocumentTests {
         ).run()
     }
 
-    /// A port that was free a moment ago.
+    /// Returns a port that was free a moment ago.
     private func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

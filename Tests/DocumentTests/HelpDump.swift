@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What a tool says of itself with `--dump-help`.
+/// The output of a tool with `--dump-help`.
 struct HelpDump: Decodable {
     struct Argument: Decodable {
         let names: [String]
@@ -13,7 +13,7 @@ struct HelpDump: Decodable {
     let arguments: [Argument]
     let commands: [HelpDump]
 
-    /// Asks the built program.
+    /// Runs the built program.
     static func of(_ tool: String) throws -> HelpDump {
         let run = try Home().run(tool, ["--dump-help"])
         return try JSONDecoder().decode(HelpDump.self, from: Data(run.stdout))
@@ -31,7 +31,7 @@ struct HelpDump: Decodable {
                 flags.append(flag)
                 continue
             }
-            // A default of one form is a default of the page.
+            // A default in one form of the command applies to the page.
             flags[known].defaultValue = flags[known].defaultValue ?? flag.defaultValue
         }
         return flags
@@ -41,7 +41,7 @@ struct HelpDump: Decodable {
     struct Flag {
         let names: Set<String>
         let value: String?
-        /// Whether the value's name was chosen, or is only the option's own again.
+        /// Whether the value's name differs from the option's name.
         let hasOwnValueName: Bool
         var defaultValue: String?
 

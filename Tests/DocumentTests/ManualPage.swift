@@ -1,15 +1,15 @@
 import Foundation
 
-/// A manual page in mdoc, as far as the tests look into it.
+/// A manual page in mdoc, as far as the tests parse it.
 struct ManualPage {
     /// An option that the page explains, from an `.It Fl` line.
     struct Option {
         let names: Set<String>
         let value: String?
-        /// What is said of it, on one line.
+        /// The explanation on one line.
         let text: String
 
-        /// Whether a sentence says what the default is, and names this value.
+        /// Returns whether a sentence names this value as the default.
         func states(default value: String) -> Bool {
             guard let start = text.firstMatch(of: #/The default (of \w+ )?is /#) else {
                 return false
@@ -57,7 +57,7 @@ struct ManualPage {
             switch word {
             case "Ns": break
             case ",": macro = ""
-            // Fl Fl output is --output, as Fl -output is.
+            // Fl Fl output is --output, like Fl -output.
             case "Fl": macro += "-"
             case "Ar": macro = "Ar"
             default:
@@ -72,7 +72,7 @@ struct ManualPage {
         return Option(names: names, value: value.isEmpty ? nil : value, text: text)
     }
 
-    /// The subcommands: the words that the SYNOPSIS gives as they are, with the macro Cm.
+    /// The subcommands: the literal words (macro Cm) in the SYNOPSIS.
     var subcommands: Set<String> {
         section("SYNOPSIS").reduce(into: []) { names, line in
             if let match = line.firstMatch(of: #/\bCm ([a-z][a-z-]*)/#) {
@@ -81,7 +81,7 @@ struct ManualPage {
         }
     }
 
-    /// The options in the SYNOPSIS; `Fl as` stands for two.
+    /// The options in the SYNOPSIS; `Fl as` is two options.
     var synopsis: Set<String> {
         var names: Set<String> = []
         for line in section("SYNOPSIS") {
@@ -110,7 +110,7 @@ struct ManualPage {
         return rows
     }
 
-    /// The commands that the page shows: literal lines that begin with `$ `, with those that go on.
+    /// The commands on the page: literal lines that begin with `$ `, with their continuation lines.
     var commands: [String] {
         var commands: [String] = []
         var goesOn = false
@@ -129,7 +129,7 @@ struct ManualPage {
         return commands
     }
 
-    /// Text without macros, for looking for words in it.
+    /// Returns text without macros, to search for words.
     static func plain(_ lines: some Sequence<String>) -> String {
         lines.map { line in
             guard line.hasPrefix(".") else { return line }

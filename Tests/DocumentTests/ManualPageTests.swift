@@ -48,7 +48,7 @@ struct ManualPageTests {
         if flag.hasOwnValueName || flag.value == nil {
             #expect(option.value == flag.value, "value of \(name)")
         } else {
-            // The tool has no word of its own for the value.
+            // The tool has no separate name for the value.
             #expect(option.value != nil, "value of \(name)")
         }
         if let value = flag.defaultValue {
@@ -70,7 +70,7 @@ struct ManualPageTests {
         #expect(try Repository.text(page).contains("\n.Os Sotto \(sottoVersion)\n"))
     }
 
-    @Test("tell each exit status as the code does, in sotto(7) all of them")
+    @Test("describe each exit status like the code, in sotto(7) all of them")
     func allExitStatuses() throws {
         let meanings = try Self.meanings()
         #expect(Set(meanings.keys) == Set(ExitStatus.allCases.map(\.rawValue)))
@@ -79,7 +79,7 @@ struct ManualPageTests {
         for row in rows { #expect(row.meaning == meanings[row.number]) }
     }
 
-    @Test("tell the exit statuses of their tool", arguments: Repository.tools + ["sotto"])
+    @Test("list the exit statuses of their tool", arguments: Repository.tools + ["sotto"])
     func exitStatuses(_ tool: String) throws {
         let meanings = try Self.meanings()
         let rows = try ManualPage(Repository.page(of: tool)).exitStatuses
@@ -88,7 +88,7 @@ struct ManualPageTests {
         for row in rows { #expect(row.meaning == meanings[row.number], "\(tool) \(row.number)") }
     }
 
-    /// What the comments of ``ExitStatus`` say of each number.
+    /// Returns the comments of ``ExitStatus`` for each number.
     private static func meanings() throws -> [Int32: String] {
         var meanings: [Int32: String] = [:]
         var comment = ""

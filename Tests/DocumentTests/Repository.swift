@@ -3,7 +3,7 @@ import TestSupport
 
 /// The files of the repository that the tests read.
 enum Repository {
-    /// Its root, found from this file's place in it.
+    /// The root, relative to this file.
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -21,22 +21,22 @@ enum Repository {
         FileManager.default.fileExists(atPath: url(path).path)
     }
 
-    /// The tools that have flags of their own: all but the dispatcher.
+    /// The tools with flags: all except the dispatcher.
     static let tools = [
         "contact", "decrypt", "encrypt", "fingerprint", "keygen", "pad", "qr", "recv", "relay",
         "send",
     ]
 
-    /// The path of a tool's manual page.
+    /// Returns the path of a tool's manual page.
     static func page(of tool: String) -> String {
         tool == "relay" ? "man/relay.8" : "man/\(tool).1"
     }
 
-    /// All pages.
+    /// Returns the paths of all pages.
     static func pages() throws -> [String] { try names(in: "man").map { "man/" + $0 } }
 }
 
-/// Runs a program of the system in the repository's root.
+/// Runs a system program in the repository's root.
 func runInRepository(_ path: String, _ arguments: [String]) throws -> Run {
     try Command(
         path: path, arguments,

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The tables of flaws in SECURITY.md, against the tests that they name.
+/// Checks the tables of flaws in SECURITY.md against the tests that they name.
 @Suite("SECURITY.md")
 struct SecurityTests {
-    /// A row of a table: its number, and the tests in its last column.
+    /// A row of a table: its number and the tests in its last column.
     private struct Row {
         let number: String
         let cells: [String]
@@ -22,7 +22,7 @@ struct SecurityTests {
         }
     }
 
-    /// The names of all functions that are tests.
+    /// Returns the names of all test functions.
     private static func tests() throws -> Set<String> {
         let folder = Repository.url("Tests")
         var names: Set<String> = []
@@ -36,7 +36,7 @@ struct SecurityTests {
         return names
     }
 
-    /// What `encrypt --help` says of each suite, the other documents say in the same lines.
+    /// The documents contain the same lines about each suite as `encrypt --help`.
     @Test(
         "agrees with the help on what each suite protects",
         arguments: ["README.md", "man/encrypt.1", "man/sotto-formats.5"])
@@ -61,7 +61,7 @@ struct SecurityTests {
         }
     }
 
-    @Test("names tests that exist, one at least for each flaw that is named after it")
+    @Test("names existing tests, and for each flaw at least one with its number as prefix")
     func everyTest() throws {
         let tests = try Self.tests()
         for row in try Self.rows() {

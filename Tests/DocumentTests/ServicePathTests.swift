@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The manual pages and the unit for systemd agree on where a relay's files are.
+/// Checks that the manual pages and the systemd unit agree on the paths of a relay's files.
 @Suite struct ServicePathTests {
-    /// The directory of state that the unit names, such as `/var/lib/sotto-relay`.
+    /// Returns the state directory in the unit, such as `/var/lib/sotto-relay`.
     static func stateDirectory() throws -> String {
         let unit = try Repository.text("share/systemd/sotto-relay.service")
         let line = try #require(

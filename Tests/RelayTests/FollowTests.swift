@@ -26,7 +26,7 @@ import Testing
         world.await { count("trying again") == 1 }
         #expect(world.errors.contains("recv: note: cannot reach tcp://\(relay.address)"))
         let again = try #require(RelayProcess(store, listen: relay.address))
-        world.await { count("is reached again") == 1 }
+        world.await { count("reconnected to") == 1 }
         let ids = world.envelopes("in", 1)
         #expect(world.run("send", input: "in") == 0)
         world.await { world.ids("received") == ids }
@@ -35,7 +35,7 @@ import Testing
         following.kill(SIGTERM)
         #expect(following.wait() == -SIGTERM)
         // The number of attempts does not matter.
-        #expect(count("trying again") == 2 && count("is reached again") == 1)
+        #expect(count("trying again") == 2 && count("reconnected to") == 1)
     }
 
     @Test(arguments: [[], ["--stateless"]])

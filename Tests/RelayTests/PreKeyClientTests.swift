@@ -111,7 +111,7 @@ private final class FakeRelay: @unchecked Sendable {
             _ = try PreKeyClaim(owner: bob.id, id: Envelope.newID()).run(at: relay.url, timeout: 0)
             Issue.record("a bundle from nowhere")
         } catch {
-            #expect(error.isPassing && error.status == 69)
+            #expect(error.isTransient && error.status == 69)
         }
     }
 

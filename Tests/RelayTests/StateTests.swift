@@ -106,7 +106,7 @@ import Testing
         #expect(try !store.transaction { try $0.markOpened(id: id, envelope: Array(id.utf8)) })
         try store.finish([id])
         #expect(try store.kept(.dead, after: 0, limit: 10).map(\.id) == [id])
-        try store.hand(on: [id], .command)
+        try store.markForDelivery([id], .command)
         #expect(try store.kept(.waiting, after: 0, limit: 10).map(\.id) == [id])
         #expect(try !store.markFailed(id))
         #expect(try store.kept(.dead, after: 0, limit: 10).map(\.id) == [id])

@@ -133,7 +133,7 @@ struct TransportTests {
         let world = relay.world
         let plain = "\(scheme)://\(relay.relay.address)"
         #expect(world.run("recv", relay: plain) == 12)
-        #expect(world.errors.contains("is not to be trusted"))
+        #expect(world.errors.contains("is not trusted"))
         let wrong = plain + "#sha256=" + String(repeating: "0", count: 64)
         #expect(world.run("recv", relay: wrong) == 12)
         let authority = relay.scratch.file("cert.pem")

@@ -4,20 +4,21 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The programs of others agree with ours on random bytes: on every length to 1,000 where SOTTO_PEERS is set, as in
-/// CI, and else on some.
-@Suite(.enabled(if: peersArePresent, "there is no qrencode or no zbarimg: run make deps"))
+/// Other programs agree with ours on random bytes: for every length up to 1,000 if SOTTO_PEERS is set, as in CI, else
+/// for some lengths.
+@Suite(.enabled(if: peersArePresent, "qrencode or zbarimg is missing: run make deps"))
 struct AgreementTests {
     static let lengths = Array(
         stride(from: 1, through: 1000, by: environment("SOTTO_PEERS") == nil ? 41 : 1))
 
-    /// The random bytes of each length.
+    /// Returns random bytes of each length.
     private static func contents(_ stream: UInt64) -> [[UInt8]] {
         var random = Seeded(stream)
         return lengths.map { random.bytes($0) }
     }
 
-    /// Runs a command for each content, some at a time. It gets a file with the content and the name of a picture.
+    /// Runs a command for each content, several at a time. The command gets a file with the content and the name of a
+    /// picture.
     private static func make(
         _ contents: [[UInt8]], in folder: TemporaryDirectory, program: String,
         _ arguments: @escaping @Sendable (_ source: String, _ picture: String) -> [String]
@@ -37,14 +38,14 @@ struct AgreementTests {
         return pictures
     }
 
-    /// What `qr --exact` makes, `zbarimg` reads, several hundred pictures at a time.
+    /// `zbarimg` reads the pictures of `qr --exact`, several hundred at a time.
     @Test func zbarimgReadsWhatQRMakes() async throws {
         let folder = try TemporaryDirectory()
         let contents = Self.contents(0x71)
         let pictures = try await Self.make(contents, in: folder, program: Programs.path("qr")) {
             ["--exact", "-s", "4", "-o", $1, $0]
         }
-        // Its output has nothing between two codes; the lengths tell them apart.
+        // Its output has no separator between two codes; their lengths separate them.
         let run = try Command(
             path: try #require(Programs.find("zbarimg")),
             ["-q", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", "-Sbinary"] + pictures
@@ -58,7 +59,7 @@ struct AgreementTests {
         #expect(rest.isEmpty)
     }
 
-    /// What `qrencode` makes, `qr scan` reads.
+    /// `qr scan` reads the pictures of `qrencode`.
     @Test func qrReadsWhatQrencodeMakes() async throws {
         let folder = try TemporaryDirectory()
         let contents = Self.contents(0x72)
@@ -77,7 +78,7 @@ struct AgreementTests {
         }
     }
 
-    /// The same modules, not only what they hold: version, level and mask.
+    /// The modules are the same, not only the content: version, level and mask.
     @Test func theCodeIsThatOfQrencode() async throws {
         let program = try #require(Programs.find("qrencode"))
         for content in Self.contents(0x73).enumerated().filter({ $0.offset % 20 == 0 }).map(
@@ -93,7 +94,8 @@ struct AgreementTests {
     }
 }
 
-/// Whether the programs are there. Where SOTTO_PEERS is set nobody asks: a test fails that would else be skipped.
+/// Whether the programs are installed. With SOTTO_PEERS set, this is true, so that the tests fail instead of being
+/// skipped.
 private let peersArePresent =
     environment("SOTTO_PEERS") != nil
     || (Programs.find("qrencode") != nil && Programs.find("zbarimg") != nil)

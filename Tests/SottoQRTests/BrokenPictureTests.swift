@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Whatever is changed: a picture, or an error, and never a crash. In a PNG every change is noticed.
+    /// Any change gives a picture or an error, and never a crash. In a PNG every change is detected.
     @Test func bitFlips() throws {
         var random = Seeded(0x54)
         for (format, file) in Self.files {
@@ -39,8 +39,8 @@ import Testing
         }
     }
 
-    /// Damage that a PNG's checksums do not show, because they were made after it.
-    @Test func wellSummedDamage() throws {
+    /// Damage that a PNG's checksums do not detect, because they were computed after it.
+    @Test func damageWithValidChecksums() throws {
         var random = Seeded(0x55)
         let file = Self.files[0].1
         for _ in 0..<300 {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// Codes with wrong modules: what is there, or nothing, and never other bytes.
+    /// Codes with wrong modules give the right content or nothing, and never other bytes.
     @Test func damagedCodes() throws {
         var random = Seeded(0x58)
         for round in 0..<120 {
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// 64 megapixels are the limit, told before memory is taken.
+    /// 64 megapixels are the limit, which is checked before memory is allocated.
     @Test func tooLarge() throws {
         var header = Self.files[0].1
         header.replaceSubrange(16..<24, with: [0, 0, 0x20, 0, 0, 0, 0x20, 1])
@@ -106,7 +106,7 @@ import Testing
         #expect(throws: PictureError.tooManyPixels) { try Picture(decoding: frame) }
     }
 
-    /// The file with each chunk's checksum made anew, as far as chunks can be told.
+    /// Returns the file with new checksums for all chunks that can be parsed.
     private func resummed(_ file: [UInt8]) -> [UInt8] {
         var file = file
         var start = 8

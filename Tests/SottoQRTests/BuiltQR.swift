@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program `qr` that was built beside the tests, run with bytes on its stdin.
+/// The built program `qr`, run with bytes on its stdin.
 struct BuiltQR {
     let status: Int32
     let output: [UInt8]
@@ -15,7 +15,7 @@ struct BuiltQR {
             .appendingPathComponent("qr-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Files instead of pipes: no reader is needed to keep the other side going.
+        // Files instead of pipes, so that no reader is needed to keep the program running.
         let names = ["in", "out", "err"].map { folder.appendingPathComponent($0) }
         try Data(input).write(to: names[0])
         try Data().write(to: names[1])
@@ -30,7 +30,7 @@ struct BuiltQR {
         errors = String(decoding: try Data(contentsOf: names[2]), as: UTF8.self)
     }
 
-    /// Beside the test bundle, which SwiftPM's runner gets by its path.
+    /// The directory of the test bundle, whose path SwiftPM's runner gets.
     static let path: URL = {
         let arguments = CommandLine.arguments
         let bundle =

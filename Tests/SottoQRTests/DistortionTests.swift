@@ -1,7 +1,7 @@
 @testable import SottoQR
 import Testing
 
-/// Pictures as cameras take them.
+/// Pictures distorted as by cameras.
 @Suite struct DistortionTests {
     static let bytes: [UInt8] = [0, 1, 0xFF, 0x80, 0x0A, 0xC3, 0x28] + Array("sotto voce".utf8)
 
@@ -82,7 +82,7 @@ import Testing
         #expect(try Picture(decoding: file).codes() == [Self.bytes])
     }
 
-    /// A code whose other parts are transparent, drawn in black and drawn in white.
+    /// A code with a transparent background, drawn in black and in white.
     @Test func transparency() throws {
         let raster = try scene()
         for ink: UInt8 in [0, 255] {
@@ -101,7 +101,7 @@ import Testing
         #expect(try Picture(decoding: file).codes() == [Self.bytes])
     }
 
-    /// Two codes above one another, each twice.
+    /// Two codes above each other, each twice.
     @Test func severalCodes() throws {
         let pieces = try ["upper", "lower"].map {
             try QRCode(encoding: Array($0.utf8)).raster(size: 4, margin: 4)

@@ -4,7 +4,7 @@ import Sotto
 @testable import SottoQR
 import Testing
 
-/// Encodes, writes a PNG, reads it.
+/// Encodes bytes, writes a PNG and reads it.
 func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[UInt8]] {
     let code = try QRCode(encoding: bytes, level: level)
     let png = try #require(code.png(size: 4, margin: 4))
@@ -12,7 +12,7 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
 }
 
 @Suite struct KnownAnswerTests {
-    /// FORMATS: the binary payload of a contact, valid or not: `qr` does not look into it.
+    /// FORMATS: the binary payload of a contact, valid or not, because `qr` does not parse it.
     @Test func binaryPayloads() throws {
         let url = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Vectors/qr.json")
@@ -37,7 +37,7 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         for byte in all { #expect(try roundTrip([byte]) == [[byte]]) }
     }
 
-    /// ISO/IEC 18004, table 7: what version 40 holds, and one byte more.
+    /// ISO/IEC 18004, table 7: the capacity of version 40, and one byte more.
     @Test(arguments: ErrorCorrection.allCases, EncodingMode.allCases)
     func capacity(level: ErrorCorrection, mode: EncodingMode) throws {
         let byte: UInt8 =
@@ -56,7 +56,7 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         }
     }
 
-    /// ISO/IEC 18004, table 7: what version 1 holds at level M, by mode.
+    /// ISO/IEC 18004, table 7: the capacity of version 1 at level M, by mode.
     @Test func modes() throws {
         for (text, count, side) in [
             ("1", 34, 21), ("1", 35, 25), ("A", 20, 21), ("A", 21, 25), ("a", 14, 21),
@@ -67,8 +67,8 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         }
     }
 
-    /// The same at three levels: version 1 holds 14 bytes at M, 11 at Q, 7 at H.
-    @Test func moreCorrectionWhereItIsFree() throws {
+    /// The same at three levels: version 1 has a capacity of 14 bytes at M, 11 at Q, 7 at H.
+    @Test func higherCorrectionIfNotLarger() throws {
         for (count, level) in [
             (7, ErrorCorrection.high), (8, .quartile), (11, .quartile), (12, .medium),
             (14, .medium),
@@ -83,7 +83,7 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
             let code = QRCode(side: side, modules: [])
             #expect(code.codewordBits / 8 == count, "\(side)")
         }
-        // What is not tried would not have fit.
+        // Levels that are not tried would not have fit.
         for mode: UInt8 in [0x37, 0x51, 0xE9] {
             for count in stride(from: 1, through: 1200, by: 23) {
                 let bytes = [UInt8](repeating: mode, count: count)
@@ -103,8 +103,8 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         }
     }
 
-    /// A code that names its character set (ISO/IEC 18004, §7.3.2) gives UTF-8, as zbar has it; one that does not, its
-    /// bytes.
+    /// A code that names its character set (ISO/IEC 18004, §7.3.2) gives UTF-8, converted by zbar; a code without one
+    /// gives its bytes.
     @Test func characterSets() throws {
         let latin: [UInt8] = [0x67, 0x72, 0xFC, 0xDF, 0x65]
         let greek: [UInt8] = [0xE1, 0xE2, 0xE3]
@@ -136,7 +136,7 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         #expect(throws: QREncodeError.empty) { try QRCode(encoding: []) }
     }
 
-    /// The first row of a finder pattern is seven dark modules, in each drawing.
+    /// In each drawing, the first row of a finder pattern is seven dark modules.
     @Test func drawings() throws {
         let code = try QRCode(encoding: [0])
         let dark = code.ascii(margin: 1, ink: .dark).split(separator: "\n")
@@ -155,7 +155,7 @@ func roundTrip(_ bytes: [UInt8], level: ErrorCorrection = .medium) throws -> [[U
         #expect(svg.contains("d=\"M2 2h7v1H2z"))
     }
 
-    /// The runs of an SVG drawing, drawn again, are the modules.
+    /// The runs of an SVG drawing, drawn again, give the modules.
     @Test func svgPath() throws {
         let code = try QRCode(encoding: (0...255).map { UInt8($0) })
         let svg = code.svg(size: 1, margin: 3)

@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Pictures that were made to take time or memory.
+/// Pictures made to consume time or memory.
 @Suite struct LimitTests {
-    /// A finder pattern of 7 pixels on a side in each square of 8: in 4000 by 4000 pixels there are 250,000.
+    /// A finder pattern with a side of 7 pixels in each square of 8: 250,000 in 4000 × 4000 pixels.
     static func tiles(_ side: Int) -> Raster {
         Raster(width: side, height: side) { x, y in
             let (column, row) = (x % 8, y % 8)
@@ -25,7 +25,7 @@ import Testing
 
     @Test func onlySuchAPictureIsCrowded() throws {
         #expect(Bitmap(of: Self.tiles(2000), radius: 13).isCrowded)
-        // The largest code, and noise, have far fewer.
+        // The largest code and noise have far fewer.
         let code = try QRCode(encoding: [UInt8](repeating: 0x55, count: 2900), level: .low)
         #expect(!Bitmap(of: code.raster(size: 10, margin: 4), radius: 13).isCrowded)
         try withGenerator { generator in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// 64 megapixels of nothing, in some kilobytes: each search takes a second or more.
+    /// 64 white megapixels in a file of some kilobytes: each search takes a second or more.
     static let white = png(Raster(width: 8192, height: 8192) { _, _ in 255 })
 
     @Test func theTimeLimitIsNamed() throws {
@@ -73,12 +73,12 @@ import Testing
                 environment: ["SWIFT_BACKTRACE": "enable=no"])
         ])
         search.signal(SIGTERM)
-        // Its output ends when the second process has ended as well.
+        // Its output ends after the child process has ended.
         let run = try search.finish()[0]
         #expect(run.wasKilled == SIGTERM && run.stdout.isEmpty)
     }
 
-    @Test func theNearestCandidateIsFoundAsByLookingAtAll() throws {
+    @Test func candidateSearchMatchesALinearSearch() throws {
         try withGenerator { generator in
             var candidates = FinderCandidates()
             for _ in 0..<300 {

@@ -1,7 +1,7 @@
 @testable import SottoQR
 import Testing
 
-/// Binary PGM and PPM files.
+/// Tests of binary PGM and PPM files.
 @Suite struct PNMTests {
     static let content = Array("portable".utf8)
 
@@ -26,7 +26,7 @@ import Testing
             #expect(picture.raster == raster, "\(header)")
             #expect(try picture.codes() == [Self.content])
         }
-        // What follows is another picture.
+        // The data after it is another picture.
         #expect(
             try Picture(decoding: Array(files[0].0.utf8) + pixels + [1, 2]).raster == raster)
     }

@@ -3,7 +3,7 @@ import CPNG
 import Glibc
 @testable import SottoQR
 
-/// A JPEG file of a grey picture, by libjpeg; with `inks` in four channels, as for print.
+/// Returns a JPEG file of a grey picture, made with libjpeg; with `inks` in four channels (CMYK).
 func jpeg(
     _ raster: Raster, quality: Int32 = 75, progressive: Bool = false, inks: Bool = false
 ) -> [UInt8] {
@@ -36,7 +36,7 @@ func jpeg(
     return Array(UnsafeBufferPointer(start: file, count: Int(size)))
 }
 
-/// A PNG file of 8 bits to a channel. `format` is libpng's: 0 grey, 1 grey and alpha, 2 RGB, 3 RGBA.
+/// Returns a PNG file with 8 bits per channel. `format` is libpng's: 0 grey, 1 grey and alpha, 2 RGB, 3 RGBA.
 func png(width: Int, height: Int, format: UInt32, _ pixels: [UInt8]) -> [UInt8] {
     var image = png_image()
     image.version = png_uint_32(PNG_IMAGE_VERSION)
@@ -50,13 +50,13 @@ func png(width: Int, height: Int, format: UInt32, _ pixels: [UInt8]) -> [UInt8] 
     return Array(file[..<size])
 }
 
-/// A PNG file of a grey picture.
+/// Returns a PNG file of a grey picture.
 func png(_ raster: Raster) -> [UInt8] {
     png(width: raster.width, height: raster.height, format: 0, raster.pixels)
 }
 
 extension Raster {
-    /// The picture turned clockwise about its centre, on a white ground that holds all of it.
+    /// Returns the picture rotated clockwise around its center, on a white background that contains all of it.
     func rotated(degrees: Double) -> Raster {
         let angle = degrees * .pi / 180
         let (sine, cosine) = (sin(angle), cos(angle))

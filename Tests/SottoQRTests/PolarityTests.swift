@@ -1,12 +1,13 @@
 @testable import SottoQR
 import Testing
 
-/// Drawings in text, as terminals with a dark and with a light ground show them: never inverted, which not every
-/// reader takes.
+/// Text drawings on terminals with a dark and a light background: never inverted, because not every reader accepts
+/// inverted codes.
 @Suite struct PolarityTests {
     private static let bytes = Array("which is dark".utf8)
 
-    /// What a terminal of a ground and the text's other colour shows, a character as 4 by 8 pixels.
+    /// Returns the picture that a terminal with a background and the inverse text color shows; a character has 4 × 8
+    /// pixels.
     private func shown(_ text: String, ground: UInt8) throws -> Raster {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let (width, height) = (4 * 80, 8 * (lines.count + 2))
@@ -20,7 +21,7 @@ import Testing
                     let parameters = rest.dropFirst().prefix { $0 != "m" }
                     rest = rest.dropFirst(parameters.count + 2)
                     let numbers = parameters.split(separator: ";")
-                    // Colours 16 and 231 of 256 are black and white.
+                    // Colors 16 and 231 of 256 are black and white.
                     for (place, number) in numbers.enumerated() where numbers.count > 2 {
                         let colour: UInt8 = numbers.dropFirst(place + 2).first == "16" ? 0 : 255
                         if number == "38" { ink = colour }
@@ -43,12 +44,12 @@ import Testing
         return Raster(width: width, height: height, pixels: pixels)
     }
 
-    /// zbar by itself does not read what is inverted.
+    /// zbar alone does not read inverted codes.
     private func reads(_ text: String, ground: UInt8) throws -> Bool {
         try Scanner().symbols(in: shown(text, ground: ground)).map(\.bytes) == [Self.bytes]
     }
 
-    @Test func onATerminalBothGroundsAreRight() throws {
+    @Test func colouredDrawingsAreReadOnBothBackgrounds() throws {
         let code = try QRCode(encoding: Self.bytes)
         for ground: UInt8 in [0, 255] {
             #expect(try reads(code.halfBlocks(margin: 4, ink: .coloured), ground: ground))
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func inAFileTheInkSaysWhich() throws {
+    @Test func theInkSelectsTheBackgroundInAFile() throws {
         let code = try QRCode(encoding: Self.bytes)
         for (ink, right) in [(Ink.dark, UInt8(255)), (.light, 0)] {
             for drawing in [code.halfBlocks(margin: 4, ink: ink), code.ascii(margin: 4, ink: ink)] {

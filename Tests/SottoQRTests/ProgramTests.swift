@@ -5,7 +5,7 @@ import SottoTool
 import TestSupport
 import Testing
 
-/// The built program, as scripts use it.
+/// Tests of the built program as used in scripts.
 @Suite struct ProgramTests {
     static let all = (0...255).map { UInt8($0) }
 
@@ -26,7 +26,7 @@ import Testing
             let made = try BuiltQR(options + ["-t", "png"], input: Array(input.utf8))
             #expect(try BuiltQR(["scan", "-"], input: made.output).output == Array(expected.utf8))
         }
-        // A named file comes back byte for byte, and so do parts.
+        // A named file and parts are read back byte for byte.
         let folder = try TemporaryDirectory()
         let file = try folder.write("text", Array("text\n".utf8))
         let named = try BuiltQR(["-t", "png", file])
@@ -65,7 +65,7 @@ import Testing
         let lines = try BuiltQR(["scan", "--all"], input: sheet)
         #expect(lines.output == Array("a\né\u{0}\n".utf8))
         let records = try BuiltQR(["scan", "--all", "--json"], input: sheet)
-        // Of a version 1 code: 21 modules of 4 pixels, in a margin of 16.
+        // For a version 1 code: 21 modules of 4 pixels, with a margin of 16.
         #expect(
             String(decoding: records.output, as: UTF8.self).replacing(polygon, with: "HERE") == #"""
                 {"v":1,"type":"qr","data":"YQ==","text":"a","symbology":"QR Code",HERE}
@@ -96,7 +96,7 @@ import Testing
                 }
             }
         }
-        // Each form gives the places of the picture that it was made of.
+        // Each variant gives positions in the original picture.
         for form in Form.allCases {
             let attempt = try #require(form.applied(to: small))
             let symbols = try Scanner().symbols(in: attempt)

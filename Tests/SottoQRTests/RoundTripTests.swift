@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Verification notices a code of other bytes, a wrong size, and a single wrong pixel.
+    /// Verification detects a code of other bytes, a wrong size, and a single wrong pixel.
     @Test func verificationFails() throws {
         let (one, other): ([UInt8], [UInt8]) = (Array("one".utf8), Array("other".utf8))
         let code = try QRCode(encoding: one)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A generator of repeatable numbers (SplitMix64). `SOTTO_TEST_SEED` chooses others.
+/// A generator of reproducible numbers (SplitMix64). `SOTTO_TEST_SEED` selects the seed.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -21,7 +21,7 @@ struct Seeded: RandomNumberGenerator {
         (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
     }
 
-    /// A number from a bell curve of mean 0 and deviation 1, nearly.
+    /// Returns a number with an approximately normal distribution of mean 0 and deviation 1.
     mutating func normal() -> Double {
         (0..<12).reduce(-6) { sum, _ in sum + Double.random(in: 0..<1, using: &self) }
     }

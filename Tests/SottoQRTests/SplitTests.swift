@@ -4,15 +4,15 @@ import SottoQR
 import TestSupport
 import Testing
 
-/// Content that is spread over several codes.
+/// Tests of content that is split over several codes.
 @Suite struct SplitTests {
-    /// As long as a card with post-quantum keys.
+    /// Content of the length of a card with post-quantum keys.
     static let card: [UInt8] = {
         var random = Seeded(0x53)
         return random.bytes(4096)
     }()
 
-    @Test func aPartIsAsItIsDocumented() throws {
+    @Test func aPartHasTheDocumentedFormat() throws {
         let parts = CodePart.split(Array("hello".utf8), into: 2)
         #expect(
             parts.map(\.code) == [
@@ -23,7 +23,7 @@ import Testing
         #expect(parts.map { CodePart(parsing: $0.code) } == parts)
     }
 
-    @Test func whatIsNoPartIsNotTakenForOne() {
+    @Test func otherBytesAreNotAPart() {
         let header = CodePart.split([1, 2], into: 2)[1].code
         for (place, value) in [(0, 0x54), (3, 2), (20, 0), (20, 3), (21, 1), (21, 100)] {
             var code = header
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7, 99])
-    func partsInAnyOrderAndTwiceAreTheContent(count: Int) throws {
+    func partsCanBeShuffledAndRepeated(count: Int) throws {
         var random = Seeded(0x54)
         for size in [count, count + 1, 1000, 4096] {
             let content = random.bytes(size)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotFitTogetherIsRefused() throws {
+    @Test func mismatchedPartsAreRefused() throws {
         let parts = CodePart.split(Self.card, into: 6)
         #expect(throws: CodePartsError.missing([2, 5], of: 6)) {
             try CodePart.content(of: parts.filter { ![2, 5].contains($0.index) })
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aCardTravelsThroughPicturesShuffledAndTwice() throws {
+    @Test func aCardIsReadFromShuffledAndRepeatedPictures() throws {
         let files = try TemporaryDirectory()
         try files.write("card", Self.card)
         let made = try BuiltQR(["--split", "auto", "-o", files("c.png"), files("card")])
@@ -108,8 +108,8 @@ import Testing
         #expect(read.status == 0 && read.output == content, "\(read.errors)")
     }
 
-    /// Bytes that are themselves a part of something come back as they were.
-    @Test func aPartIsContentToo() throws {
+    /// Bytes that look like a part are read back unchanged.
+    @Test func aPartCanBeEncodedAsContent() throws {
         let part = CodePart.split(Self.card, into: 20)[4].code
         let made = try BuiltQR(["-t", "png"], input: part)
         #expect(try BuiltQR(["scan"], input: made.output).output == part)
@@ -124,7 +124,7 @@ import Testing
         #expect(lines.count(where: { $0 == "2 of 2" }) == 1)
     }
 
-    @Test func whatCannotBeSplitIsRefused() throws {
+    @Test func invalidSplitsAreRefused() throws {
         let text = Array("text".utf8)
         for (arguments, input, status) in [
             (["--split", "0"], text, 64), (["--split", "100"], text, 64),
@@ -138,6 +138,6 @@ import Testing
             #expect(run.status == status && run.output.isEmpty, "\(arguments): \(run.errors)")
         }
         let hint = try BuiltQR(["--split", "1"], input: Self.card).errors
-        #expect(hint.contains("they fit with --split 2"))
+        #expect(hint.contains("use --split 2"))
     }
 }

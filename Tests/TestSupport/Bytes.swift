@@ -4,7 +4,7 @@ extension [UInt8] {
     /// The UTF-8 bytes of `text`.
     package init(text: String) { self = Array(text.utf8) }
 
-    /// The same with one bit changed.
+    /// Returns the bytes with one bit flipped.
     package func flipping(bit: Int) -> [UInt8] {
         var copy = self
         copy[bit / 8] ^= 1 << UInt8(bit % 8)
@@ -12,7 +12,7 @@ extension [UInt8] {
     }
 }
 
-/// A source that gives out pieces of these sizes at most, by turns.
+/// A source that returns parts of these maximum sizes in rotation.
 package final class PiecewiseSource: ByteSource {
     private let bytes: [UInt8]
     private let sizes: [Int]
@@ -33,13 +33,13 @@ package final class PiecewiseSource: ByteSource {
     }
 }
 
-/// What a source gave out before it ended or refused.
+/// The bytes that a source returned before it ended or failed.
 package struct Released {
     package var bytes: [UInt8] = []
     package var error: (any Error)?
 }
 
-/// Reads a source that `make` opens to its end or its error.
+/// Reads the source that `make` opens until its end or error.
 package func release(_ make: () throws -> any ByteSource, blockSize: Int = 64 << 10) -> Released {
     var released = Released()
     do {

@@ -2,7 +2,7 @@ import CTestSupport
 import Foundation
 import Glibc
 
-/// A program to run: what exec(3) wants to know.
+/// A program to run, with the arguments of exec(3).
 package struct Command: Sendable {
     package var path: String
     package var arguments: [String]
@@ -19,14 +19,14 @@ package struct Command: Sendable {
         self.directory = directory
     }
 
-    /// Where a descriptor of the child comes from.
+    /// The source of a child's descriptor.
     enum Stream {
         case descriptor(Int32)
         case file(String, Int32)
     }
 
-    /// Starts the program with these descriptors; in a session of its own, whose terminal the first
-    /// `.file` that is one becomes, where `terminal` says so.
+    /// Starts the program with these descriptors. With `newSession`, it runs in a new session whose controlling
+    /// terminal is the first `.file` that is a terminal.
     func spawn(_ streams: [(Int32, Stream)], newSession: Bool = false) throws -> pid_t {
         ignoreBrokenPipes()
         var actions = posix_spawn_file_actions_t()
@@ -47,12 +47,12 @@ package struct Command: Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // A test run in the background has SIGINT ignored; its children shall not.
+        // A test run in the background ignores SIGINT; its children must not.
         var standard = sigset_t()
         sigemptyset(&standard)
         for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&standard, signal) }
         posix_spawnattr_setsigdefault(&attributes, &standard)
-        // Glibc's POSIX_SPAWN_SETSID is behind a feature macro.
+        // Glibc defines POSIX_SPAWN_SETSID only with a feature macro.
         let setSession: Int32 = 0x80
         let flags =
             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (newSession ? setSession : 0)
@@ -67,7 +67,7 @@ package struct Command: Sendable {
     }
 }
 
-/// A pipe whose ends no other child inherits.
+/// A pipe that no other child inherits.
 func makePipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
     guard pipe2(&ends, O_CLOEXEC) == 0 else { throw SystemError("pipe2") }
@@ -78,11 +78,11 @@ private let brokenPipesIgnored: Void = { signal(SIGPIPE, SIG_IGN) }()
 
 func ignoreBrokenPipes() { _ = brokenPipesIgnored }
 
-/// Where the programs were built: the directory that SOTTO_BIN names, else that of the test runner.
+/// The directory of the built programs: SOTTO_BIN, else the directory of the test runner.
 package enum Programs {
     private static let directory: String = {
         if let directory = environment("SOTTO_BIN") { return directory }
-        // The runner is the bundle itself on Linux; a helper is given the bundle's path.
+        // On Linux the runner is the bundle itself; a helper gets the bundle's path.
         var candidates = CommandLine.arguments
         if let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
             candidates.insert(own, at: 0)
@@ -91,10 +91,10 @@ package enum Programs {
         return directories.first { access($0 + "/decrypt", X_OK) == 0 } ?? "."
     }()
 
-    /// The path of a program of ours.
+    /// Returns the path of a built program.
     package static func path(_ name: String) -> String { directory + "/" + name }
 
-    /// The path of a program of the system, or `nil`.
+    /// Returns the path of a system program, or `nil`.
     package static func find(_ name: String) -> String? {
         (environment("PATH") ?? "/usr/bin:/bin").split(separator: ":")
             .map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }

@@ -1,6 +1,6 @@
 package import Testing
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): random tests that can be repeated from their seed.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), for random tests that can be repeated from their seed.
 package struct Generator: RandomNumberGenerator {
     private let seed: UInt64
     private var state: UInt64
@@ -10,7 +10,7 @@ package struct Generator: RandomNumberGenerator {
         state = seed
     }
 
-    /// What an expectation says when it fails.
+    /// The comment of failed expectations.
     package var comment: Comment { "repeat with SOTTO_SEED=\(seed)" }
 
     package mutating func next() -> UInt64 {
@@ -31,7 +31,7 @@ package struct Generator: RandomNumberGenerator {
 
     package mutating func int(_ range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
 
-    /// Cuts `count` into pieces of 1 to `limit`.
+    /// Splits `count` into parts of 1 to `limit`.
     package mutating func pieces(of count: Int, upTo limit: Int) -> [Int] {
         var left = count
         var pieces: [Int] = []
@@ -44,10 +44,9 @@ package struct Generator: RandomNumberGenerator {
     }
 }
 
-/// Runs `body` with a generator; where it throws, names the seed from which the failure can be repeated with
-/// `SOTTO_SEED`.
+/// Runs `body` with a generator. If it throws, reports the seed with which `SOTTO_SEED` repeats the failure.
 ///
-/// Expectations in `body` that shall name the seed give `generator.comment`.
+/// Expectations in `body` that should report the seed use `generator.comment`.
 package func withGenerator(_ body: (inout Generator) throws -> Void) throws {
     let seed = environment("SOTTO_SEED").flatMap { UInt64($0) } ?? .random(in: 0..<(1 << 53))
     var generator = Generator(seed: seed)

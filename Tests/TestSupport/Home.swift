@@ -1,7 +1,7 @@
 import Glibc
 
-/// A home of its own for one test: files, state and environment that no other test sees, and the programs
-/// run in it.
+/// A home directory for one test: files, state and environment that no other test uses, and the programs that run in
+/// it.
 package final class Home: Sendable {
     package let files: TemporaryDirectory
 
@@ -9,7 +9,7 @@ package final class Home: Sendable {
         files = try TemporaryDirectory()
     }
 
-    /// The environment of every program: nothing but what is said here.
+    /// The complete environment of every program.
     package var environment: [String: String] {
         [
             "HOME": files.path, "SOTTO_HOME": files("state"), "XDG_CONFIG_HOME": files("config"),
@@ -18,7 +18,7 @@ package final class Home: Sendable {
         ]
     }
 
-    /// One of our programs, in this home's directory.
+    /// Returns one of our programs, in this home's directory.
     package func command(
         _ name: String, _ arguments: [String], environment extra: [String: String] = [:]
     ) -> Command {
@@ -27,7 +27,7 @@ package final class Home: Sendable {
             environment: environment.merging(extra) { $1 }, directory: files.path)
     }
 
-    /// A program of the system, in this home's directory.
+    /// Returns a system program, in this home's directory.
     package func other(_ path: String, _ arguments: [String]) -> Command {
         Command(path: path, arguments, environment: environment, directory: files.path)
     }
@@ -41,13 +41,13 @@ package final class Home: Sendable {
         try command(name, arguments, environment: extra).run(stdin: stdin)
     }
 
-    /// As ``run(_:_:stdin:environment:)-feed``, with text on stdin.
+    /// Runs a program like ``run(_:_:stdin:environment:)-feed``, with text on stdin.
     @discardableResult
     package func run(_ name: String, _ arguments: [String], text: String) throws -> Run {
         try run(name, arguments, stdin: .whole(Array(text.utf8)))
     }
 
-    /// Makes `name`.key and `name`.card.
+    /// Creates `name`.key and `name`.card.
     package func makePerson(_ name: String) throws {
         let made = try run("keygen", ["--name", name, "-o", "\(name).key"])
         let card = try run("keygen", ["public", "\(name).key"])
@@ -57,13 +57,13 @@ package final class Home: Sendable {
         try files.write("\(name).card", card.stdout)
     }
 
-    /// Makes several.
+    /// Creates several people.
     package convenience init(people: String...) throws {
         try self.init()
         for person in people { try makePerson(person) }
     }
 
-    /// The output of a program that must succeed.
+    /// Returns the output of a program that must succeed.
     package func output(_ name: String, _ arguments: [String], stdin: [UInt8] = []) throws
         -> [UInt8]
     {

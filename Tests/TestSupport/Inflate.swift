@@ -1,6 +1,6 @@
 import CTestSupport
 
-/// The content of a zlib stream (RFC 1950); `nil` where it is damaged.
+/// Returns the content of a zlib stream (RFC 1950), or `nil` if it is damaged.
 package func inflate(_ bytes: [UInt8]) -> [UInt8]? {
     var input = bytes
     var stream = z_stream()

@@ -1,12 +1,12 @@
 package import Testing
 
-/// The program openssl, against which formats of others are held.
+/// The program openssl, with which other formats are compared.
 package enum OpenSSL {
     package static let path = Programs.find("openssl")
-    /// Why a test that wants it is skipped.
+    /// The reason for skipping a test without openssl.
     package static let hint: Comment = "openssl is not installed"
 
-    /// What `openssl` writes for these arguments, where it ends well.
+    /// Returns the output of `openssl` with these arguments. Fails if its exit status is not 0.
     package static func run(_ arguments: [String], stdin: [UInt8] = []) throws -> [UInt8] {
         let run = try Command(path: path ?? "openssl", arguments).run(stdin: .whole(stdin))
         try #require(run.status == 0, "openssl \(arguments.first ?? ""): \(run.stderr)")

@@ -1,23 +1,23 @@
 import Foundation
 package import Testing
 
-/// Implementations of others in Python, in the environment that Scripts/peers makes.
+/// Other implementations in Python, in the environment that Scripts/peers creates.
 package enum Peers {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     private static let python = root.appendingPathComponent(".build-peers/bin/python").path
 
-    /// Whether the environment is there. Where SOTTO_PEERS is set, as in CI, nobody asks: a test fails that
-    /// would else be skipped.
+    /// Whether the environment exists. With SOTTO_PEERS set, as in CI, this is true, so that the tests fail instead of
+    /// being skipped.
     package static let arePresent =
         environment("SOTTO_PEERS") != nil || FileManager.default.isExecutableFile(atPath: python)
 
-    /// Why such a test is skipped.
+    /// The reason for skipping a test.
     package static let hint: Comment =
-        "there is no .build-peers with PyNaCl, cryptography and mnemonic: run Scripts/peers"
+        ".build-peers with PyNaCl, cryptography and mnemonic is missing: run Scripts/peers"
 
-    /// Gives the peer requests and returns its answers, one each: texts by name, bytes in base64.
+    /// Sends requests to the peer and returns one answer each: texts by name, bytes in base64.
     package static func ask(_ requests: [[String: String]]) throws -> [Answer] {
         let script = root.appendingPathComponent("Tests/Peers/peer.py").path
         let run = try Command(path: python, ["-I", script]).run(
@@ -27,30 +27,30 @@ package enum Peers {
         return (answers as? [[String: String]] ?? []).map { Answer(texts: $0) }
     }
 
-    /// Gives the peer one request.
+    /// Sends one request to the peer.
     package static func ask(_ request: [String: String]) throws -> Answer {
         guard let answer = try ask([request]).first else { throw Failure(description: "silence") }
         return answer
     }
 
-    /// What the peer said.
+    /// An answer of the peer.
     package struct Answer {
         package let texts: [String: String]
         package var error: String? { texts["error"] }
 
-        /// A text, or an empty one.
+        /// Returns a text, or an empty one.
         package subscript(name: String) -> String { texts[name] ?? "" }
 
-        /// The bytes of a text in base64; `nil` where there is none.
+        /// Returns the bytes of a base64 text, or `nil`.
         package func bytes(_ name: String) -> [UInt8]? {
             texts[name].flatMap { Data(base64Encoded: $0) }.map { Array($0) }
         }
     }
 
-    /// The base64 of bytes.
+    /// Returns bytes in base64.
     package static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    /// What a peer said when it failed.
+    /// The error output of a peer.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
 

@@ -1,8 +1,8 @@
 import Glibc
 
-/// How a program ended and what it said.
+/// The exit status and the output of a program.
 package struct Run: Sendable {
-    /// The exit status, or 128 and the number of the signal that killed it, as a shell says.
+    /// The exit status, or 128 plus the number of the signal that killed it, as in a shell.
     package let status: Int32
     package let stdout: [UInt8]
     package let stderr: String
@@ -12,16 +12,16 @@ package struct Run: Sendable {
     package var lines: [String] { text.split(separator: "\n").map(String.init) }
 }
 
-/// What goes into a program's stdin.
+/// The input of a program.
 package struct Feed: Sendable {
     let bytes: [UInt8]
     let pieceSize: @Sendable (Int) -> Int
 
-    /// All bytes, in as few writes as the pipe allows.
+    /// All bytes, in as few writes as possible.
     package static func whole(_ bytes: [UInt8]) -> Feed { Feed(bytes: bytes) { _ in 64 << 10 } }
 
-    /// One byte in each write; of more than 128 KiB only the first and the last 64 KiB, and between them
-    /// pieces of 4093 bytes.
+    /// One byte per write. Of more than 128 KiB only the first and the last 64 KiB are written so, and the bytes
+    /// between them in parts of 4093 bytes.
     package static func singly(_ bytes: [UInt8]) -> Feed {
         let count = bytes.count
         return Feed(bytes: bytes) { offset in
@@ -31,13 +31,13 @@ package struct Feed: Sendable {
         }
     }
 
-    /// Pieces of these sizes, by turns.
+    /// Parts of this size.
     package static func pieces(_ bytes: [UInt8], of size: Int) -> Feed {
         Feed(bytes: bytes) { _ in size }
     }
 }
 
-/// Programs that run, connected by pipes: stdin is fed, stdout and each stderr are collected.
+/// Running programs, connected by pipes: stdin is fed, stdout and each stderr are collected.
 package final class Pipeline {
     private var children: [pid_t] = []
     private var stdin: Int32
@@ -47,7 +47,7 @@ package final class Pipeline {
     private var said: [[UInt8]]
     private let deadline = now() + 180
 
-    /// Starts the programs; with `hasReader` false the last one writes to a pipe that is closed from the start.
+    /// Starts the programs. With `hasReader` false, the last one writes to a pipe that is closed from the start.
     package init(_ commands: [Command], hasReader: Bool = true) throws {
         let first = try makePipe()
         stdin = first.write
@@ -82,18 +82,18 @@ package final class Pipeline {
         for descriptor in [stdin, stdout] + errors where descriptor >= 0 { close(descriptor) }
     }
 
-    /// Feeds bytes, and returns when the programs have taken them into their pipe.
+    /// Writes bytes, and returns when the programs have taken them into their pipe.
     package func feed(_ feed: Feed) throws {
         try pump(feed) { false }
     }
 
-    /// Ends stdin.
+    /// Closes stdin.
     package func endInput() {
         if stdin >= 0 { close(stdin) }
         stdin = -1
     }
 
-    /// Closes our end of stdout, as a reader does that has seen enough.
+    /// Closes our end of stdout, like a reader that needs no more.
     package func closeOutput() {
         if stdout >= 0 { close(stdout) }
         stdout = -1
@@ -102,17 +102,17 @@ package final class Pipeline {
     /// Sends a signal to the first program.
     package func signal(_ number: Int32) { kill(children[0], number) }
 
-    /// Collects output until `isEnough` says so of all that was collected, or it ends.
+    /// Collects output until `isEnough` returns true for all collected output, or the output ends.
     package func collect(until isEnough: ([UInt8]) -> Bool = { _ in false }) throws {
         try pump(nil) { isEnough(self.collected) }
     }
 
-    /// Collects output until `isEnough` says so of all that the first program said on stderr, or everything ends.
+    /// Collects output until `isEnough` returns true for the first program's stderr, or everything ends.
     package func collectErrors(until isEnough: (String) -> Bool) throws {
         try pump(nil) { isEnough(String(decoding: self.said[0], as: UTF8.self)) }
     }
 
-    /// Ends stdin, collects the rest and waits; one result for each program, stdout in the last.
+    /// Closes stdin, collects the rest and waits. Returns one result for each program, with stdout in the last.
     package func finish() throws -> [Run] {
         endInput()
         try pump(nil) { false }
@@ -129,7 +129,7 @@ package final class Pipeline {
         return results
     }
 
-    /// Moves bytes until the feed is in the pipe, or, without one, until every output has ended.
+    /// Transfers bytes until the feed is in the pipe or, without a feed, until every output has ended.
     private func pump(_ feed: Feed?, isEnough: () -> Bool) throws {
         var offset = 0
         var block = [UInt8](repeating: 0, count: 64 << 10)
@@ -165,7 +165,7 @@ package final class Pipeline {
         }
     }
 
-    /// Writes until the pipe is full; a program that reads no more has all it wants.
+    /// Writes until the pipe is full. A program that has closed its input needs no more.
     private func put(_ feed: Feed, _ offset: inout Int) throws {
         while offset < feed.bytes.count {
             let size = min(feed.pieceSize(offset), feed.bytes.count - offset)
@@ -204,7 +204,7 @@ extension Command {
         try Command.pipeline([self], stdin: stdin)[0]
     }
 
-    /// Runs programs as a pipeline to their end; one result for each, stdout in the last.
+    /// Runs programs as a pipeline to their end. Returns one result for each, with stdout in the last.
     package static func pipeline(_ commands: [Command], stdin: Feed = .whole([])) throws -> [Run] {
         let pipeline = try Pipeline(commands)
         try pipeline.feed(stdin)

@@ -1,5 +1,5 @@
-/// SHAKE256 (FIPS 202): the rule by which the vectors describe their longer inputs. The cryptographic library
-/// does not offer it, and nothing but the tests needs it.
+/// SHAKE256 (FIPS 202), which generates the longer inputs of the vectors. The cryptographic library does not provide
+/// it, and only the tests need it.
 package func shake256(_ text: String, count: Int) -> [UInt8] {
     let rate = 136
     var message = Array(text.utf8)

@@ -1,7 +1,7 @@
 import Foundation
 package import Glibc
 
-/// A directory of its own for one test, removed with all that is in it when the value goes.
+/// A directory for one test, removed with its content when the value is freed.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
@@ -14,10 +14,10 @@ package final class TemporaryDirectory: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The path of `name` in the directory.
+    /// Returns the path of `name` in the directory.
     package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file of mode 0600 and returns its path.
+    /// Writes a file with mode 0600 and returns its path.
     @discardableResult
     package func write(_ name: String, _ bytes: some Sequence<UInt8>, mode: mode_t = 0o600) throws
         -> String
@@ -28,7 +28,7 @@ package final class TemporaryDirectory: Sendable {
         return path
     }
 
-    /// Writes to the end of a file, or to a pipe once a reader has it open.
+    /// Appends to a file, or writes to a pipe after a reader has opened it.
     package func append(_ name: String, _ bytes: [UInt8]) throws {
         let descriptor = open(self(name), O_WRONLY | O_APPEND | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("open \(name)") }

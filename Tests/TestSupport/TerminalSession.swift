@@ -1,17 +1,17 @@
 import CTestSupport
 import Glibc
 
-/// A program on a pseudo-terminal: it may ask there, and what the terminal shows is kept.
+/// A program on a pseudo-terminal. It can show prompts there, and the terminal's content is recorded.
 ///
-/// A stream that is not the terminal is a file, so that nothing has to be fed beside the conversation.
+/// Streams other than the terminal are files, so that nothing else has to be fed during the session.
 package final class TerminalSession {
     private let child: pid_t
     private let terminal: Int32
     private var shown: [UInt8] = []
     private var isWaitedFor = false
 
-    /// Starts `command`. `stdin` and `stdout` are paths of files in their place, `nil` for the terminal;
-    /// stderr is the terminal. It has `columns`, or does not know how many.
+    /// Starts `command`. `stdin` and `stdout` are paths of files, or `nil` for the terminal; stderr is the terminal.
+    /// The terminal has `columns`, or does not report its width.
     package init(
         _ command: Command, stdin: String? = nil, stdout: String? = nil, columns: UInt16 = 0
     ) throws {
@@ -26,7 +26,7 @@ package final class TerminalSession {
         let path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         guard ioctl(terminal, UInt(TIOCSWINSZ), &size) == 0 else { throw SystemError("winsize") }
-        // Open here until the child has it open: a terminal without users would read as ended.
+        // Kept open until the child has opened it: a terminal without users would read as ended.
         let user = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(user) }
         child = try command.spawn(
@@ -45,7 +45,7 @@ package final class TerminalSession {
         close(terminal)
     }
 
-    /// Waits until the terminal shows `text` after what was waited for before.
+    /// Waits until the terminal shows `text` after the previously expected text.
     package func expect(_ text: String) throws {
         let wanted = Array(text.utf8)
         while true {
@@ -67,7 +67,7 @@ package final class TerminalSession {
         guard write(terminal, bytes, bytes.count) == bytes.count else { throw SystemError("type") }
     }
 
-    /// Waits for the end; stdout in the result is all that the terminal showed, line ends as LF.
+    /// Waits for the end. The stdout of the result is all text that the terminal showed, with LF line ends.
     package func finish() throws -> Run {
         while try readMore() {}
         var status: Int32 = 0

@@ -2,7 +2,7 @@ import Foundation
 import Sotto
 package import Testing
 
-/// Known answers: those in the repository, and those of others that are read where they lie.
+/// Known answers: those in the repository, and external ones that are read from their own folder.
 package enum Vectors {
     /// The folder Tests/Vectors of this checkout.
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -18,13 +18,13 @@ package enum Vectors {
         URL(fileURLWithPath: $0).appendingPathComponent("third_party")
     }
 
-    /// Whether the vectors of others are there; tests that read them are skipped where they are not.
+    /// Whether the external vectors exist; the tests that read them are skipped otherwise.
     package static let hasExternal =
         external.map {
             FileManager.default.fileExists(atPath: $0.path)
         } ?? false
 
-    /// Why such a test is skipped.
+    /// The reason for skipping such a test.
     package static let hint: Comment =
         "EXTERNAL_VECTORS does not name a folder with third_party: see CONTRIBUTING.md"
 
@@ -62,7 +62,7 @@ package struct Hex: Decodable, Sendable, Hashable {
     }
 }
 
-/// The bytes that a rule such as `SHAKE256('…')[:n]` stands for.
+/// Returns the bytes of a rule such as `SHAKE256('…')[:n]`.
 package func bytes(ofRule rule: String) -> [UInt8] {
     let parts = rule.split(separator: "'")
     let count = Int(parts[2].filter(\.isNumber))!

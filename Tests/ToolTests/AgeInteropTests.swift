@@ -2,7 +2,8 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The program `age`, both ways. Debian's age 1.1 has no post-quantum recipients: those stand in AgeVectorTests.
+/// Interoperation with the program `age` in both directions. Debian's age 1.1 has no post-quantum recipients:
+/// AgeVectorTests covers those.
 @Suite(
     .enabled(
         if: Programs.find("age") != nil && Programs.find("age-keygen") != nil,
@@ -24,14 +25,14 @@ struct AgeInteropTests {
         return run.stdout
     }
 
-    /// `age-keygen`'s identity file and its recipient.
+    /// Returns the identity file of `age-keygen` and its recipient.
     func makeAgeKey() throws -> String {
         let run = try home.other(Programs.find("age-keygen") ?? "", ["-o", "age.key"]).run()
         #expect(run.status == 0)
         return try #require(run.stderr.split(separator: " ").last).trimming()
     }
 
-    /// The classic key of bob as age reads it.
+    /// Returns Bob's classic key in age's format.
     func bobForAge() throws -> (recipient: String, file: String) {
         let card = try JSON.object(parsing: home.files.read("bob.card"))
         let key = try JSON.object(parsing: home.files.read("bob.key"))

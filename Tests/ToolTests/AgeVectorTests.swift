@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The public test vectors of age (C2SP/CCTV), each through `decrypt`, read where they lie.
+/// The public test vectors of age (C2SP/CCTV), decrypted with `decrypt`, and read from their own folder.
 @Suite(.enabled(if: Vectors.hasExternal, Vectors.hint))
 struct AgeVectorTests {
     struct Index: Decodable { let vectors: [Vector] }
@@ -17,7 +17,7 @@ struct AgeVectorTests {
         let compressed: String?
         var testDescription: String { file }
 
-        /// The age file behind the header lines and the empty line.
+        /// Returns the age file after the header lines and the empty line.
         func load() throws -> [UInt8] {
             let bytes = try Vectors.externalBytes("age-cctv/" + file)
             let separator = try #require(
@@ -26,15 +26,15 @@ struct AgeVectorTests {
             return compressed == nil ? body : try #require(inflate(body))
         }
 
-        /// The exit status of what `expect` says.
+        /// The exit statuses for the value of `expect`.
         var statuses: Set<Int32> {
             switch expect {
             case "success": [0]
             case "no match": [10]
             case "HMAC failure", "payload failure": [11]
-            // Of an armor that is cut, the armor's end or the payload's may be missed first.
+            // In a truncated armor, the end of the armor or of the payload may be reported first.
             case "armor failure": file == "armor_no_end_line" ? [11, 65] : [65]
-            // A header that is cut is a truncation.
+            // A truncated header is a truncation.
             case "header failure": file.hasPrefix("stream_") ? [11] : [65]
             default: []
             }
@@ -45,7 +45,7 @@ struct AgeVectorTests {
         Vectors.hasExternal
         ? Vectors.loadExternal("age-cctv.index.json", as: Index.self).vectors : []
 
-    /// `decrypt` with what the vector gives to open the file with.
+    /// Runs `decrypt` with the vector's keys.
     static func decrypt(_ vector: Vector, in home: Home, _ more: [String], stdin: Feed) throws
         -> Run
     {
@@ -67,23 +67,23 @@ struct AgeVectorTests {
             #expect(sha256(run.stdout) == vector.payload?.bytes)
             #expect(run.stderr.isEmpty)
         } else {
-            // None of those that fail is longer than what is held back until the end.
+            // No vector that fails is longer than the output buffer.
             #expect(run.stdout.isEmpty)
             #expect(run.stderr.hasPrefix("decrypt: error: "))
         }
     }
 
     @Test(arguments: vectors)
-    func aVectorIsDecryptedAsItSays(_ vector: Vector) throws {
+    func aVectorIsDecryptedAsExpected(_ vector: Vector) throws {
         let home = try Home()
         let file = try vector.load()
         Self.check(vector, try Self.decrypt(vector, in: home, [], stdin: .whole(file)))
     }
 
-    /// In writes of one byte. Of the two vectors of 16 MiB, whose every byte would take a minute on a busy
-    /// machine, only the first and the last 64 KiB; between them pieces of 4093 bytes.
+    /// Input in writes of one byte. The two vectors of 16 MiB would take a minute on a busy machine, so only their
+    /// first and last 64 KiB are written so, with parts of 4093 bytes between them.
     @Test(arguments: vectors)
-    func aVectorIsDecryptedByteByByteAsItSays(_ vector: Vector) throws {
+    func aVectorIsDecryptedByteByByte(_ vector: Vector) throws {
         let home = try Home()
         let file = try vector.load()
         Self.check(vector, try Self.decrypt(vector, in: home, [], stdin: .singly(file)))
@@ -103,7 +103,7 @@ struct AgeVectorTests {
         }
     }
 
-    @Test func theIndexHasAllOfThem() {
+    @Test func theIndexIsComplete() {
         #expect(Self.vectors.count > 90)
         #expect(Self.vectors.allSatisfy { !$0.statuses.isEmpty })
     }

@@ -4,12 +4,13 @@ import Sotto
 import TestSupport
 import Testing
 
-/// What is malformed, cut, changed or out of place: a status, an error for people, no output, and nothing left.
+/// Malformed, truncated, changed or misplaced input gives an exit status, an error message, no output, and leaves no
+/// file.
 struct BadInputTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob") }
 
-    /// Expects a refusal with nothing on stdout.
+    /// Expects a refusal without output on stdout.
     func expectRefusal(
         _ run: Run, _ status: Int32, _ why: Comment = "",
         sourceLocation: SourceLocation = #_sourceLocation
@@ -24,7 +25,7 @@ struct BadInputTests {
         try home.output("encrypt", ["-r", "bob.card"] + more, stdin: plain)
     }
 
-    /// Damaged forms of a file with three chunks, and why.
+    /// Returns damaged forms of a file with three chunks, with descriptions.
     func damaged(_ file: [UInt8], payload: Int) -> [(String, [UInt8])] {
         let chunk = 65536 + 16
         let head = Array(file[..<payload])
@@ -67,7 +68,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func aDamagedArmorIs65AndACutOne11() throws {
+    @Test func aDamagedArmorIs65AndATruncatedOne11() throws {
         let file = try encrypt(randomBytes(300), "-a")
         let text = String(decoding: file, as: UTF8.self)
         for (form, status) in [
@@ -85,7 +86,7 @@ struct BadInputTests {
         expectRefusal(try home.run("decrypt", [], stdin: .whole(file)), 10)
     }
 
-    @Test func somethingElseIs65() throws {
+    @Test func otherInputIs65() throws {
         for text in ["hello", "\0\0\0", "age-encryption.org/v2\n", "-----BEGIN PGP MESSAGE-----\n"]
         {
             expectRefusal(
@@ -130,7 +131,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: [0o640, 0o604, 0o644, 0o660, 0o666] as [mode_t])
-    func aKeyThatOthersCanReadIsRefusedWithWhatToDo(_ mode: mode_t) throws {
+    func aKeyThatOthersCanReadIsRefusedWithAHint(_ mode: mode_t) throws {
         chmod(home.files("bob.key"), mode)
         let run = try home.run("keygen", ["public", "bob.key"])
         expectRefusal(run, 77)
@@ -146,7 +147,7 @@ struct BadInputTests {
                 try home.run("keygen", arguments, text: "words do not matter here"), 73)
         }
         #expect(try home.files.read("bob.key") == before)
-        // No words are shown for an identity that was not kept.
+        // No words are shown for an identity that was not stored.
         let run = try home.run("keygen", ["-o", "bob.key"])
         #expect(
             !run.stderr.split(separator: "\n").contains { $0.split(separator: " ").count == 24 })
@@ -174,7 +175,7 @@ struct BadInputTests {
             "keygen", ["recover", "-o", "new.key"], text: wrong.joined(separator: " "))
         expectRefusal(run, 65)
         #expect(run.stderr.contains("word 5"))
-        // One word of the list may be in the message by chance; two in their order are not.
+        // One word of the list may be in the message by chance, but not two in order.
         #expect(!run.stderr.contains("qqqqq") && !run.stderr.contains(words[2] + " " + words[3]))
         let short = try home.run(
             "keygen", ["recover", "-o", "new.key"], text: words.dropLast().joined(separator: " "))
@@ -221,7 +222,7 @@ struct BadInputTests {
         let file = try encrypt(randomBytes(100_000))
         expectRefusal(
             try home.run("decrypt", ["-i", "bob.key", "-o", "/dev/full"], stdin: .whole(file)), 74)
-        // As stdout, too, also of output that fits a buffer.
+        // The same on stdout, and for output that fits into a buffer.
         for (tool, arguments) in [
             ("decrypt", ["-i", "bob.key"]), ("pad", []), ("keygen", ["public", "bob.key"]),
             ("keygen", []), ("fingerprint", ["bob.card"]), ("encrypt", ["-r", "bob.card"]),
@@ -235,7 +236,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func aClosedDescriptorIsNotTakenForAFile() throws {
+    @Test func aClosedDescriptorIsNotReused() throws {
         let shell = home.other(
             "/bin/sh",
             [
@@ -251,7 +252,7 @@ struct BadInputTests {
         #expect(try silent.run(stdin: .whole([])).status == 74)
     }
 
-    /// A file system of 256 KiB can be made by root alone.
+    /// Only root can create a file system of 256 KiB.
     static let canMount: Bool = {
         guard let directory = try? TemporaryDirectory() else { return false }
         guard mount("tmpfs", directory.path, "tmpfs", 0, "size=256k") == 0 else { return false }
@@ -318,7 +319,7 @@ struct BadInputTests {
             let plain = randomBytes(4 << 20)
             let input = tool == "encrypt" ? plain : try encrypt(plain)
             let pipeline = try Pipeline([home.command(tool, arguments + ["-o", "out"])])
-            // More than a pipe holds has gone in, and the end has not: the tool is in the middle.
+            // More than the pipe's capacity was written, but not the end: the tool is in the middle of its work.
             try pipeline.feed(.whole(Array(input.dropLast(100))))
             pipeline.signal(signal)
             let run = try pipeline.finish()[0]
@@ -353,7 +354,7 @@ struct BadInputTests {
         #expect(try home.files.read("file") == file)
     }
 
-    @Test func aNewFileIsForItsOwnerAlone() throws {
+    @Test func aNewFileIsPrivate() throws {
         #expect(try home.run("encrypt", ["-r", "bob.card", "-o", "f"], text: "x").status == 0)
         #expect(try home.run("decrypt", ["-i", "bob.key", "-o", "g", "f"]).status == 0)
         for name in ["f", "g"] {
@@ -388,7 +389,7 @@ struct BadInputTests {
         #expect(try home.files.names() == names)
     }
 
-    @Test func upToSixteenMiBNothingLeavesBeforeTheEndIsVerified() throws {
+    @Test func upToSixteenMiBNothingIsPrintedBeforeTheEndIsVerified() throws {
         let plain = [UInt8](repeating: 7, count: (16 << 20) - 1)
         let file = try encrypt(plain)
         let run = try home.run(

@@ -4,15 +4,15 @@ import SottoTool
 import TestSupport
 import Testing
 
-/// A tool whose reader has closed the pipe ends by SIGPIPE, as cat(1) and age(1) do.
+/// A tool whose output pipe was closed ends by SIGPIPE, like cat(1) and age(1).
 struct ClosedPipeTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob") }
 
-    /// The status that a shell reports of a process that SIGPIPE ended.
+    /// The status that a shell reports for a process ended by SIGPIPE.
     static let status = ExitStatus.closedPipe.rawValue
 
-    /// Runs a tool whose standard output is a pipe without a reader.
+    /// Runs a tool with a pipe without a reader as standard output.
     func run(_ tool: String, _ arguments: [String], _ input: [UInt8] = []) throws -> Run {
         let pipeline = try Pipeline([home.command(tool, arguments)], hasReader: false)
         try pipeline.feed(.whole(input))
@@ -64,7 +64,7 @@ struct ClosedPipeTests {
         #expect(run.status == Self.status, "\(run.status) \(run.stderr)")
     }
 
-    @Test func whatWasDecryptedIsRemembered() throws {
+    @Test func decryptedMessagesAreRemembered() throws {
         let line = try home.output(
             "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: Array("once".utf8))
         let decrypt = ["-i", "bob.key"]
@@ -81,7 +81,7 @@ struct ClosedPipeTests {
     }
 
     /// systemd(1) starts services with SIGPIPE ignored.
-    @Test func whereTheSignalIsIgnoredAClosedPipeIsAnError() throws {
+    @Test func ifTheSignalIsIgnoredAClosedPipeIsAnError() throws {
         let script = "trap '' PIPE; exec \"$0\" public alice.key"
         let command = home.other("/bin/sh", ["-c", script, Programs.path("keygen")])
         let run = try Pipeline([command], hasReader: false).finish()[0]

@@ -5,7 +5,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// The address book, as alice keeps it.
+/// Tests of the address book, using Alice's.
 struct ContactTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob", "carol") }
@@ -51,14 +51,14 @@ struct ContactTests {
         try card(name).uri.text
     }
 
-    /// Alice's state, as the programs have it.
+    /// Returns Alice's state as the programs use it.
     func makeStore() throws -> IdentityStore {
         try IdentityStore(
             directory: StateDirectory(path: home.files("state")), identity: identity("alice"),
             lockTimeout: 10)
     }
 
-    /// Another person who says that their name is `name`: `other.key`, `other.card`.
+    /// Creates another person with the name `name`: `other.key`, `other.card`.
     func makeImpostor(of name: String) throws {
         #expect(try home.run("keygen", ["--name", name, "-o", "other.key"]).status == 0)
         try home.files.write("other.card", home.output("keygen", ["public", "other.key"]))
@@ -66,11 +66,13 @@ struct ContactTests {
 
     // MARK: Adding
 
-    @Test func aCardIsAddedUnderItsNameOrOurs() throws {
+    @Test func aCardIsAddedUnderItsNameOrAGivenName() throws {
         let run = try must("add", "bob.card")
         #expect(run.stdout.isEmpty)
         #expect(run.stderr.contains("added bob (05"))
-        #expect(run.stderr.contains("…), trusted on first use; to compare: contact show bob\n"))
+        #expect(
+            run.stderr.contains(
+                "…), trusted on first use; compare the safety number: contact show bob\n"))
         #expect(try must("add", "--name", "Caro L", "-q", "carol.card").stderr.isEmpty)
         #expect(try names() == ["bob", "Caro L"])
         let bob = try record("bob")
@@ -99,21 +101,21 @@ struct ContactTests {
     @Test func theSameCardAgainChangesNothing() throws {
         _ = try must("add", "bob.card")
         let before = try record("bob")
-        #expect(try must("add", "bob.card").stderr.contains("there already"))
-        // Under another name: ours stays, and the command to change it is said.
+        #expect(try must("add", "bob.card").stderr.contains("is already a contact"))
+        // Under another name: the user's name remains, and the command to change it is printed.
         let other = try must("add", "--name", "bobby", "bob.card")
         #expect(other.stderr.contains("contact rename bob bobby"))
         #expect(try record("bob") == before)
     }
 
-    @Test func aSignedCardReplacesAURIAndNeverTheOtherWay() throws {
+    @Test func aSignedCardReplacesAURIButNotTheReverse() throws {
         _ = try must("add", uri("bob"))
         #expect(try record("bob")["card"]?.string != nil)
         _ = try must("add", "bob.card")
         #expect(try record("bob")["card"]?.object != nil)
         _ = try must("add", uri("bob"))
         #expect(try record("bob")["card"]?.object != nil)
-        // Nor a card without the post-quantum key one that has it.
+        // A card without the post-quantum key does not replace a card with it.
         var poor = try #require(card("bob").record)
         poor["pq"] = nil
         SignedRecord.sign(&poor, with: try identity("bob").signingKey)
@@ -137,7 +139,7 @@ struct ContactTests {
         #expect(renamed.status == 64 && !renamed.stderr.contains("--help"))
     }
 
-    @Test func bytesThatAreNotUTF8AreNoName() throws {
+    @Test func aNameMustBeUTF8() throws {
         let script = #""$0" add -i alice.key --name "$(printf 'a\377')" bob.card"#
         let run = try home.other("/bin/sh", ["-c", script, Programs.path("contact")]).run()
         #expect(run.status == 64 && run.stderr.contains("UTF-8"), "\(run.stderr)")
@@ -154,7 +156,7 @@ struct ContactTests {
         _ = try must("add", "--name", "bob", nameless)
     }
 
-    @Test func onesOwnCardAndWhatIsNoCardAreRefused() throws {
+    @Test func ownCardsAndOtherFilesAreRefused() throws {
         #expect(try contact("add", "alice.card").status == 64)
         #expect(try contact("add", "alice.key").status == 65)
         #expect(try contact("add", "missing").status == 66)
@@ -166,7 +168,7 @@ struct ContactTests {
         #expect(try contact("list").status == 1)
     }
 
-    @Test func namesAreUniqueWithoutRegardToCaseOrForm() throws {
+    @Test func namesAreUniqueIgnoringCaseAndNormalization() throws {
         _ = try must("add", "--name", "René", "bob.card")
         #expect(try contact("add", "--name", "RENE\u{301}", "carol.card").status == 12)
         #expect(try record("rene\u{301}")["name"] == .string("René"))
@@ -177,7 +179,7 @@ struct ContactTests {
         #expect(try names() == ["carol", "RENÉ"])
     }
 
-    @Test func ofSeveralProcessesAtOnceOneGetsTheName() throws {
+    @Test func oneOfSeveralProcessesGetsTheName() throws {
         let people = (0..<6).map { "p\($0)" }
         for person in people { try home.makePerson(person) }
         let runs = try people.map {
@@ -192,7 +194,7 @@ struct ContactTests {
 
     // MARK: Finding
 
-    @Test func aBeginningServesUnlessItIsAmbiguous() throws {
+    @Test func anAbbreviationIsAcceptedUnlessAmbiguous() throws {
         _ = try must("add", "--name", "anna", "bob.card")
         _ = try must("add", "--name", "Annabel", "carol.card")
         #expect(try record("annab")["name"] == .string("Annabel"))
@@ -204,7 +206,7 @@ struct ContactTests {
         #expect(run.stderr.contains("anna, Annabel"))
     }
 
-    @Test func unknownNamesAreNoInput() throws {
+    @Test func unknownNamesAre66() throws {
         let commands = [
             ["show", "x"], ["rename", "x", "y"], ["remove", "x"], ["unblock", "x"], ["block", "x"],
             ["verify", "x", "1"], ["unverify", "x"], ["set", "x", "--suite", "auto"],
@@ -267,8 +269,8 @@ struct ContactTests {
         #expect(try must("show", "bob", "--card").text == uri("bob") + "\n")
     }
 
-    /// Their own name and relay are theirs to choose, and are shown.
-    @Test func aCardCannotWriteLinesOfOurs() throws {
+    /// The contact's own name and relay are chosen by the contact, and are shown.
+    @Test func aCardCannotForgeOutputLines() throws {
         var card = try #require(card("bob").record)
         card["name"] = .string("x\nsafety no.   00000\u{2028}\u{1b}[2J")
         card["relay"] = .string("tcp://x\ntrust        verified")
@@ -307,7 +309,7 @@ struct ContactTests {
         #expect(try record("robert")["suite"] == nil)
         #expect(try contact("set", "Robert", "--suite", "other").status == 64)
         #expect(try contact("remove", "Rob").status == 64)
-        #expect(try must("remove", "Robert").stderr.contains("stay"))
+        #expect(try must("remove", "Robert").stderr.contains("kept"))
         #expect(try contact("show", "Robert").status == 66)
     }
 
@@ -319,7 +321,7 @@ struct ContactTests {
         #expect(try open(dropped).stdout.isEmpty)
         _ = try must("unblock", "bob")
         #expect(try open(send("bob", "y"), "--text").text == "y\n")
-        // Somebody who is no contact: by card, by id, by the beginning of an id that is known.
+        // A sender who is not a contact: by card, by id, by the beginning of a known id.
         for name in ["carol.card", try card("carol").id.description, try uri("carol")] {
             _ = try must("block", name)
             #expect(try names() == ["", "bob"])
@@ -330,7 +332,7 @@ struct ContactTests {
         #expect(try contact("block", "alice.card").status == 64)
     }
 
-    @Test func aBlockedStrangerWhoIsAddedStaysBlocked() throws {
+    @Test func aBlockedSenderStaysBlockedWhenAdded() throws {
         _ = try must("block", "bob.card")
         let run = try must("add", "bob.card")
         #expect(run.stderr.contains("contact unblock bob"))
@@ -351,7 +353,7 @@ struct ContactTests {
         #expect(try contact("verify", "bob").status == 64)
         _ = try must("verify", "bob", digits)
         #expect(try record("bob")["trust"] == .string("verified"))
-        // A wrong number later does not lower it; unverify does.
+        // A wrong number later does not remove the verification; unverify does.
         #expect(try contact("verify", "bob", wrong).status == 14)
         #expect(try record("bob")["trust"] == .string("verified"))
         _ = try must("unverify", "bob")
@@ -365,7 +367,7 @@ struct ContactTests {
         #expect(run.status == 0)
     }
 
-    /// The number is of ids; a URI's encryption key is tied to the id by nothing.
+    /// The number covers the ids; no signature binds the encryption key of a URI to the id.
     @Test func aNumberDoesNotVerifyAnUnsignedEncryptionKey() throws {
         let forged = ContactURI(
             id: try card("bob").id, x25519: try card("carol").age.publicKey, name: "bob")
@@ -374,7 +376,7 @@ struct ContactTests {
         let bob = try card("bob").id
         #expect(run.status == 12 && run.stderr.contains("recv --card \(bob) | contact add\n"))
         #expect(try record("bob")["trust"] == .string("trusted"))
-        // Scanning his screen finds it out.
+        // Scanning Bob's screen detects it.
         #expect(try contact("verify", "bob", "--scan", uri("bob")).status == 14)
     }
 
@@ -390,9 +392,9 @@ struct ContactTests {
         #expect(try record("bob")["trust"] == .string("trusted"))
         _ = try must("verify", "bob", "--scan", stdin: Array(uri("bob").utf8))
         #expect(try record("bob")["trust"] == .string("verified"))
-        // The signed card stays.
+        // The signed card is kept.
         #expect(try record("bob")["card"]?.object != nil)
-        // A URI that is completed by its signed card stays verified: the keys are the same.
+        // A URI that is completed by its signed card stays verified, because the keys are the same.
         _ = try must("add", uri("carol"))
         try home.files.write("carol.uri", Array((uri("carol") + "\n").utf8))
         _ = try must("verify", "carol", "--scan", "carol.uri")
@@ -402,7 +404,7 @@ struct ContactTests {
 
     // MARK: Changed keys
 
-    @Test func anotherKeyUnderANameIsNeverTakenSilently() throws {
+    @Test func aDifferentKeyIsNeverAcceptedSilently() throws {
         _ = try must("add", "bob.card")
         _ = try must("verify", "bob", try number("alice", "bob"))
         let before = try record("bob")
@@ -428,7 +430,7 @@ struct ContactTests {
         _ = try must("set", "bob", "--suite", "sealed")
         try makeImpostor(of: "bob")
         #expect(try contact("add", "other.card").status == 12)
-        // The number of the new key is not that of the contact, and the tool says whose it is.
+        // The number of the new key is not the contact's number, and the tool reports which key it belongs to.
         let early = try contact("verify", "bob", try number("alice", "other"))
         #expect(early.status == 14 && early.stderr.contains("accept-key"))
         let run = try must("accept-key", "bob")
@@ -441,7 +443,7 @@ struct ContactTests {
         #expect(try names() == ["bob"])
     }
 
-    @Test func aKeyThatReplacesAnOfferedOneSaysSo() throws {
+    @Test func replacingAnOfferedKeyIsReported() throws {
         _ = try must("add", "bob.card")
         try makeImpostor(of: "bob")
         let other = try card("other").id.description.prefix(16)
@@ -453,7 +455,7 @@ struct ContactTests {
         let second = try contact("add", "-q", "--name", "bob", "carol.card")
         #expect(second.status == 12 && second.stderr.contains("before"))
         #expect(second.stderr.contains(other) && second.stderr.contains(carol))
-        // The same id as a URI is another card, and nothing signs it.
+        // The same id as a URI is a different card, and it is not signed.
         let third = try contact("add", "--name", "bob", uri("carol"))
         #expect(third.stderr.contains("another card of"))
     }
@@ -495,7 +497,7 @@ struct ContactTests {
             "contact", ["accept-key", "bob", "-i", "alice.key"] + words.map(String.init))
         #expect(run.status == 0 && run.stderr.contains(id), "\(run.stderr)")
         #expect(try record("bob")["id"] == .string(id))
-        // Back again, by the beginning of an id and by all of it.
+        // Back to the old key, by the beginning of an id and by the full id.
         _ = try contact("add", "bob.card")
         _ = try must("accept-key", "bob", card("bob").id.description.prefix(16).uppercased())
         _ = try contact("add", "other.card")
@@ -503,8 +505,8 @@ struct ContactTests {
         #expect(try record("bob")["id"] == .string(id))
     }
 
-    /// What was encrypted by sessions does not silently go to a suite that promises less.
-    @Test func anAcceptedKeyKeepsToSessions() throws {
+    /// Messages that used sessions must not silently use a weaker suite.
+    @Test func anAcceptedKeyKeepsTheRatchetSuite() throws {
         _ = try must("add", "bob.card")
         let other = try identity("bob")
         let time = Timestamp.now()
@@ -515,13 +517,13 @@ struct ContactTests {
         try makeStore().transaction {
             _ = try $0.begin(with: publication.bundle(oneTime: nil))
         }
-        // The list and the contact's page say so.
+        // The list and the contact's details show it.
         let today = String(Timestamp.now().description.prefix(8))
         #expect(try must("list").text.contains("  ratchet  session \(today)"))
         #expect(try must("show", "bob").text.contains("session      since \(today)"))
         #expect(try record("bob")["uses"] == .string("ratchet"))
         #expect(try record("bob")["session"]?.object?["post_quantum"] == .bool(true))
-        // The same id with other keys: the session serves on.
+        // The same id with other keys: the session continues.
         let forged = ContactURI(
             id: other.id, x25519: try card("carol").age.publicKey, name: "bob")
         _ = try contact("add", forged.text)
@@ -532,7 +534,7 @@ struct ContactTests {
         let run = try must("accept-key", "bob")
         #expect(
             run.stderr.contains(
-                "contact: there is no session with the new key: recv --bundle bob, or contact set bob --suite auto\n"
+                "contact: no session exists with the new key: recv --bundle bob, or contact set bob --suite auto\n"
             ))
         #expect(try record("bob")["suite"] == .string("ratchet"))
         let sent = try home.run("encrypt", ["--to", "bob", "-i", "alice.key"], text: "hello")
@@ -555,7 +557,7 @@ struct ContactTests {
         #expect(try record("bob")["trust"] == .string("trusted"))
     }
 
-    @Test func aChangedKeyThatIsAnothersContactIsNotTaken() throws {
+    @Test func aChangedKeyOfAnotherContactIsRefused() throws {
         _ = try must("add", "bob.card")
         try makeImpostor(of: "bob")
         #expect(try contact("add", "other.card").status == 12)
@@ -566,7 +568,7 @@ struct ContactTests {
         #expect(try names() == ["bob", "second", "third"])
     }
 
-    @Test func nothingIsSentWhileAKeyIsInDoubt() throws {
+    @Test func nothingIsSentWhileAKeyChangeIsUnconfirmed() throws {
         func seal() throws -> Run {
             try home.run("encrypt", ["--to", "bob", "-i", "alice.key"], text: "hello")
         }
@@ -593,7 +595,7 @@ struct ContactTests {
 
     // MARK: Requests
 
-    /// What `name` seals for alice.
+    /// Returns a message of `name`, sealed for Alice.
     func send(_ name: String, _ text: String) throws -> [UInt8] {
         try home.output(
             "encrypt", ["--to", "alice.card", "-i", "\(name).key"], stdin: Array(text.utf8))
@@ -603,8 +605,8 @@ struct ContactTests {
         try home.run("decrypt", ["-i", "alice.key"] + more, stdin: .whole(lines))
     }
 
-    @Test func strangersWaitUntilTheyAreAccepted() throws {
-        // Without contacts nobody is a stranger.
+    @Test func unknownSendersWaitUntilAccepted() throws {
+        // Without contacts no sender is unknown.
         #expect(try open(send("carol", "hi"), "--text").text == "hi\n")
         _ = try must("add", "bob.card")
         let (one, two) = (try send("carol", "one"), try send("carol", "two"))
@@ -645,7 +647,7 @@ struct ContactTests {
         #expect(try contact("show", "carol", "--card").status == 10)
         let answer = try home.run("encrypt", ["--to", "carol", "-i", "alice.key"], text: "x")
         #expect(answer.status == 10 && answer.stderr.contains("contact add"))
-        // Their card completes the contact.
+        // The sender's card completes the contact.
         _ = try must("add", "carol.card")
         #expect(try must("show", "carol", "--card").stdout == home.files.read("carol.card"))
     }
@@ -656,13 +658,13 @@ struct ContactTests {
         _ = try open(envelope)
         #expect(try must("accept", "carol.card").stdout == envelope)
         #expect(try record("carol")["card"]?.object != nil)
-        // What was not opened is printed again.
+        // Messages that were not opened are printed again.
         #expect(try must("accept", "carol").stdout == envelope)
         #expect(try open(envelope, "--text").text == "one\n")
         #expect(try contact("accept", "carol").status == 1)
     }
 
-    @Test func addingWhoWaitsSaysHowToReadThem() throws {
+    @Test func addingAWaitingSenderShowsTheCommandToRead() throws {
         _ = try must("add", "bob.card")
         let envelope = try send("carol", "one")
         _ = try open(envelope)
@@ -672,7 +674,7 @@ struct ContactTests {
         #expect(try must("requests").lines[0].hasSuffix("Z  carol"))
     }
 
-    @Test func blockingDropsWhatWaits() throws {
+    @Test func blockingDropsWaitingMessages() throws {
         _ = try must("add", "bob.card")
         let id = try card("carol").id.description
         _ = try open(send("carol", "one"))
@@ -681,9 +683,9 @@ struct ContactTests {
         #expect(try contact("accept", id, "--name", "carol").status == 12)
     }
 
-    @Test func anAmbiguousBeginningOfAnIdNamesTheCandidates() throws {
+    @Test func anAmbiguousIdListsTheCandidates() throws {
         _ = try must("add", "bob.card")
-        // Two ids that begin alike: two contacts' entries, made for it.
+        // Two ids with the same beginning: entries of two contacts, made for this test.
         let key = [UInt8](repeating: 0xAB, count: 31)
         let store = try makeStore()
         for last in [UInt8(1), 2] {
@@ -698,8 +700,8 @@ struct ContactTests {
         #expect(try contact("show", "05abababab").status == 64)
     }
 
-    /// Few characters of an id are soon found again by trying keys.
-    @Test func aStrangerIsNamedByAllThatTheListShows() throws {
+    /// A short abbreviation of an id can be forged by trying keys.
+    @Test func anUnknownSenderNeedsTheFullListedId() throws {
         _ = try must("add", "bob.card")
         _ = try open(send("carol", "one"))
         let id = try card("carol").id.description
@@ -708,7 +710,7 @@ struct ContactTests {
                 let run = try home.run(
                     "contact", command + ["-i", "alice.key", String(id.prefix(count))])
                 #expect(run.status == 64, "\(command): \(run.stderr)")
-                #expect(run.stderr.contains("16 characters"), "\(run.stderr)")
+                #expect(run.stderr.contains("16 or more characters"), "\(run.stderr)")
             }
         }
         #expect(try must("requests", String(id.prefix(16))).lines.count == 1)
@@ -736,8 +738,8 @@ struct ContactTests {
         #expect(try must("requests", "dave.card", "--drop").stderr.contains("dropped 1 message of"))
     }
 
-    /// Nobody fills the list for all others.
-    @Test func whoHasTheMostWaitingMakesRoomForOthers() throws {
+    /// No sender can fill the list for all others.
+    @Test func theSenderWithMostRequestsIsDisplaced() throws {
         let store = try makeStore()
         func sender(_ number: Int) -> SessionID {
             SessionID(publicKey: [UInt8](repeating: 0, count: 31) + [UInt8(number)])
@@ -748,7 +750,7 @@ struct ContactTests {
             }
         }
         func counts() throws -> [Int] { try store.requests().map(\.count).sorted() }
-        // A contact's that were not read yet stay.
+        // A contact's messages that were not read yet are kept.
         try store.transaction { transaction in
             try transaction.save(Contact(name: "zero", id: sender(0), card: nil))
             for number in 0..<10 {
@@ -762,7 +764,7 @@ struct ContactTests {
         #expect(try !ask(3))
         #expect(try ask(10))
         #expect(try counts() == [1, 99] + Array(repeating: 100, count: 9))
-        // One has left the list, and can still be read.
+        // One message was removed from the list and can still be read.
         let shortened = try #require(try store.requests().first { $0.count == 99 }).from
         let kept = try store.requestedEnvelopes(from: shortened)
         #expect(kept == (0..<100).map { [UInt8($0)] })
@@ -776,7 +778,7 @@ struct ContactTests {
         #expect(try counts().reduce(0, +) == 1000)
     }
 
-    @Test func onATerminalAcceptSaysWhatToType() throws {
+    @Test func acceptOnATerminalShowsTheCommand() throws {
         _ = try must("add", "bob.card")
         _ = try open(send("carol", "one"))
         let session = try TerminalSession(
@@ -788,35 +790,35 @@ struct ContactTests {
 
     // MARK: Export and import
 
-    @Test func recordsGoOutAndComeBackTrusted() throws {
+    @Test func exportedRecordsAreImportedAsTrusted() throws {
         _ = try must("add", "bob.card")
         _ = try must("verify", "bob", try number("alice", "bob"))
         _ = try must("add", uri("carol"))
         #expect(try records(must("export", "carol").stdout).count == 1)
         let all = try must("export").stdout
         #expect(try records(all).map { $0["name"] } == [.string("bob"), .string("carol")])
-        // Who is known is left alone, verified or not.
+        // A known contact is not changed, verified or not.
         let again = try must("import", stdin: all)
-        #expect(again.stderr.contains("bob is there already") && again.stdout.isEmpty)
+        #expect(again.stderr.contains("bob is already a contact") && again.stdout.isEmpty)
         #expect(try record("bob")["trust"] == .string("verified"))
         _ = try must("unverify", "bob")
         _ = try must("import", stdin: all)
         #expect(try record("bob")["trust"] == .string("trusted"))
-        // What a file says of trust is nobody's word.
+        // The trust in a file is not accepted.
         _ = try must("remove", "bob")
         _ = try must("import", stdin: all)
         #expect(try record("bob")["trust"] == .string("trusted"))
         #expect(try record("carol")["card"]?.string == uri("carol"))
     }
 
-    @Test func oneWhoIsOnlyBlockedComesBackBlocked() throws {
+    @Test func blocksAreRestored() throws {
         _ = try must("block", "carol.card")
         _ = try must("add", "bob.card")
         let all = try must("export").stdout
         #expect(try records(all)[0]["name"] == .string(""))
         let backup = try must("export", "--backup").stdout
         try FileManager.default.removeItem(atPath: home.files("state"))
-        // Another writer's file blocks nobody: their mail would be deleted.
+        // A file of another identity blocks no contact, because a block deletes mail.
         let foreign = try contact("import", stdin: all)
         #expect(foreign.status == 15 && foreign.text.contains("own backup"), "\(foreign.text)")
         var blocked = try records(all)[1]
@@ -830,7 +832,7 @@ struct ContactTests {
         #expect(try open(send("carol", "z")).stdout.isEmpty)
         #expect(try must("unblock", String(card("carol").id.description.prefix(16))).status == 0)
         #expect(try names() == ["bob"])
-        // Neither a nameless one who is not blocked, nor one with a card, becomes a contact.
+        // Neither an entry without a name that is not blocked nor one with a card becomes a contact.
         var entry = try records(all)[0]
         entry["blocked"] = .bool(false)
         #expect(try contact("import", stdin: entry.serialized()).status == 64)
@@ -840,7 +842,7 @@ struct ContactTests {
         #expect(try names() == ["bob"])
     }
 
-    /// The manual's example.
+    /// The example in the manual page.
     @Test func theExampleOfTheManualNamesOnlyContacts() throws {
         let page = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -854,7 +856,7 @@ struct ContactTests {
         #expect(run.text == "bob\n", "\(run.stderr)")
     }
 
-    @Test func importTakesURIsAndCards() throws {
+    @Test func importAcceptsURIsAndCards() throws {
         let lines =
             Array("\(try uri("bob"))\r\n\nsotto:05\n".utf8) + (try home.files.read("carol.card"))
             + Array(
@@ -893,7 +895,7 @@ struct ContactTests {
         #expect(try contact("import", "missing").status == 66)
     }
 
-    @Test func aBackupComesBackAsItWas() throws {
+    @Test func aBackupRestoresEverything() throws {
         _ = try must("add", "bob.card")
         _ = try must("verify", "bob", try number("alice", "bob"))
         _ = try must("add", "carol.card")
@@ -905,14 +907,14 @@ struct ContactTests {
         #expect(String(decoding: file.prefix(64), as: UTF8.self).hasPrefix("age-encryption.org/v1"))
         var status = stat()
         #expect(stat(home.files("contacts.age"), &status) == 0 && status.st_mode & 0o777 == 0o600)
-        // decrypt reads it.
+        // decrypt can read it.
         let plain = try home.output("decrypt", ["-i", "alice.key", "contacts.age"])
         #expect(Array(plain[(plain.firstIndex(of: 10)! + 1)...]) == records)
-        // So does this tool, on a machine that knows nobody.
+        // So can this tool on a machine without contacts.
         try FileManager.default.removeItem(atPath: home.files("state"))
         _ = try must("import", "contacts.age")
         #expect(try must("list", "--json").stdout == before)
-        // Once more changes nothing.
+        // Importing again changes nothing.
         _ = try must("unverify", "bob")
         _ = try must("import", "contacts.age")
         #expect(try record("bob")["trust"] == .string("trusted"))
@@ -929,7 +931,7 @@ struct ContactTests {
             "export", "--backup", "--passphrase", "@FILE:secret", "-o", "contacts.age"
         ).stderr
         #expect(
-            note.contains("the passphrase brings them back") && !note.contains("and the identity"))
+            note.contains("the passphrase restores them") && !note.contains("and the identity"))
         _ = try must("remove", "bob")
         try home.files.write("wrong", Array("x\n".utf8))
         #expect(try contact("import", "--passphrase", "@FILE:wrong", stdin: file).status == 10)
@@ -941,8 +943,8 @@ struct ContactTests {
         #expect(try record("bob")["trust"] == .string("verified"))
     }
 
-    @Test func whatAnotherWroteVerifiesNobody() throws {
-        // Carol verified bob, and encrypts her contacts to alice; or forges a backup of alice's.
+    @Test func aForeignBackupVerifiesNoContact() throws {
+        // Carol verified Bob, and encrypts her contacts to Alice, or forges a backup of Alice's.
         _ = try must("add", "bob.card")
         _ = try must("verify", "bob", try number("alice", "bob"))
         let body = try must("export").stdout
@@ -958,13 +960,13 @@ struct ContactTests {
         ])
         SignedRecord.sign(&header, with: try identity("carol").signingKey)
         let run = try must("import", stdin: forged(header))
-        #expect(run.stderr.contains("not a backup of this identity's"))
+        #expect(run.stderr.contains("not a backup of this identity"))
         #expect(try record("bob")["trust"] == .string("trusted"))
         _ = try must("remove", "bob")
         header["id"] = .string(try card("alice").id.description)
         #expect(try contact("import", stdin: forged(header)).status == 11)
         #expect(try contact("list").status == 1)
-        // A genuine header over other contacts is refused, too.
+        // A genuine header with other contacts is refused too.
         var own = header
         own["sha256"] = .string(Base64.standard.encode(sha256([])))
         SignedRecord.sign(&own, with: try identity("alice").signingKey)
@@ -974,7 +976,7 @@ struct ContactTests {
         #expect(try record("bob")["trust"] == .string("trusted"))
     }
 
-    @Test func commandLinesThatMeanNothing() throws {
+    @Test func invalidCommandLinesAreRefused() throws {
         for arguments in [
             ["export", "--passphrase", "@ENV:X"], ["export", "--backup", "bob"],
             ["show", "--json", "--card", "bob"], ["requests", "--json", "bob"], ["set", "bob"],

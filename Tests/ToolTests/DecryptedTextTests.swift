@@ -2,7 +2,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `decrypt --text`: texts that can be told apart, attachments, failures; and `decrypt --again`.
+/// Tests of `decrypt --text` (separated texts, attachments, failures) and `decrypt --again`.
 struct DecryptedTextTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -23,15 +23,15 @@ struct DecryptedTextTests {
 
     // MARK: Texts
 
-    @Test func aZeroByteEndsEachTextWhereThatWasAskedFor() throws {
+    @Test func nullEndsEachTextWithAZeroByte() throws {
         let texts = ["a\n\nb", "c", "nul\0nul"]
         let run = try bob.read(texts.map(seal), "--text", "-0", "-q")
         #expect(run.text == "a\n\nb\0c\0nul\u{FFFD}nul\0")
-        // Without it a text in a pipe is as it was written.
+        // Without the option, a text in a pipe is unchanged.
         #expect(try bob.read(texts.map(seal), "--text", "-q").text == "a\n\nb\nc\nnul\0nul\n")
     }
 
-    @Test func timeAndNameStandBeforeATextAndFurtherLinesAfterTabs() throws {
+    @Test func timeAndNamePrecedeATextAndTabsItsFurtherLines() throws {
         let line = try seal("dinner\nat 8\n2026-01-01T00:00:00Z\tbob\tno")
         let time = try #require(JSON.object(parsing: Array(line.utf8))["time"]?.string)
         let run = try bob.read([line] + first, "--text", "--time", "-q")
@@ -42,11 +42,11 @@ struct DecryptedTextTests {
     }
 
     @Test(arguments: [["--time"], ["-0"], ["--since", "1"], ["--again", "--stateless"]])
-    func optionsWithoutTheirOthersAreRefused(_ arguments: [String]) throws {
+    func optionsWithMissingPartnersAreRefused(_ arguments: [String]) throws {
         #expect(try bob.run("decrypt", arguments).status == 64)
     }
 
-    @Test func aFailureIsSaidAtOnceInAPipe() throws {
+    @Test func aFailureIsReportedImmediatelyInAPipe() throws {
         let pipeline = try Pipeline([bob.command("decrypt", ["--text"])])
         try pipeline.feed(.whole(lines([first[0]])))
         try pipeline.collect { $0 == Array("one\n".utf8) }
@@ -60,7 +60,7 @@ struct DecryptedTextTests {
         #expect(errors.count == 1, "\(run.stderr)")
     }
 
-    @Test func manyFailuresOfOneReadAreSummedUp() throws {
+    @Test func manyFailuresAreSummarized() throws {
         let run = try bob.read(Array(repeating: "{}", count: 500), "--text")
         #expect(run.status == 65 && run.stderr.contains(" more\n"))
         #expect(run.stderr.split(separator: "\n").count < 100)
@@ -68,7 +68,7 @@ struct DecryptedTextTests {
 
     // MARK: Attachments
 
-    @Test func anAttachmentIsALineThatSaysHowToSaveIt() throws {
+    @Test func anAttachmentLineShowsTheCommandToSaveIt() throws {
         let file = randomBytes(10_000)
         try two.home.files.write("plan \u{1B}[2J\nb.pdf", file)
         let sent = try alice.run(
@@ -81,7 +81,7 @@ struct DecryptedTextTests {
         #expect(run.lines[3] == "the plan")
         let line = run.lines[4]
         #expect(line.hasPrefix("[file plan \u{FFFD}[2J\u{FFFD}b.pdf, 10000 bytes; to save it: "))
-        // The line that it names, with the reader's own names.
+        // The command in the line uses the recipient's own file names.
         let command = try #require(line.split(separator: ":").last?.dropLast())
         let words = command.split(separator: " ").map(String.init)
         #expect(words == ["decrypt", "--attachment", "4", "-o", "FILE", "BLOB"])
@@ -100,8 +100,8 @@ struct DecryptedTextTests {
 
     // MARK: --again
 
-    /// The reader at the end of a pipe died: what it was given is in the state alone.
-    @Test func whatWasOpenedIsPrintedAgain() throws {
+    /// The program at the end of a pipe crashed: only the state still has the messages.
+    @Test func openedMessagesArePrintedAgain() throws {
         #expect(try bob.run("decrypt", ["--again"]).status == 1)
         let read = try bob.read(first)
         let records = try read.lines.map { try JSON.object(parsing: Array($0.utf8)) }
@@ -127,7 +127,7 @@ struct DecryptedTextTests {
         #expect(try bob.read([first[1]]).text.contains("\"number\":2"))
     }
 
-    @Test func againHoldsToTheTrustThatIsAskedFor() throws {
+    @Test func againAppliesTheTrustPolicy() throws {
         #expect(try bob.read(first).status == 0)
         #expect(try bob.run("decrypt", ["--again", "--trust", "verified"]).status == 1)
         #expect(try bob.run("decrypt", ["--again", "--from", "alice"]).lines.count == 3)
@@ -136,7 +136,7 @@ struct DecryptedTextTests {
     }
 
     /// A sender cannot choose the number that a record shows.
-    @Test func theNumberIsNotTheSenders() throws {
+    @Test func aSenderCannotChooseTheNumber() throws {
         let sent = try alice.run(
             "encrypt", ["--to", bob.card, "--jsonl"],
             stdin: Array(#"{"body":{"type":"text","text":"x"},"number":7}"#.utf8))

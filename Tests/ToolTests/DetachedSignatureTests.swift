@@ -2,7 +2,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `encrypt --detached` and `decrypt --verify`, and the program `minisign` both ways.
+/// Tests of `encrypt --detached` and `decrypt --verify`, and of the program `minisign` in both directions.
 struct DetachedSignatureTests {
     let home: Home
     let plain = randomBytes(300_000)
@@ -49,7 +49,7 @@ struct DetachedSignatureTests {
     @Test(
         .enabled(if: KeyPrograms.minisign != nil, "no minisign"),
         arguments: [[], ["-l"]] as [[String]])
-    func weVerifyWhatMinisignSignsButForItsLegacyForm(_ form: [String]) throws {
+    func weVerifyMinisignSignaturesExceptLegacyOnes(_ form: [String]) throws {
         _ = try home.output(
             "keygen", ["export", "minisign", "--unprotected", "-o", "alice.sec", "alice.key"])
         let signed = try home.other(
@@ -93,8 +93,8 @@ struct DetachedSignatureTests {
         #expect(try verify().status == 11)
     }
 
-    /// minisign draws key ids, and nothing protects them: the second signature tells whose it is.
-    @Test func aChangedFileOfTheDemandedSignerIsNotAnotherSigners() throws {
+    /// minisign key ids are random and not authenticated: the second signature identifies the signer.
+    @Test func aChangedFileOfTheRequiredSignerIsReportedAsChanged() throws {
         try sign()
         let text = String(decoding: try home.files.read("file.minisig"), as: UTF8.self)
         let line = String(text.split(separator: "\n")[1])
@@ -104,11 +104,11 @@ struct DetachedSignatureTests {
         #expect(try verify().status == 0)
         try home.files.write("other", plain + [0])
         let changed = try verify("other")
-        #expect(changed.status == 11 && !changed.stderr.contains("demanded"), "\(changed.stderr)")
+        #expect(changed.status == 11 && !changed.stderr.contains("required"), "\(changed.stderr)")
         #expect(try verify("other", from: "bob.card").status == 12)
     }
 
-    @Test func anotherSignerThanTheDemandedIsUntrusted() throws {
+    @Test func anotherSignerIsUntrusted() throws {
         try sign()
         let run = try verify(from: "bob.card")
         #expect(run.status == 12 && run.stdout.isEmpty)
@@ -118,7 +118,7 @@ struct DetachedSignatureTests {
         #expect(either.status == 0)
     }
 
-    @Test func aSignatureThatIsNoneIsMalformed() throws {
+    @Test func aNonSignatureIsMalformed() throws {
         try home.files.write("file.minisig", Array("hello\n".utf8))
         #expect(try verify().status == 65)
         try home.files.write("file.minisig", [])
@@ -130,7 +130,7 @@ struct DetachedSignatureTests {
         ["--detached", "-r", "bob.card"], ["--detached", "-p"], ["--detached", "-s"],
         ["--trusted-comment", "a", "-r", "bob.card"], ["--detached", "--suite", "sealed"],
     ])
-    func optionsThatDoNotFitASignatureAreRefused(_ arguments: [String]) throws {
+    func incompatibleSigningOptionsAreRefused(_ arguments: [String]) throws {
         let run = try home.run("encrypt", ["-i", "alice.key"] + arguments + ["file"])
         #expect(run.status == 64 && run.stdout.isEmpty)
     }
@@ -140,7 +140,7 @@ struct DetachedSignatureTests {
         ["--verify", "file.minisig", "--from", "alice.card", "-o", "out", "file"],
         ["--verify", "-", "--from", "alice.card"],
     ])
-    func optionsThatDoNotFitAVerificationAreRefused(_ arguments: [String]) throws {
+    func incompatibleVerificationOptionsAreRefused(_ arguments: [String]) throws {
         try sign()
         #expect(try home.run("decrypt", arguments).status == 64)
     }

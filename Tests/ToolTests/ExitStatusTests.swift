@@ -4,8 +4,8 @@ import SottoState
 import TestSupport
 import Testing
 
-/// One test for each row of the exit-status table that a tool without network can reach. 69 and 70 are not
-/// among them: the relay's clients test the one, and nothing known makes the other.
+/// One test for each row of the exit-status table that a tool can reach without a network. 69 is tested with the
+/// relay's clients, and no known input causes 70.
 struct ExitStatusTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob") }
@@ -24,9 +24,9 @@ struct ExitStatusTests {
         #expect(run.status == 0 && run.stderr.isEmpty)
     }
 
-    @Test func anHonestNo() throws { #expect(try decrypt([]).status == 1) }
+    @Test func aNegativeResult() throws { #expect(try decrypt([]).status == 1) }
 
-    @Test func noKeyFits() throws {
+    @Test func noKeyMatches() throws {
         let run = try home.run("decrypt", ["-i", "alice.key"], stdin: .whole(try envelope()))
         #expect(run.status == 10)
     }
@@ -42,7 +42,7 @@ struct ExitStatusTests {
         #expect(run.status == 11)
     }
 
-    @Test func notTheDemandedSigner() throws {
+    @Test func notTheRequiredSigner() throws {
         #expect(try decrypt(try envelope(), "--from", "bob.card").status == 12)
     }
 
@@ -79,7 +79,7 @@ struct ExitStatusTests {
 
     @Test func inputOutputError() throws {
         #expect(try home.run("pad", ["-o", "/dev/full"], text: "x").status == 74)
-        // Reading a process's memory at address 0 fails for everybody.
+        // Reading a process's memory at address 0 fails even for root.
         #expect(try home.run("pad", ["/proc/self/mem"]).status == 74)
     }
 
@@ -94,7 +94,7 @@ struct ExitStatusTests {
             Result { try decrypt(envelope("y"), "--lock-timeout", "0.2") }
         }.get()
         #expect(run.status == 75 && run.stdout.isEmpty, "\(run.stderr)")
-        // What was opened before can still be read.
+        // Messages that were opened before can still be read.
         #expect(try decrypt(line).status == 0)
     }
 
@@ -103,7 +103,7 @@ struct ExitStatusTests {
         #expect(try decrypt([123]).status == 77)
     }
 
-    @Test func theStateIsOpenToOthers() throws {
+    @Test func theStateIsAccessibleToOthers() throws {
         let line = try envelope()
         #expect(try decrypt(line).status == 0)
         chmod(home.files("state"), 0o755)
@@ -111,7 +111,7 @@ struct ExitStatusTests {
         #expect(run.status == 77 && run.stdout.isEmpty && run.stderr.contains("chmod 700"))
     }
 
-    @Test func wronglySetUp() throws {
+    @Test func aConfigurationError() throws {
         var command = home.command("keygen", ["public"])
         command.environment = ["PATH": "/usr/bin"]
         #expect(try command.run().status == 78)

@@ -2,20 +2,20 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The forms in which `fingerprint` shows a number: words, a field, lines for several cards, a QR code.
+/// The output forms of `fingerprint`: words, randomart, lines for several cards, a QR code.
 @Suite struct FingerprintFormTests {
     let home: Home
 
     init() throws { home = try Home(people: "alice", "bob", "carol") }
 
-    @Test func wordsAreCheckedAsDigitsAre() throws {
+    @Test func wordsAreCheckedLikeDigits() throws {
         let words = try home.run("fingerprint", ["--words", "--with", "bob.card", "alice.card"])
         #expect(words.text.split(separator: " ").count == 20)
         let right = ["--check", "-", "--with", "alice.card", "bob.card"]
         #expect(try home.run("fingerprint", right, text: words.text.uppercased()).status == 0)
         let wrong = ["--check", "-", "--with", "alice.card", "carol.card"]
         #expect(try home.run("fingerprint", wrong, text: words.text).status == 14)
-        // Other words of the list do not match, whatever their number; what is no word of it is named.
+        // Other words of the list do not match, whatever their number. An unknown word is named.
         let others = words.text.split(separator: " ").dropFirst().joined(separator: "-")
         #expect(try home.run("fingerprint", right, text: "zoo-" + others).status == 14)
         let unknown = try home.run("fingerprint", right, text: "xyzzy-" + others)
@@ -47,7 +47,7 @@ import Testing
         #expect(Array(lines.dropFirst()) == Randomart.lines(ofDigits: digits))
     }
 
-    @Test func aNumberTravelsAsAQRCode() throws {
+    @Test func aNumberCanBeScannedFromAQRCode() throws {
         let number = try home.output("fingerprint", ["--with", "bob.card", "alice.card"])
         let picture = try home.output("qr", ["-t", "png"], stdin: number)
         let read = try home.output("qr", ["scan"], stdin: picture)
@@ -57,7 +57,7 @@ import Testing
                 == 0)
     }
 
-    @Test func theCodeIsTheOneOfTheDigits() throws {
+    @Test func theQRCodeContainsTheDigits() throws {
         let run = try home.run("fingerprint", ["--qr", "alice.card", "bob.card"])
         #expect(run.status == 0, "\(run.stderr)")
         var expected: [UInt8] = []
@@ -70,7 +70,7 @@ import Testing
         #expect(run.stdout == expected)
     }
 
-    @Test func whatMakesNoSenseTogetherIsRefused() throws {
+    @Test func incompatibleFormsAreRefused() throws {
         for arguments in [
             ["--check", "1", "alice.card", "bob.card"], ["--check", "1", "--words", "alice.card"],
             ["--json", "--randomart", "alice.card"], ["-", "-"],

@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `sotto init` and `sotto add`, with a relay and without.
+/// Tests of `sotto init` and `sotto add`, with and without a relay.
 struct FirstMinuteTests {
     let alice: Home
     let bob: Home
@@ -18,7 +18,7 @@ struct FirstMinuteTests {
 
     static let identity = "config/sotto/identity"
 
-    /// The environment of a home, with the programs on the path.
+    /// Returns the environment of a home, with the programs in PATH.
     func path(_ home: Home) -> [String: String] {
         let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
         return ["PATH": "\(programs):/usr/bin:/bin"]
@@ -45,7 +45,7 @@ struct FirstMinuteTests {
         #expect(
             words(in: run.stderr).joined(separator: " ") + "\n"
                 == String(decoding: kept, as: UTF8.self))
-        // No line is broken by a terminal of 40 columns.
+        // No line is wrapped by a terminal of 40 columns.
         for line in run.stderr.split(separator: "\n")
         where line.contains("  ") && !line.contains("sotto") {
             #expect(line.count <= 40, "\(line)")
@@ -69,7 +69,7 @@ struct FirstMinuteTests {
         #expect(
             try alice.run("sotto", ["init", "--no-passphrase", "--passphrase", "@FILE:p"]).status
                 == 64)
-        // Nothing can be asked without a terminal.
+        // Without a terminal, no prompt is possible.
         #expect(try bob.run("sotto", ["init"]).status == 78)
         #expect(!bob.files.exists(Self.identity))
     }
@@ -80,7 +80,7 @@ struct FirstMinuteTests {
             alice.command("sotto", ["init", "--name", "alice"]), columns: columns)
         try session.expect("New passphrase: ")
         try session.type("correct horse\n")
-        try session.expect("again: ")
+        try session.expect("Repeat the passphrase: ")
         try session.type("correct horse\n")
         try session.expect(" 1 ")
         let run = try session.finish()
@@ -126,14 +126,14 @@ struct FirstMinuteTests {
             #expect(run.status == 0, "\(run.stderr)")
         }
         let unlocked = ["--identity-passphrase", "@FILE:p"]
-        // The relay of an identity is part of it: no environment names one.
+        // The identity names the relay; the environment does not.
         let environment: [String: String] = [:]
         func card(_ home: Home, _ more: String...) throws -> String {
             String(
                 decoding: try home.output("keygen", ["public"] + more + unlocked), as: UTF8.self
             ).trimmingCharacters(in: .newlines)
         }
-        // A URI becomes the whole card, with the post-quantum key and the name.
+        // A URI is completed by the signed card, with the post-quantum key and the name.
         let added = try alice.run(
             "sotto", ["add", try card(bob, "--uri")] + unlocked, environment: environment)
         #expect(
@@ -145,7 +145,7 @@ struct FirstMinuteTests {
         #expect(typed == number)
         let whole = try alice.output("contact", ["show", "--card", "bob"] + unlocked)
         #expect(try Card(record: JSON.object(parsing: Array(whole.dropLast()))).hybrid != nil)
-        // An id, and a picture.
+        // An id and a picture.
         let id = try JSON.object(parsing: Array(card(alice).utf8))["id"]?.string
         let byID = try bob.run(
             "sotto", ["add", "--name", "al", try #require(id)] + unlocked, environment: environment)
@@ -159,10 +159,10 @@ struct FirstMinuteTests {
         #expect(
             scanned.status == 0 && scanned.text.contains("sotto contact verify alice"),
             "\(scanned.stderr)")
-        // The number that both see verifies.
+        // The number that both see verifies the contact.
         let verified = try bob.run("contact", ["verify", "alice", number] + unlocked)
         #expect(verified.status == 0, "\(verified.stderr)")
-        // recv --card takes the name.
+        // recv --card accepts the name.
         let fetched = try alice.run(
             "recv", ["--card", "bob"] + unlocked, environment: environment)
         #expect(fetched.status == 0 && fetched.stdout == whole, "\(fetched.stderr)")
@@ -204,7 +204,8 @@ struct FirstMinuteTests {
         let back = try alice.run("keygen", ["recover", "-o", "back.key"], stdin: .whole(words))
         #expect(back.status == 0)
         for text in [
-            "back: the keys", "not back: sessions", "contact import", "keygen prekeys | send",
+            "restored: the keys", "not restored: sessions", "contact import",
+            "keygen prekeys | send",
         ] {
             #expect(back.stderr.contains(text), "\(back.stderr)")
         }
@@ -212,7 +213,7 @@ struct FirstMinuteTests {
         #expect(quiet.status == 0 && quiet.stderr.isEmpty)
     }
 
-    @Test func theirHelpNamesThem() throws {
+    @Test func theHelpOfInitAndAddNamesThem() throws {
         for verb in ["init", "add"] {
             #expect(try alice.run("sotto", [verb, "--help"]).text.contains("sotto \(verb)"))
             #expect(try alice.run("sotto", ["help", verb]).text.contains("sotto \(verb)"))

@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The relay in an identity file and on its cards.
+/// Tests of the relay in an identity file and on its cards.
 struct IdentityRelayTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob") }
@@ -31,7 +31,7 @@ struct IdentityRelayTests {
         // An option names another relay for one card.
         #expect(
             try card("--relay", "tcp://127.0.0.1:1", "carol.key").relay == "tcp://127.0.0.1:1")
-        // The words do not hold it.
+        // The words do not contain it.
         let words = try home.output("keygen", ["words", "carol.key"])
         _ = try home.output(
             "keygen", ["recover", "-o", "again.key", "--relay", "ws://relay.example.org"],
@@ -68,7 +68,7 @@ struct IdentityRelayTests {
         #expect(try home.run("keygen", ["set", "--no-relay", "age.key"]).status == 65)
     }
 
-    @Test func aProtectedFileKeepsItsPassphraseAndMembersThatAreNotKnown() throws {
+    @Test func aProtectedFileKeepsItsPassphraseAndUnknownMembers() throws {
         var plain = try record("alice.key")
         plain["later"] = .string("kept")
         try home.files.write("alice.key", plain.serialized())
@@ -103,13 +103,13 @@ struct IdentityRelayTests {
 
     @Test func aCardInPlaceOfAnEnvelopeIsNamed() throws {
         let run = try home.run("decrypt", ["-i", "bob.key", "alice.card"])
-        #expect(run.status == 65 && run.stderr.contains("this is a card"), "\(run.stderr)")
+        #expect(run.status == 65 && run.stderr.contains("the input is a card"), "\(run.stderr)")
         #expect(run.stderr.contains("contact add FILE"))
     }
 
-    @Test func aMessageThatIsTooLongIsToldTheLimitThatHolds() throws {
+    @Test func aTooLongMessageNamesTheRealLimit() throws {
         let encrypt = ["--to", "bob.card", "-i", "alice.key"]
-        // Each line feed takes two bytes of the record.
+        // Each line feed needs two bytes in the record.
         for (text, status) in [
             (String(repeating: "a", count: 32_000), Int32(0)),
             (String(repeating: "a", count: 32_760), 65),
@@ -123,7 +123,7 @@ struct IdentityRelayTests {
             #expect(run.stderr.contains("32763 bytes of JSON"), "\(run.stderr)")
             #expect(run.stderr.contains("--attach FILE --blob FILE.blob"), "\(run.stderr)")
         }
-        // The hint works as it stands.
+        // The hint works when pasted.
         try home.files.write("FILE", randomBytes(99_999))
         let attached = try home.run(
             "encrypt", encrypt + ["--attach", "FILE", "--blob", "FILE.blob"], text: "see FILE")

@@ -2,13 +2,13 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `decrypt --inspect`: what a file is, without its key.
+/// Tests of `decrypt --inspect`, which describes a file without its key.
 struct InspectionTests {
     let home: Home
 
     init() throws { home = try Home(people: "alice", "bob") }
 
-    /// The record of a file, which `decrypt` reads where there is no identity.
+    /// Returns the record of a file. No identity is needed.
     func inspect(_ file: [UInt8]) throws -> JSONObject {
         let output = try home.output("decrypt", ["--inspect", "--json"], stdin: file)
         return try #require(try JSON(parsing: output).object)
@@ -74,11 +74,11 @@ struct InspectionTests {
         #expect(sizes(other)["plaintext"] == 0)
     }
 
-    @Test func aFileThatWasCutIsRefused() throws {
+    @Test func aTruncatedFileIsRefused() throws {
         let file = try home.output(
             "encrypt", ["-r", "bob.card"], stdin: [UInt8](repeating: 1, count: 70_000))
         let header = try sizes(inspect(file))["header"]!
-        // Of a payload one can only tell when no content at all would be as long.
+        // The size of the payload is checked only for lengths that no content can have.
         for count in [
             0, 10, header - 1, header, header + 16, header + 31, header + 16 + 65552 + 16,
         ] {
@@ -88,7 +88,7 @@ struct InspectionTests {
         }
     }
 
-    @Test func peopleReadIt() throws {
+    @Test func theTextFormIsReadable() throws {
         let text = try home.output("encrypt", ["-a", "-r", "bob.card"], stdin: [1, 2, 3])
         let run = try home.run("decrypt", ["--inspect"], stdin: .whole(text))
         #expect(run.lines[0] == "age-encryption.org/v1, post-quantum, in ASCII armor")
@@ -100,22 +100,22 @@ struct InspectionTests {
         ["--hold"], ["--from", "alice.card"], ["-i", "bob.key"], ["--text"],
         ["--verify", "alice.card", "--from", "alice.card"], ["--own-copy"], ["--suite", "shainy"],
     ])
-    func whatNeedsAKeyDoesNotGoWithIt(_ option: [String]) throws {
+    func optionsThatNeedAKeyAreRefused(_ option: [String]) throws {
         #expect(try home.run("decrypt", ["--inspect"] + option).status == 64)
     }
 
-    @Test func whatCanNeverBeOpenedIsSaid() throws {
+    @Test func anExcessiveWorkFactorIsReported() throws {
         let code = String(repeating: "A", count: 43)
         let scrypt = "-> scrypt AAAAAAAAAAAAAAAAAAAAAA 99\nAAAA\n"
         let end = Array("--- \(code)\n".utf8) + [UInt8](repeating: 0, count: 33)
         let alone = Array("age-encryption.org/v1\n\(scrypt)".utf8) + end
         let run = try home.run("decrypt", ["--inspect"], stdin: .whole(alone))
-        #expect(run.status == 0 && run.text.contains("more than is opened"))
+        #expect(run.status == 0 && run.text.contains("above the limit of decrypt"))
         let beside = Array("age-encryption.org/v1\n\(scrypt)-> X25519 abc\nAAAA\n".utf8) + end
         #expect(try home.run("decrypt", ["--inspect"], stdin: .whole(beside)).status == 65)
     }
 
-    @Test func anEnvelopeIsNoFile() throws {
+    @Test func anEnvelopeIsNotAFile() throws {
         let envelope = try home.output(
             "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: [65])
         let run = try home.run("decrypt", ["--inspect"], stdin: .whole(envelope))

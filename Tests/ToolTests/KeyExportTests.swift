@@ -11,7 +11,7 @@ enum KeyPrograms {
     static let sshKeygen = Programs.find("ssh-keygen")
 }
 
-/// What `keygen export` writes for age, OpenSSH and minisign.
+/// Tests of the output of `keygen export` for age, OpenSSH and minisign.
 struct KeyExportTests {
     let home: Home
 
@@ -27,7 +27,7 @@ struct KeyExportTests {
             as: UTF8.self)
     }
 
-    /// The output of a program of others that must succeed.
+    /// Returns the output of another program, which must succeed.
     func other(_ program: String?, _ arguments: [String]) throws -> String {
         let run = try home.other(try #require(program), arguments).run()
         try #require(run.status == 0, "\(arguments): \(run.stderr)")
@@ -49,7 +49,7 @@ struct KeyExportTests {
     }
 
     @Test(arguments: [[], ["--classic"]] as [[String]])
-    func theExportedAgeIdentityOpensWhatItsRecipientGot(_ form: [String]) throws {
+    func theExportedAgeIdentityDecryptsFilesForIt(_ form: [String]) throws {
         let made = try home.output(
             "keygen", ["export", "age", "-o", "a.age"] + form + ["alice.key"])
         #expect(made.isEmpty)
@@ -87,7 +87,7 @@ struct KeyExportTests {
         #expect(verified.status == 0, "\(verified.stderr)")
     }
 
-    @Test func theIdentityOpensWhatItsExportedSSHKeyGot() throws {
+    @Test func theIdentityDecryptsFilesForItsExportedSSHKey() throws {
         try home.files.write("a.pub", Array(try text("ssh", "--public-key").utf8))
         let file = try home.output("encrypt", ["-r", "a.pub"], stdin: [1, 2, 3])
         #expect(try home.output("decrypt", ["-i", "alice.key"], stdin: file) == [1, 2, 3])
@@ -102,7 +102,7 @@ struct KeyExportTests {
         _ = try export("minisign", "--public-key", "-o", "alice.pub")
         _ = try other(KeyPrograms.minisign, ["-S", "-W", "-s", "alice.sec", "-m", "file"])
         _ = try other(KeyPrograms.minisign, ["-V", "-p", "alice.pub", "-m", "file"])
-        // The public key that minisign itself finds in the secret one.
+        // The public key that minisign itself derives from the secret key.
         _ = try other(KeyPrograms.minisign, ["-R", "-W", "-s", "alice.sec", "-p", "again.pub"])
         #expect(try home.files.read("again.pub") == home.files.read("alice.pub"))
     }
@@ -141,7 +141,7 @@ struct KeyExportTests {
         ["ssh", "--unprotected"], ["age", "--password", "@ENV:P"], ["ssh", "--classic"],
         ["rsa", "--public-key"], ["minisign", "--public-key", "--unprotected"],
     ])
-    func optionsThatDoNotFitTheKeyAreRefused(_ arguments: [String]) throws {
+    func incompatibleKeyOptionsAreRefused(_ arguments: [String]) throws {
         let run = try home.run("keygen", ["export"] + arguments + ["alice.key"])
         #expect(run.status == 64 && run.stdout.isEmpty)
     }

@@ -3,9 +3,9 @@ import Sotto
 import TestSupport
 import Testing
 
-/// In Turkish a small I has no dot, and a capital i has one. None of our texts is Turkish, whatever the locale is.
+/// In Turkish a small I has no dot, and a capital i has one. No text of the tools depends on the locale.
 struct LocaleTests {
-    /// Where the locale was made, or `nil` where it cannot be: then glibc takes "C" in its place.
+    /// Returns the folder of the locale, or `nil` if it cannot be created: glibc then uses "C" instead.
     private static func turkish(in folder: TemporaryDirectory) -> String? {
         guard let localedef = Programs.find("localedef") else { return nil }
         let name = folder("tr_TR.UTF-8")
@@ -16,11 +16,11 @@ struct LocaleTests {
         return run?.status == 0 ? folder.path : nil
     }
 
-    /// BIP 39's own example, with an I in it.
+    /// An example of BIP 39 with an I in it.
     private static let words =
         "legal winner thank year wave sausage worth useful legal winner thank yellow"
 
-    /// A home in which every program is told of a locale.
+    /// A home in which every program gets a locale.
     private struct Place {
         let home: Home
         let locale: [String: String]
@@ -36,7 +36,7 @@ struct LocaleTests {
             try home.run(tool, arguments, stdin: .whole(stdin), environment: locale)
         }
 
-        /// The output of a program that must succeed.
+        /// Returns the output of a program that must succeed.
         func must(
             _ tool: String, _ arguments: [String], _ stdin: [UInt8] = [],
             sourceLocation: SourceLocation = #_sourceLocation
@@ -48,14 +48,14 @@ struct LocaleTests {
             return run.stdout
         }
 
-        /// A text with every time in it replaced.
+        /// Returns a text with every time in it replaced.
         private func timeless(_ text: [UInt8]) -> [UInt8] {
             Array(
                 String(decoding: text, as: UTF8.self)
                     .replacing(#/[0-9]{4}-[0-9]{2}-[0-9]{2}[T\ ][0-9:]+Z?/#, with: "TIME").utf8)
         }
 
-        /// Everything that the programs say of the same things, which is the same each time.
+        /// Returns all output of the programs for the same input, which must be the same each time.
         func transcript() throws -> [[UInt8]] {
             var said: [[UInt8]] = []
             let upper = Array(LocaleTests.words.uppercased().utf8)
@@ -85,9 +85,9 @@ struct LocaleTests {
             said.append(
                 timeless(
                     try must("contact", ["show", id.description.uppercased(), "-i", "iris.key"])))
-            // Padding, where nothing in it is random.
+            // Padding without random bytes.
             said.append(try must("pad", ["--scheme", "iso7816", "--block", "64"], upper))
-            // What is refused is refused with the same words.
+            // Errors have the same text.
             for arguments in [["--scheme", "ISO7816"], ["--remove"], ["--block", "I"]] {
                 let run = try run("pad", arguments, upper)
                 said.append(Array("\(run.status) \(run.stderr)".utf8))
@@ -97,7 +97,7 @@ struct LocaleTests {
             return said
         }
 
-        /// Writes to the recipients by every name; a reader elsewhere opens it.
+        /// Encrypts to the recipients by every name; another locale decrypts it.
         func sealed() throws -> [(arguments: [String], bytes: [UInt8])] {
             let card = try Card(record: JSON.object(parsing: home.files.read("ilsabil.card")))
             let age = card.recipient(classic: true).text
@@ -124,7 +124,7 @@ struct LocaleTests {
         }
     }
 
-    /// A card without the second in which it was signed.
+    /// Returns a card without its signing time.
     private static func timeless(_ bytes: [UInt8]) -> [UInt8] {
         guard var record = try? JSON.object(parsing: bytes), record["issued"] != nil else {
             return bytes
@@ -145,7 +145,7 @@ struct LocaleTests {
                 Self.timeless(a) == Self.timeless(b),
                 "\(String(decoding: a, as: UTF8.self)) \(String(decoding: b, as: UTF8.self))")
         }
-        // What is written under one is read under the other.
+        // Data written with one locale is read with the other.
         for (writer, reader) in [(plain, turkish), (turkish, plain), (turkish, turkish)] {
             for (arguments, bytes) in try writer.sealed() {
                 let read = try reader.must("decrypt", arguments, bytes)

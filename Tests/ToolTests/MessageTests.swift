@@ -4,7 +4,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Envelopes: `encrypt --to` and `decrypt`.
+/// Tests of envelopes: `encrypt --to` and `decrypt`.
 struct MessageTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob", "carol") }
@@ -42,7 +42,7 @@ struct MessageTests {
         #expect(wrong.status == 12 && !wrong.text.contains("\"body\""))
     }
 
-    @Test func whatIsSaidOfTheSenderOfASeenEnvelopeIsWhatTheCardsSayNow() throws {
+    @Test func aSeenEnvelopeShowsTheCurrentTrust() throws {
         let envelope = try seal("twice")
         #expect(try records(open(envelope).stdout)[0]["trust"] == .string("unverified"))
         let again = try records(open(envelope, "bob", "--from", "alice.card").stdout)[0]
@@ -63,7 +63,7 @@ struct MessageTests {
         #expect(lines[1]["message"]?.string?.contains("not JSON") == true)
     }
 
-    @Test func eachOfSeveralGetsAnEnvelopeOfTheirOwn() throws {
+    @Test func eachRecipientGetsAnEnvelope() throws {
         let envelopes = try seal("all", to: ["bob", "carol"])
         let lines = envelopes.split(separator: 10)
         #expect(lines.count == 2)
@@ -112,7 +112,7 @@ struct MessageTests {
         #expect(types == (isBlank ? [] : ["error"]) + ["message", "message"])
     }
 
-    @Test func whatHasNoEnvelopeAtAllIsRefusedWhole() throws {
+    @Test func inputWithoutEnvelopesIsRefused() throws {
         for text in ["garbage", "garbage\nmore\n", String(repeating: "x\n", count: 100_000)] {
             let run = try open(Array(text.utf8))
             #expect(run.status == 65 && run.stdout.isEmpty && run.stderr.contains("neither"))
@@ -159,7 +159,7 @@ struct MessageTests {
         #expect(again["seen"] == .bool(true))
         again["seen"] = nil
         #expect(again == first)
-        // In one input, too.
+        // The same within one input.
         let other = try seal("twice")
         let both = try records(open(other + other).stdout)
         #expect(both.map { $0["seen"] } == [nil, .bool(true)])
@@ -180,12 +180,12 @@ struct MessageTests {
         let changed = try open(envelope("two"))
         #expect(changed.status == 13)
         #expect(try records(changed.stdout)[0]["type"] == .string("error"))
-        // It leaves the state as it was.
+        // It does not change the state.
         #expect(try open(first).status == 0)
     }
 
-    /// Whoever carries an envelope may add members to it. They must not make the genuine one look like a replay.
-    @Test func membersAddedOnTheWayDoNotMakeAReplay() throws {
+    /// A carrier of an envelope may add members to it. They must not make the genuine one look like a replay.
+    @Test func membersAddedInTransitAreNotAReplay() throws {
         let genuine = try seal("one")
         var record = try records(genuine)[0]
         record["note"] = .string("from the carrier")
@@ -248,15 +248,15 @@ struct MessageTests {
         #expect(empty.status == 1 && empty.stdout.isEmpty)
     }
 
-    @Test func anEmptyInputIsAnHonestNo() throws {
+    @Test func anEmptyInputIs1() throws {
         let run = try open([])
         #expect(run.status == 1 && run.stdout.isEmpty)
         let text = try open([], "bob", "--text")
         #expect(text.status == 1 && text.stderr.isEmpty)
     }
 
-    /// A bad line among good ones is one record in the file, as in a pipe: else anybody could withhold a whole
-    /// batch with one line of rubbish. With nothing but failures there is no file.
+    /// A bad line among good ones is one record in the file, as in a pipe; otherwise an attacker could suppress a whole
+    /// batch with one bad line. If all lines fail, no file is created.
     @Test func messagesToAFile() throws {
         let envelope = try seal("x")
         let rubbish = Array("{}\n".utf8)
@@ -268,7 +268,7 @@ struct MessageTests {
             try records(home.files.read("out")).map { $0["type"]?.string } == ["error", "message"])
     }
 
-    @Test func everyLineLeavesAsSoonAsItIsOpened() throws {
+    @Test func everyLineIsPrintedImmediately() throws {
         let pipeline = try Pipeline([home.command("decrypt", ["-i", "bob.key", "--text"])])
         for text in ["one", "two", "three"] {
             try pipeline.feed(.whole(try seal(text)))
@@ -277,7 +277,7 @@ struct MessageTests {
         #expect(try pipeline.finish()[0].text == "one\ntwo\nthree\n")
     }
 
-    @Test func ofTwoProcessesAtOnceExactlyOneOpensEachEnvelopeFirst() throws {
+    @Test func exactlyOneOfTwoProcessesOpensEachEnvelopeFirst() throws {
         let envelopes = try (0..<20).flatMap { try seal("message \($0)") }
         let both = try [
             Pipeline([home.command("decrypt", ["-i", "bob.key"])]),

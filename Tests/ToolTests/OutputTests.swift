@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What `-o` must not replace, and how it is named.
+/// Tests of the files that `-o` must not replace, and of their names.
 struct OutputTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob") }
 
-    /// Runs a tool that must refuse to replace `name`, which it reads.
+    /// Runs a tool that must refuse to replace its input `name`.
     func expectKept(
         _ name: String, _ tool: String, _ arguments: [String], stdin: [UInt8] = [120],
         environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
@@ -16,7 +16,9 @@ struct OutputTests {
         let run = try home.run(
             tool, arguments, stdin: .whole(stdin), environment: environment)
         #expect(run.status == 64, "\(run.stderr)", sourceLocation: sourceLocation)
-        #expect(run.stderr.contains("is read"), "\(run.stderr)", sourceLocation: sourceLocation)
+        #expect(
+            run.stderr.contains("is also an input file"), "\(run.stderr)",
+            sourceLocation: sourceLocation)
         #expect(try home.files.read(name) == before, sourceLocation: sourceLocation)
     }
 
@@ -66,7 +68,7 @@ struct OutputTests {
         }
     }
 
-    @Test func whatOpensAsSignedContentIsNotEncryptedUnsigned() throws {
+    @Test func unsignedContentThatLooksSignedIsRefused() throws {
         let plain = Array("signed-stream/1\nand more".utf8)
         let refused = try home.run("encrypt", ["-r", "bob.card"], stdin: .whole(plain))
         #expect(refused.status == 65 && refused.stdout.isEmpty && refused.stderr.contains("-s"))

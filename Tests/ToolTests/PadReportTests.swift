@@ -2,10 +2,10 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `pad --report` says what `pad` does.
+/// Tests that `pad --report` matches `pad`.
 struct PadReportTests {
     @Test(arguments: [0, 1, 59, 60, 65531, 65532, 100_000])
-    func theReportIsTrue(_ count: Int) throws {
+    func theReportMatchesThePadding(_ count: Int) throws {
         let home = try Home()
         let input = [UInt8](repeating: 7, count: count)
         let report = try home.output("pad", ["--report", "--block", "100"], stdin: input)
@@ -27,7 +27,7 @@ struct PadReportTests {
         }
     }
 
-    @Test func removingHasNoReport() throws {
+    @Test func reportAndRemoveAreIncompatible() throws {
         #expect(try Home().run("pad", ["--report", "--remove"], text: "x").status == 64)
     }
 }

@@ -3,13 +3,13 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `keygen paper`.
+/// Tests of `keygen paper`.
 struct PaperTests {
     let home: Home
 
     init() throws { home = try Home(people: "alice") }
 
-    /// The texts of the page, without what marks them up.
+    /// Returns the texts of the page, without markup.
     func texts(_ page: String) -> [String] {
         page.split(separator: "<text ").dropFirst().compactMap { element in
             guard let start = element.firstIndex(of: ">"),
@@ -33,7 +33,7 @@ struct PaperTests {
             decoding: try home.output("fingerprint", ["alice.card"]), as: UTF8.self
         ).split(whereSeparator: \.isWhitespace).prefix(6)
         #expect(texts.joined(separator: " ").contains(digits.joined(separator: " ")))
-        // The code is the one that qr makes of the words; qr's own tests read such a drawing.
+        // The QR code is the one that qr makes of the words; qr's own tests read such a drawing.
         let drawn = String(
             decoding: try home.output("qr", ["-t", "svg", "-s", "1", "-l", "Q"], stdin: sentence),
             as: UTF8.self)
@@ -44,7 +44,7 @@ struct PaperTests {
         #expect(try home.run("keygen", ["paper", "-o", "alice.svg", "alice.key"]).status == 73)
     }
 
-    @Test func whatTheWordsDoNotRestoreIsSaid() throws {
+    @Test func thePageListsWhatTheWordsDoNotRestore() throws {
         try home.files.write("one", Array("first passphrase\n".utf8))
         try home.run(
             "keygen",
@@ -62,7 +62,7 @@ struct PaperTests {
                 .contains("What the words do not restore"))
     }
 
-    @Test func aNameThatSomebodyEditedInIsLegible() throws {
+    @Test func anEditedNameIsLegible() throws {
         let record = try home.files.read("alice.key")
         let edited = String(decoding: record, as: UTF8.self).replacing(
             "\"name\":\"alice\"", with: "\"name\":\"a\\u001bl\u{FFFF}ice\"")
@@ -84,9 +84,10 @@ struct PaperTests {
         #expect(texts(page).contains("24"))
     }
 
-    @Test func withoutQRNothingIsMade() throws {
-        // A copy of keygen alone, with no qr beside it.
-        // By another process: a file that is open for writing in this one could be inherited and then not be run.
+    @Test func withoutQRNothingIsWritten() throws {
+        // A copy of keygen in a directory without qr.
+        // Copied by another process: a file that is open for writing here could be inherited by a child and then not be
+        // executed.
         let copied = try home.other("/bin/cp", [Programs.path("keygen"), "keygen"]).run()
         try #require(copied.status == 0)
         let run = try home.other(home.files("keygen"), ["paper", "-o", "a.svg", "alice.key"]).run()

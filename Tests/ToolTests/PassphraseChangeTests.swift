@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `keygen passwd`, and the passphrase of the words.
+/// Tests of `keygen passwd` and of the passphrase of the words.
 struct PassphraseChangeTests {
     let home: Home
 
@@ -13,13 +13,13 @@ struct PassphraseChangeTests {
         try home.files.write("two", Array("second passphrase\n".utf8))
     }
 
-    /// The id of the key file, opened with a passphrase.
+    /// Returns the id of the key file, opened with a passphrase.
     func id(_ passphrase: String?) throws -> Run {
         let options = passphrase.map { ["--identity-passphrase", "@FILE:\($0)"] } ?? []
         return try home.run("keygen", ["words", "alice.key"] + options)
     }
 
-    @Test func aPassphraseIsAddedChangedAndTakenAway() throws {
+    @Test func aPassphraseIsAddedChangedAndRemoved() throws {
         let before = try home.files.read("alice.key")
         let words = try id(nil).stdout
         #expect(
@@ -59,12 +59,12 @@ struct PassphraseChangeTests {
         #expect(try home.files.read("alice.key") == before)
     }
 
-    @Test func whatHasNoPassphraseLosesNone() throws {
+    @Test func removingAMissingPassphraseIs1() throws {
         let run = try home.run("keygen", ["passwd", "--unprotected", "alice.key"])
         #expect(run.status == 1 && run.stderr.contains("has no passphrase"))
     }
 
-    @Test func whatIsNoIdentityIsLeftAlone() throws {
+    @Test func otherFilesAreNotChanged() throws {
         try home.files.write("notes", Array("hello\n".utf8))
         chmod(home.files("notes"), 0o600)
         for (file, status) in [("notes", 65), ("alice.card", 65), ("missing", 66)] {
@@ -74,7 +74,7 @@ struct PassphraseChangeTests {
         #expect(try home.files.read("notes") == Array("hello\n".utf8))
     }
 
-    @Test func aLinkToTheFileStaysOne() throws {
+    @Test func aLinkToTheFileIsKept() throws {
         #expect(symlink("alice.key", home.files("link")) == 0)
         #expect(
             try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "link"]).status == 0)
@@ -90,8 +90,8 @@ struct PassphraseChangeTests {
         #expect(run.status == 64 && run.stderr.contains("ssh-keygen -p"))
     }
 
-    @Test func whoComesSecondIsRefused() throws {
-        // A process that holds the file as keygen passwd does, and waits to be told to go.
+    @Test func aSecondProcessIsRefused() throws {
+        // A process that locks the file like keygen passwd, and waits for its input.
         let holder = try Pipeline([
             home.other("/usr/bin/flock", ["alice.key", "/bin/sh", "-c", "echo held; cat"])
         ])
@@ -102,7 +102,7 @@ struct PassphraseChangeTests {
         #expect(try id(nil).status == 0)
     }
 
-    @Test func ofTwoAtOnceOnlyOneSaysThatItIsDone() throws {
+    @Test func oneOfTwoConcurrentChangesSucceeds() throws {
         let runs = try ["one", "two"].map { secret in
             try Pipeline([
                 home.command("keygen", ["passwd", "--passphrase", "@FILE:\(secret)", "alice.key"])
@@ -114,7 +114,7 @@ struct PassphraseChangeTests {
         #expect(runs.contains { $0.status == 0 })
     }
 
-    @Test func whatIsNoRegularFileOrHasTwoNamesIsRefused() throws {
+    @Test func otherFilesAndHardLinksAreRefused() throws {
         #expect(mkfifo(home.files("pipe"), 0o600) == 0)
         #expect(link(home.files("alice.key"), home.files("other")) == 0)
         for name in ["pipe", "alice.key"] {
@@ -125,7 +125,7 @@ struct PassphraseChangeTests {
     }
 
     @Test(.enabled(if: getuid() == 0, "only root can give a file away"))
-    func theOwnerStays() throws {
+    func theOwnerIsKept() throws {
         #expect(chown(home.files("alice.key"), 1234, 1234) == 0)
         let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "alice.key"])
         #expect(run.status == 0, "\(run.stderr)")
@@ -152,19 +152,19 @@ struct PassphraseChangeTests {
         }
         #expect(try card("plain") == card("alice"))
         #expect(try card("a") != card("alice"))
-        // The words are those of the file, and it says that they are not enough.
+        // The words are those of the file, and the tool reports that they are not sufficient.
         let again = try home.run("keygen", ["words", "a.key"])
         #expect(again.text == words && again.stderr.contains("--words-passphrase"))
     }
 
-    @Test func aNewIdentityCanHaveOne() throws {
+    @Test func aNewIdentityCanHaveAWordsPassphrase() throws {
         let made = try home.run(
             "keygen",
             [
                 "--words-passphrase", "@FILE:one", "--whisper-id", "WSP-YS3T-HJGR-KQBZ", "-o",
                 "n.key",
             ])
-        #expect(made.status == 0 && made.stderr.contains("together with their passphrase"))
+        #expect(made.status == 0 && made.stderr.contains("with their passphrase"))
         let words = try home.output("keygen", ["words", "n.key"])
         try home.run(
             "keygen",
@@ -173,14 +173,14 @@ struct PassphraseChangeTests {
                 "-o", "m.key",
             ], stdin: .whole(words))
         #expect(try home.files.read("n.key") == home.files.read("m.key"))
-        // What other messengers' keys come from is the same seed.
+        // The keys of other messengers are derived from the same seed.
         let profile = ["public", "--profile", "whisper2"]
         #expect(
             try home.output("keygen", profile + ["n.key"])
                 == home.output("keygen", profile + ["m.key"]))
     }
 
-    @Test func onlyASCIIIsTaken() throws {
+    @Test func onlyASCIIIsAccepted() throws {
         try home.files.write("umlaut", Array("stra\u{DF}e\n".utf8))
         let run = try home.run("keygen", ["--words-passphrase", "@FILE:umlaut", "-o", "n.key"])
         #expect(run.status == 64)

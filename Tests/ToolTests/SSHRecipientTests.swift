@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Files for Ed25519 keys of SSH, and the programs `age` and `ssh-keygen`.
+/// Tests of files for Ed25519 SSH keys, with the programs `age` and `ssh-keygen`.
 @Suite(.enabled(if: KeyPrograms.sshKeygen != nil, "ssh-keygen is not installed"))
 struct SSHRecipientTests {
     let home: Home
@@ -14,7 +14,7 @@ struct SSHRecipientTests {
         try home.files.write("plain", plain)
     }
 
-    /// Makes `id` and `id.pub`.
+    /// Creates `id` and `id.pub`.
     func makeKey(_ arguments: [String] = ["-t", "ed25519", "-N", ""]) throws {
         let run = try home.other(
             try #require(KeyPrograms.sshKeygen), ["-q", "-C", "a comment", "-f", "id"] + arguments
@@ -74,7 +74,7 @@ struct SSHRecipientTests {
         #expect(run.status == 10 && run.stdout.isEmpty)
     }
 
-    @Test func theExportedSigningKeyOpensWhatItsPublicLineGot() throws {
+    @Test func theExportedSigningKeyDecryptsFilesForItsPublicLine() throws {
         _ = try home.output("keygen", ["export", "ssh", "-o", "id", "bob.key"])
         try home.files.write(
             "id.pub", home.output("keygen", ["export", "ssh", "--public-key", "bob.key"]))
@@ -83,7 +83,7 @@ struct SSHRecipientTests {
     }
 
     @Test(arguments: [[], ["-Z", "aes256-cbc"], ["-a", "3"]])
-    func anSSHKeyUnderAPassphraseIsUnlocked(_ arguments: [String]) throws {
+    func anSSHKeyWithAPassphraseIsUnlocked(_ arguments: [String]) throws {
         try makeKey(["-t", "ed25519", "-N", "correct horse"] + arguments)
         let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
         let unlock = ["-i", "id", "--identity-passphrase", "@ENV:SECRET"]
@@ -93,7 +93,7 @@ struct SSHRecipientTests {
         let wrong = try home.run(
             "decrypt", unlock, stdin: .whole(file), environment: ["SECRET": "correct hors"])
         #expect(wrong.status == 10 && wrong.stdout.isEmpty)
-        #expect(wrong.stderr.contains("the passphrase does not open the OpenSSH key id"))
+        #expect(wrong.stderr.contains("the passphrase of the OpenSSH key id is wrong"))
     }
 
     @Test func itsPassphraseIsAskedForOnceAndOnlyForAFileThatNamesIt() throws {
@@ -107,7 +107,7 @@ struct SSHRecipientTests {
         try session.type("correct horse\r")
         #expect(try session.finish().status == 0)
         #expect(try home.files.read("out") == plain)
-        // There is no terminal to ask on.
+        // No terminal is available for a prompt.
         let other = try home.output("encrypt", ["-r", "bob.card"], stdin: plain)
         let keys = ["-i", "id", "-i", "bob.key"]
         #expect(try home.output("decrypt", keys, stdin: other) == plain)
@@ -115,7 +115,7 @@ struct SSHRecipientTests {
         #expect(run.status == 78 && run.stdout.isEmpty, "\(run.stderr)")
     }
 
-    @Test func aProtectionThatIsNotReadIsNamed() throws {
+    @Test func anUnsupportedProtectionIsNamed() throws {
         try makeKey(["-t", "ed25519", "-N", "correct horse", "-Z", "aes256-gcm@openssh.com"])
         let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
         let run = try home.run("decrypt", ["-i", "id"], stdin: .whole(file))
@@ -124,7 +124,7 @@ struct SSHRecipientTests {
         #expect(run.stderr.contains("ssh-keygen -p -Z aes256-ctr"))
     }
 
-    @Test func anSSHKeyUnderAPassphraseIsNoIdentityOfOurs() throws {
+    @Test func anSSHKeyIsNotASottoIdentity() throws {
         try makeKey(["-t", "ed25519", "-N", "correct horse"])
         let run = try home.run(
             "encrypt", ["-s", "-i", "id", "-r", "bob.card"], stdin: .whole(plain))

@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Secrets: they are not lost, not readable by others, and not repeated in an error.
+/// Secrets are not lost, not readable by other users, and not repeated in an error.
 struct SecretTests {
     let home: Home
     init() throws { home = try Home() }
 
-    /// Runs a command line of the shell in which `$KEYGEN` is the program.
+    /// Runs a shell command line in which `$KEYGEN` is the program.
     func shell(_ line: String) throws -> Run {
         var command = home.other("/bin/sh", ["-c", line])
         command.environment["KEYGEN"] = Programs.path("keygen")
@@ -30,14 +30,14 @@ struct SecretTests {
         return status.st_mode & 0o777
     }
 
-    @Test func anIdentityThatTheShellRedirectsIsClosedToOthers() throws {
+    @Test func aRedirectedIdentityIsPrivate() throws {
         let run = try shell("umask 022; $KEYGEN --name a > a.key; $KEYGEN words a.key > words")
         #expect(run.status == 0 && run.stderr.contains("0600"), "\(run.stderr)")
         #expect(try mode("a.key") == 0o600 && mode("words") == 0o600)
         #expect(try home.run("keygen", ["public", "a.key"]).status == 0)
-        // The words are random, and "note" is one of the list: the message as a whole is looked for.
+        // The words are random, and "note" is one of the list, so the test searches for the whole message.
         #expect(try !shell("umask 022; $KEYGEN -q > b.key").stderr.contains("keygen: note:"))
-        // A file that somebody has made so, and uses, stays as it is.
+        // An existing file in use is not changed.
         let added = try shell("umask 022; echo > list; $KEYGEN >> list")
         #expect(added.status == 0 && added.stderr.contains("chmod 600 "))
         #expect(try mode("list") == 0o644)

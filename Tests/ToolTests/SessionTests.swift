@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sotto
 
-/// What a user types, without a relay.
+/// Typical user sessions without a relay.
 struct SessionTests {
     @Test func theReadmesSessionWorksAsWritten() throws {
         let home = try Home()
@@ -68,7 +68,7 @@ struct SessionTests {
     }
 
     @Test(arguments: [12, 15, 18, 21, 24])
-    func anyNumberOfWordsServes(_ count: Int) throws {
+    func anyNumberOfWordsIsAccepted(_ count: Int) throws {
         let home = try Home()
         #expect(try home.run("keygen", ["--words", "\(count)", "-o", "k"]).status == 0)
         let words = try home.output("keygen", ["words", "k"])
@@ -77,7 +77,7 @@ struct SessionTests {
     }
 
     @Test(arguments: Wordlist.allCases)
-    func anyLanguageServes(_ language: Wordlist) throws {
+    func anyLanguageIsAccepted(_ language: Wordlist) throws {
         let home = try Home()
         let made = try home.run(
             "keygen", ["--language", language.rawValue, "--name", "a", "-o", "a.key"])
@@ -136,7 +136,7 @@ struct SessionTests {
                 == home.output("keygen", ["public", "alice.key"]))
     }
 
-    @Test func listsURIsAndArmorServeForFiles() throws {
+    @Test func listsURIsAndArmorWorkForFiles() throws {
         let home = try Home(people: "alice", "bob", "carol")
         let cards = try ["bob", "carol"].flatMap { try home.files.read("\($0).card") }
         try home.files.write("friends", [UInt8](text: "# friends\n\n") + cards)
@@ -178,7 +178,7 @@ struct SessionTests {
                 == 10)
     }
 
-    @Test func paddingHidesALengthAndIsUndone() throws {
+    @Test func paddingHidesALengthAndIsRemoved() throws {
         let home = try Home(people: "bob")
         for arguments in [[], ["--scheme", "pow2"], ["--scheme", "iso7816", "--block", "512"]] {
             let padded = try home.output("pad", arguments, stdin: Array("x".utf8))
@@ -217,7 +217,7 @@ struct SessionTests {
     }
 }
 
-/// Signatures inside files, and files passed on to those they were not signed for.
+/// Tests of signatures inside files, and of files forwarded to recipients for whom they were not signed.
 struct SignedFileTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob", "carol") }
@@ -232,7 +232,7 @@ struct SignedFileTests {
         try home.run("decrypt", ["-i", "\(who).key"] + more, stdin: .whole(file))
     }
 
-    /// What another age program gets out of the file: the signed stream.
+    /// Returns the content that another age program decrypts: the signed stream.
     func stream(_ file: [UInt8], _ who: String) throws -> [UInt8] {
         let record = try JSON.object(parsing: Array(home.files.read("\(who).key")))
         let identity = try Identity(record: record)
@@ -240,7 +240,7 @@ struct SignedFileTests {
             file, identities: [.hybrid(identity.hybridKey), .x25519(identity.ageKey)])
     }
 
-    @Test func theDemandedSignerIsChecked() throws {
+    @Test func theRequiredSignerIsChecked() throws {
         let file = try sign("bob")
         #expect(try decrypt(file, "bob").text == "signed")
         #expect(try decrypt(file, "bob", "--from", "alice.card").text == "signed")
@@ -264,25 +264,25 @@ struct SignedFileTests {
         try Card(record: JSON.object(parsing: home.files.read("\(who).card"))).recipient()
     }
 
-    /// Encrypts signed content as another age program does; ours does not.
+    /// Encrypts signed content like another age program; ours refuses to.
     func pass(on stream: [UInt8], to recipients: [String]) throws -> [UInt8] {
         try AgeFile.seal(stream, for: .recipients(recipients.map(recipient)))
     }
 
-    @Test func aFilePassedOnIsFound() throws {
+    @Test func aForwardedFileIsDetected() throws {
         let stream = try stream(try sign("bob"), "bob")
         for recipients in [["carol"], ["bob", "carol"], ["carol", "bob"]] {
             let file = try pass(on: stream, to: recipients)
             let run = try decrypt(file, "carol", "--from", "alice.card")
             #expect(run.status == 11 && run.stdout.isEmpty, "\(recipients): \(run.stderr)")
-            #expect(run.stderr.contains("passed on"))
+            #expect(run.stderr.contains("forwarded"))
         }
-        // Back to the same recipient it is still what was signed.
+        // Sent back to the same recipient, the file is still the one that was signed.
         let same = try pass(on: stream, to: ["bob"])
         #expect(try decrypt(same, "bob", "--from", "alice.card").text == "signed")
     }
 
-    @Test func aFileForTwoPassedOnToOneOfThemOrAThirdIsFound() throws {
+    @Test func aFileForTwoForwardedToOneOrAThirdIsDetected() throws {
         let stream = try stream(try sign("alice", "bob"), "bob")
         for recipients in [["carol"], ["bob"], ["alice", "bob", "carol"]] {
             let file = try pass(on: stream, to: recipients)
@@ -292,10 +292,10 @@ struct SignedFileTests {
         }
     }
 
-    /// What bob, who knows the file key that he makes, can put into a header for carol: the true audience,
-    /// sealed as it must be, but without her; or with her, and then not the true one.
+    /// The headers that Bob, who knows the file key, can make for Carol: the true list of recipients, sealed correctly
+    /// but without her; or a false list that includes her.
     @Test(arguments: [["bob"], ["alice", "bob"], ["bob", "carol"], ["carol"]])
-    func aForgedListOfRecipientsDoesNotHelpToPassAFileOn(_ named: [String]) throws {
+    func aForgedRecipientListDoesNotAllowForwarding(_ named: [String]) throws {
         let original = named.contains("alice") ? try sign("alice", "bob") : try sign("bob")
         let stream = try stream(original, "bob")
         guard case .hybrid(let carol) = try recipient("carol") else {
@@ -311,10 +311,10 @@ struct SignedFileTests {
         try payload.write(stream)
         try payload.finish()
         let run = try decrypt(sink.bytes, "carol", "--from", "alice.card")
-        #expect(run.status == 11 && run.stdout.isEmpty && run.stderr.contains("passed on"))
+        #expect(run.status == 11 && run.stdout.isEmpty && run.stderr.contains("forwarded"))
     }
 
-    @Test func aSignatureForAnyoneIsSaidToBe() throws {
+    @Test func aSignatureForAnyoneIsReported() throws {
         let file = try home.run(
             "encrypt", ["--passphrase", "@ENV:P", "-s", "-i", "alice.key"],
             stdin: .whole(Array("open letter".utf8)), environment: ["P": "x"])

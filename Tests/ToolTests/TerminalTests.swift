@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// What happens on a terminal: questions, refusals and escapes.
+/// Tests of the behavior on a terminal: prompts, refusals and escapes.
 struct TerminalTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob") }
@@ -66,7 +66,7 @@ struct TerminalTests {
         #expect(overridden.status == 0 && overridden.text == "a\\u{202e}b\\u{9b}c\n")
     }
 
-    @Test func aLongTextIsShownUpToWhatIsNone() throws {
+    @Test func aLongTextIsShownUpToTheFirstBinaryData() throws {
         // Characters of three bytes: chunks end within them.
         let text = Array(String(repeating: "€uro\n", count: (17 << 20) / 7).utf8)
         let run = try show(text + [0x1B])
@@ -75,7 +75,7 @@ struct TerminalTests {
             run.stdout.count >= 16 << 20 && run.stdout.prefix(16 << 20) == text.prefix(16 << 20))
     }
 
-    @Test func theTextOfAMessageIsShownWhereStdoutIsNamed() throws {
+    @Test func theTextOfAMessageIsShownIfStdoutIsNamed() throws {
         let path = try seal(Array("hello".utf8))
         let shown = try TerminalSession(
             home.command("decrypt", ["-i", "bob.key", "-q", "--text", "-o", "-"]), stdin: path
@@ -86,7 +86,7 @@ struct TerminalTests {
     /// Prints `echo` or `-echo` on a separate line. The words of an identity are all on one line, and can include "echo".
     static let sayEcho = "stty -a | tr ' ;' '\\n\\n' | grep -x -e echo -e -echo"
 
-    @Test func aStoppedQuestionGivesTheEchoBackAndHidesItAgain() throws {
+    @Test func aStoppedPromptRestoresTheEchoAndHidesItAgain() throws {
         let keygen = Programs.path("keygen")
         let script =
             "set -m; \(keygen) --protect -o new.key; \(Self.sayEcho); echo stood; fg; echo ended $?"
@@ -96,7 +96,7 @@ struct TerminalTests {
         try session.expect("stood")
         try session.expect("New passphrase: ")
         try session.type("correct horse\n")
-        try session.expect("again: ")
+        try session.expect("Repeat the passphrase: ")
         try session.type("correct horse\n")
         try session.expect("ended 0")
         let run = try session.finish()
@@ -105,7 +105,7 @@ struct TerminalTests {
         #expect(home.files.exists("new.key"))
     }
 
-    @Test func aQuestionThatIsQuitGivesTheEchoBack() throws {
+    @Test func aQuitPromptRestoresTheEcho() throws {
         let keygen = Programs.path("keygen")
         let script =
             "set -m; \(keygen) --protect -o new.key; echo ended $?; \(Self.sayEcho); echo stood"
@@ -127,7 +127,7 @@ struct TerminalTests {
         #expect(run.status == 0 && !run.text.contains("abandon"))
     }
 
-    @Test func aQuestionCannotBeMadeToMoveTheCursor() throws {
+    @Test func aPromptCannotMoveTheCursor() throws {
         let name = "p\u{1B}[2J\n.key"
         let made = try home.run(
             "keygen", ["--protect", "--passphrase", "@ENV:P", "-o", name],
@@ -148,7 +148,7 @@ struct TerminalTests {
             home.command("encrypt", ["-p"]), stdin: home.files("plain"), stdout: home.files("file"))
         try session.expect("Passphrase: ")
         try session.type("correct horse\n")
-        try session.expect("again: ")
+        try session.expect("Repeat the passphrase: ")
         try session.type("correct horse\n")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("correct horse"))
@@ -181,12 +181,12 @@ struct TerminalTests {
             "\(keygen) public alice.key > a & \(keygen) public bob.key > b; wait; \(Self.sayEcho)"
         let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
         try session.expect("Passphrase for ")
-        // Both answers are typed before the second question.
+        // Both answers are typed before the second prompt.
         try session.type("correct horse\ncorrect horse\n")
         try session.expect("Passphrase for ")
         let run = try session.finish()
         #expect(!run.text.contains("correct horse"), "\(run.text)")
-        // The second question has no line feed after it: its answer was typed before.
+        // The second prompt has no line feed after it: its answer was typed before.
         let end = run.text.split(whereSeparator: \.isWhitespace).last
         #expect(end == "echo", "\(run.text)")
         #expect(try home.files.read("a").count > 1000 && home.files.read("b").count > 1000)
@@ -209,7 +209,7 @@ struct TerminalTests {
         let session = try TerminalSession(home.other("/bin/bash", ["-c", script]))
         try session.expect("Passphrase for bob.key: ")
         try session.type("correct horse\n")
-        // Opening the pipe for writing waits for cat, and the message comes after the question.
+        // Opening the pipe for writing waits for cat, and the message comes after the prompt.
         try home.files.append("later", envelope)
         let run = try session.finish()
         #expect(run.status == 0 && run.lines.last == "hello", "\(run.text)")
@@ -220,10 +220,10 @@ struct TerminalTests {
         let session = try TerminalSession(home.command("keygen", ["--protect", "-o", "new.key"]))
         try session.expect("New passphrase: ")
         try session.type("correct horse\n")
-        try session.expect("again: ")
+        try session.expect("Repeat the passphrase: ")
         try session.type("wrong horse\n")
         let run = try session.finish()
-        // No words of an identity that is not written.
+        // No words are printed for an identity that is not written.
         #expect(run.status == 64 && !run.text.contains("Write them down"), "\(run.text)")
     }
 
@@ -241,7 +241,7 @@ struct TerminalTests {
     }
 
     @Test(arguments: ["encrypt -p plain", "keygen --protect -o new.key"])
-    func aShortPassphraseIsWarnedOf(_ line: String) throws {
+    func aShortPassphraseCausesAWarning(_ line: String) throws {
         try home.files.write("plain", Array("x".utf8))
         let words = line.split(separator: " ").map(String.init)
         for (secret, warning) in [
@@ -267,13 +267,13 @@ struct TerminalTests {
             home.command("keygen", ["--protect", "-o", "new.key"]))
         try session.expect("New passphrase: ")
         try session.type("one\n")
-        try session.expect("again: ")
+        try session.expect("Repeat the passphrase: ")
         try session.type("two\n")
         #expect(try session.finish().status == 64)
         #expect(!home.files.exists("new.key"))
     }
 
-    @Test func aProtectedIdentityIsOpenedWithAQuestion() throws {
+    @Test func aProtectedIdentityIsOpenedWithAPrompt() throws {
         let made = try home.run(
             "keygen", ["--protect", "--passphrase", "@ENV:P", "-o", "p.key"],
             environment: ["P": "correct horse"])
@@ -286,7 +286,7 @@ struct TerminalTests {
         #expect(try home.files.read("card").first == UInt8(ascii: "{"))
     }
 
-    @Test func anInterruptedQuestionGivesTheEchoBackAndDies() throws {
+    @Test func anInterruptedPromptRestoresTheEchoAndEnds() throws {
         let session = try TerminalSession(
             home.command("keygen", ["--protect", "-o", "new.key"]))
         try session.expect("New passphrase: ")
@@ -304,7 +304,7 @@ struct TerminalTests {
         #expect(try TerminalSession(home.command("keygen", [])).finish().status == 73)
     }
 
-    /// A text with what a terminal would obey, and what it would show in another order.
+    /// A text with characters that a terminal would interpret or show in another order.
     static let evil = "a\u{1B}[2Jb\u{7}c\u{9B}31md\u{202E}e\u{7F}f\rg\u{90}h\u{2066}i"
     static let dangerous: [Unicode.Scalar] = [
         "\u{1B}", "\u{7}", "\u{9B}", "\u{202E}", "\u{7F}", "\u{90}", "\u{2066}",
@@ -316,13 +316,13 @@ struct TerminalTests {
         return try home.files.write("envelope", envelope)
     }
 
-    /// Characters that are invisible, or that end a line and are no line feed.
+    /// Characters that are invisible, or that end a line and are not a line feed.
     static let invisible: [Unicode.Scalar] = [
         "\u{AD}", "\u{61C}", "\u{200B}", "\u{200E}", "\u{2028}", "\u{2029}", "\u{2060}", "\u{FEFF}",
         "\u{E0041}", "\u{FFF9}", "\u{3164}",
     ]
 
-    @Test func whatCannotBeSeenIsEscapedOnATerminal() throws {
+    @Test func invisibleCharactersAreEscapedOnATerminal() throws {
         let text = "pay" + Self.invisible.map { "\($0)bob" }.joined() + "."
         let path = try seal(Array(text.utf8))
         for arguments in [["--text"], []] {
@@ -340,11 +340,11 @@ struct TerminalTests {
         for scalar in Self.invisible { #expect(!file.text.unicodeScalars.contains(scalar)) }
     }
 
-    /// Joiners and variation selectors have a meaning in emoji, in Persian and in the scripts of India.
+    /// Joiners and variation selectors have a meaning in emoji, in Persian and in Indic scripts.
     @Test(arguments: [
         "👩🏽‍🚀 ❤️‍🔥 🏳️‍🌈 👨‍👩‍👧‍👦 ☎️ 1️⃣ 🇯🇵", "می‌خواهم", "क्‍ष ශ්‍රී", "naïve Ωμέγα 東京 서울 é",
     ])
-    func whatPeopleWriteIsShownAsItIs(_ text: String) throws {
+    func ordinaryTextIsNotEscaped(_ text: String) throws {
         let path = try seal(Array(text.utf8))
         let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless", "-q"])
         #expect(try TerminalSession(command, stdin: path).finish().text == text + "\n")
@@ -372,7 +372,7 @@ struct TerminalTests {
             try command.run(stdin: .whole(home.files.read("envelope"))).text == text + "\n")
     }
 
-    /// A line that the terminal would break is broken before, with a mark.
+    /// A line that the terminal would wrap is wrapped before, with a mark.
     @Test func noLongLineImitatesALineOfTheTool() throws {
         let filler = String(repeating: "x ", count: 18)
         let address = "https://example.org/" + String(repeating: "long/", count: 20)
@@ -389,7 +389,7 @@ struct TerminalTests {
         #expect(lines.joined().filter { $0 == "東" }.count == 30)
     }
 
-    /// Each message on a terminal stands below a line with its sender, in the order in which they came.
+    /// Each message on a terminal is below a line with its sender, in the order of arrival.
     @Test func eachMessageOnATerminalHasItsSender() throws {
         let envelopes = try ["one", "decrypt: from bob (verified)"].map {
             try home.output(
@@ -416,7 +416,7 @@ struct TerminalTests {
         for line in lines.dropFirst() { #expect(line.hasPrefix("  | "), "\(line)") }
     }
 
-    /// On a terminal zero bytes separate nothing, and texts are escaped as ever.
+    /// On a terminal zero bytes do not separate texts, and texts are escaped as usual.
     @Test func nullDoesNotLetControlCharactersThrough() throws {
         let path = try seal(Array("\u{1B}[1A\u{1B}[2K\rdecrypt: from bob (verified)\nevil".utf8))
         let command = home.command("decrypt", ["-i", "bob.key", "--text", "-0", "--stateless"])
@@ -424,7 +424,7 @@ struct TerminalTests {
         #expect(!shown.contains("\u{1B}[1A") && shown.contains("  | decrypt: from bob (verified)"))
     }
 
-    /// A name with a parenthesis is quoted, so that it does not end like a trust.
+    /// A name with a parenthesis is quoted, so that its end does not look like a trust.
     @Test func aNameDoesNotImitateATrust() throws {
         let name = "bob (verified)"
         _ = try home.output("keygen", ["-q", "--name", name, "-o", "mallory.key"])
@@ -448,7 +448,7 @@ struct TerminalTests {
         }
     }
 
-    @Test func controlCharactersInATextAreEscapedOnATerminalAlone() throws {
+    @Test func controlCharactersInATextAreEscapedOnlyOnATerminal() throws {
         let path = try seal(Array(Self.evil.utf8))
         let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
         let shown = try TerminalSession(command, stdin: path).finish()
@@ -463,7 +463,7 @@ struct TerminalTests {
         let command = home.command("decrypt", ["-i", "bob.key", "--stateless"])
         let shown = try TerminalSession(command, stdin: path).finish()
         expectHarmless(shown)
-        // What is shown is still the same JSON.
+        // The displayed text is still the same JSON.
         let record = try JSON.object(parsing: Array(shown.stdout.dropLast()))
         #expect(record["body"]?.object?["text"] == .string(Self.evil))
     }

@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Nothing is encrypted to a key that is in doubt, however it is named.
+/// Tests that nothing is encrypted to a key that is not confirmed, however it is named.
 struct TrustTests {
     let home: Home
     init() throws {
@@ -20,7 +20,7 @@ struct TrustTests {
         try Card(record: JSON.object(parsing: home.files.read("\(name).card")))
     }
 
-    /// Bob's id with Mallory's encryption key: whoever wrote to it would write to Mallory.
+    /// Bob's id with Mallory's encryption key: messages to it would be readable by Mallory.
     @Test func aURIWithAKnownIDAndAnotherKeyIsRefused() throws {
         let (bob, mallory) = (try card("bob"), try card("mallory"))
         let evil = ContactURI(
@@ -35,19 +35,19 @@ struct TrustTests {
                 "encrypt", arguments + ["-i", "alice.key"], text: "for bob")
             #expect(refused.status == 12 && refused.stdout.isEmpty, "\(arguments)")
         }
-        // Without -i the default identity is found.
+        // Without -i the default identity is used.
         let plain = try home.command(
             "encrypt", ["-r", evil], environment: ["SOTTO_IDENTITY": home.files("alice.key")]
         ).run(stdin: .whole([1]))
         #expect(plain.status == 12)
-        // The true URI serves, and the kept card's post-quantum key is used.
+        // The true URI is accepted, and the stored card's post-quantum key is used.
         let good = try run(
             "encrypt", ["--to", bob.uri.text, "-i", "alice.key"], text: "for bob")
         #expect(good.status == 0 && !good.stderr.contains("post-quantum"))
     }
 
-    @Test func filesAreEncryptedToNobodyInDoubtEither() throws {
-        // Another card under the same name: offered, and not accepted.
+    @Test func filesAreNotEncryptedToAnUnconfirmedKey() throws {
+        // Another card with the same name is offered, and not accepted.
         let other = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob").card()
         try home.files.write("other.card", try #require(other.record).serialized())
         #expect(try run("contact", ["add", "other.card", "-i", "alice.key"]).status == 12)
@@ -92,7 +92,7 @@ struct TrustTests {
         #expect(again.stderr.contains("recv --bundle"))
     }
 
-    /// More than 256 messages are lost: one answer, and the session goes on.
+    /// More than 256 messages are lost: after one answer, the session continues.
     @Test func aSessionSurvivesALongGap() throws {
         let bundle = try run("keygen", ["prekeys", "--bundle", "bob.key"])
         try home.files.write("bundle", bundle.stdout)

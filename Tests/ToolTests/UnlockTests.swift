@@ -3,13 +3,13 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `keygen unlock` and `keygen lock`: a protected identity in the kernel's user keyring.
+/// Tests of `keygen unlock` and `keygen lock`: a protected identity in the kernel's user keyring.
 ///
-/// All processes of the user have the same keyring; each test uses a different identity.
+/// All processes of the user share the same keyring, so each test uses a different identity.
 struct UnlockTests {
     let home: Home
 
-    /// Whether this system gives a user keyring. In some containers it does not.
+    /// Whether this system has a user keyring. Some containers do not.
     static let hasKeyring: Bool = {
         guard let home = try? Home(people: "probe") else { return false }
         _ = try? home.files.write("p", Array("correct horse\n".utf8))
@@ -19,7 +19,7 @@ struct UnlockTests {
         _ = try? home.run("keygen", ["lock", "probe.key"])
         return run?.status != 78
     }()
-    static let hint: Comment = "this system gives no user keyring"
+    static let hint: Comment = "this system has no user keyring"
 
     init() throws {
         home = try Home(people: "alice")
@@ -35,11 +35,11 @@ struct UnlockTests {
             "keygen", ["unlock", "--identity-passphrase", "@FILE:p"] + more + ["alice.key"])
     }
 
-    /// A run that has no terminal to ask on: it works only if nothing is asked.
+    /// A run without a terminal: it succeeds only if no prompt is needed.
     func quietRun() throws -> Run { try home.run("keygen", ["public", "alice.key"]) }
 
     @Test(.enabled(if: hasKeyring, hint))
-    func everyToolOpensAnUnlockedIdentityWithoutAQuestion() throws {
+    func everyToolOpensAnUnlockedIdentityWithoutAPrompt() throws {
         #expect(try quietRun().status == 78)
         let run = try unlock("--for", "10m")
         #expect(run.status == 0 && run.stderr.contains("unlocked for 10m"), "\(run.stderr)")
@@ -68,7 +68,7 @@ struct UnlockTests {
     }
 
     @Test(.enabled(if: hasKeyring, hint))
-    func theKeyringHasTheFileKeyAloneWithATimeout() throws {
+    func theKeyringHasOnlyTheFileKeyWithATimeout() throws {
         try unlock("--for", "2h")
         defer { _ = try? home.run("keygen", ["lock", "alice.key"]) }
         let digest = try AgeFile.headerDigest(of: home.files.read("alice.key"))
@@ -84,9 +84,9 @@ struct UnlockTests {
     }
 
     @Test(.enabled(if: hasKeyring, hint))
-    func theKeyEndsAtItsTime() throws {
+    func theKeyExpires() throws {
         try unlock("--for", "1s")
-        // The kernel ends it; each turn starts a program, and asks again.
+        // The kernel deletes the key; each iteration starts a program and checks again.
         var turns = 0
         while try quietRun().status == 0, turns < 10_000 { turns += 1 }
         #expect(try quietRun().status == 78)
@@ -135,7 +135,7 @@ struct UnlockTests {
     }
 
     @Test(.enabled(if: hasKeyring, hint))
-    func whatHasNoPassphraseIsNotUnlocked() throws {
+    func aFileWithoutAPassphraseIsNotUnlocked() throws {
         try home.makePerson("bob")
         let run = try home.run("keygen", ["unlock", "bob.key"])
         #expect(run.status == 1 && run.stderr.contains("no passphrase"), "\(run.stderr)")
@@ -149,7 +149,7 @@ struct UnlockTests {
         }
     }
 
-    /// All identities of a user: in a user namespace, whose keyring is another one.
+    /// All identities of a user, in a user namespace with a separate keyring.
     @Test(.enabled(if: hasKeyring, hint))
     func allAreLockedAtOnce() throws {
         try home.makePerson("bob")
@@ -166,7 +166,7 @@ struct UnlockTests {
         #expect(run.text == "locked\n1\n", "\(run.text)\(run.stderr)")
     }
 
-    /// The library that refuses keys, as some containers do; `nil` without a C compiler.
+    /// The library that refuses keys, like some containers; `nil` without a C compiler.
     private static let refusal: String? = {
         guard let compiler = Programs.find("cc") ?? Programs.find("clang"),
             let folder = try? folder.get()

@@ -2,7 +2,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// What is said of a wrong command line.
+/// Tests of the errors for wrong command lines.
 struct UsageTests {
     let home: Home
     init() throws { home = try Home(people: "alice", "bob") }
@@ -19,18 +19,19 @@ struct UsageTests {
     }
 
     @Test func aNegativeNumberIsOutOfRangeAndNotMissing() throws {
-        try expectUsage("decrypt", ["--lock-timeout", "-1"], "--lock-timeout is 0 to")
-        try expectUsage("decrypt", ["--lock-timeout", "1e30"], "--lock-timeout is 0 to")
-        try expectUsage("pad", ["--scheme", "iso7816", "--block", "-1"], "--block is 1 to 2^30")
-        try expectUsage("keygen", ["--words", "-12"], "--words is 12")
+        try expectUsage("decrypt", ["--lock-timeout", "-1"], "--lock-timeout must be 0 to")
+        try expectUsage("decrypt", ["--lock-timeout", "1e30"], "--lock-timeout must be 0 to")
+        try expectUsage(
+            "pad", ["--scheme", "iso7816", "--block", "-1"], "--block must be 1 to 2^30")
+        try expectUsage("keygen", ["--words", "-12"], "--words must be 12")
     }
 
-    @Test func anOptionThatDoesNotExistIsSaidFirst() throws {
+    @Test func anUnknownOptionIsReportedFirst() throws {
         try expectUsage("encrypt", ["--bogus"], "unknown option '--bogus'")
-        try expectUsage("encrypt", [], "say for whom")
+        try expectUsage("encrypt", [], "no recipient is given")
     }
 
-    @Test func aChoiceThatDoesNotExistNamesThoseThatDo() throws {
+    @Test func anInvalidChoiceListsTheValidOnes() throws {
         for form in [["new"], ["recover"]] {
             try expectUsage(
                 "keygen", form + ["--language", "klingon"], "english, japanese, korean",
@@ -45,7 +46,7 @@ struct UsageTests {
         #expect(try home.run("decrypt", ["--help"]).text.contains("may be repeated for files"))
     }
 
-    @Test func aBlockSizeIsForOneSchemeAlone() throws {
+    @Test func aBlockSizeIsForOneSchemeOnly() throws {
         try expectUsage("pad", ["--scheme", "pow2", "--block", "5"], "--scheme iso7816")
         try expectUsage("pad", ["--block", "256"], "--scheme iso7816")
         let padded = try home.run("pad", ["--scheme", "iso7816", "--block", "5"], text: "abc")
@@ -66,7 +67,7 @@ struct UsageTests {
         #expect(try JSON.object(parsing: six)["relay"] == .string("tcp://[::1]:7667"))
     }
 
-    @Test func aMessageIsOneLineWhateverAFileIsCalled() throws {
+    @Test func anErrorIsOneLineWhateverAFileIsCalled() throws {
         let name = "a\ndecrypt: error: not this\u{1B}[2J\rb"
         for (tool, arguments) in [
             ("decrypt", [name]), ("pad", ["--block", name]), ("pad", ["--" + name]),
@@ -92,7 +93,7 @@ struct UsageTests {
         }
     }
 
-    @Test func aNumberOfAnotherLengthIsNoMismatch() throws {
+    @Test func aNumberOfAnotherLengthIs65() throws {
         let thirty = try #require(home.run("fingerprint", ["alice.card"]).lines.first)
         for typed in ["12345", "", thirty, "x"] {
             let run = try home.run(
@@ -109,7 +110,7 @@ struct UsageTests {
             "fingerprint", ["--with", "alice.card", "-i", "alice.key", "--check", "1"], "same card")
     }
 
-    @Test func whatIsNoUTF8IsRefusedAndNotChanged() throws {
+    @Test func argumentsThatAreNotUTF8AreRefused() throws {
         let program = Programs.path("pad")
         let run = try home.other(
             "/bin/sh", ["-c", "'\(program)' -o \"$(printf 'a\\351')\" < /dev/null"]
@@ -124,10 +125,10 @@ struct UsageTests {
     @Test(arguments: [
         ["-r", "-"], ["-R", "-"], ["-r", "-", "-"], ["-r", "bob.card", "-s", "-i", "-"],
     ])
-    func standardInputServesOneThing(_ arguments: [String]) throws {
+    func standardInputIsReadOnlyOnce(_ arguments: [String]) throws {
         let stdin = try home.files.read(arguments.contains("-s") ? "alice.key" : "bob.card")
         let run = try home.run("encrypt", arguments, stdin: .whole(stdin))
-        #expect(run.status == 64 && run.stderr.contains("standard input is wanted for two things"))
+        #expect(run.status == 64 && run.stderr.contains("standard input can be read only once"))
         let once = try home.run(
             "encrypt", ["-r", "-", "alice.card"], stdin: .whole(home.files.read("bob.card")))
         #expect(once.status == 0)
@@ -136,8 +137,8 @@ struct UsageTests {
     @Test func theHintNamesTheCommand() throws {
         try expectUsage("keygen", ["chat", "x"], "keygen chat --help")
         try expectUsage("keygen", ["--bogus"], "keygen new --help")
-        try expectUsage("pad", ["--bogus"], "hint: see the options: pad --help")
-        try expectUsage("contact", ["-i", "alice.key", "list"], "the command goes first")
+        try expectUsage("pad", ["--bogus"], "hint: list the options: pad --help")
+        try expectUsage("contact", ["-i", "alice.key", "list"], "the command must come first")
         try expectUsage("sotto", ["--bogus"], "unknown option '--bogus'")
         #expect(
             try home.run("sotto", ["help", "keygen", "export"]).text.contains("keygen export age"))

@@ -1,17 +1,17 @@
-/// Which pixels of a picture are darker than what is around them, so that uneven light does not matter.
+/// The pixels of a picture that are darker than their surroundings, to compensate for uneven light.
 struct Bitmap {
     let width: Int
     let height: Int
-    /// A byte to a pixel, row by row from the top: 1 dark, 0 light.
+    /// One byte per pixel, row by row from the top: 1 dark, 0 light.
     let bits: [UInt8]
 
-    /// Compares each pixel of `raster` with the mean of those at most `radius` pixels away in rows and columns.
+    /// Compares each pixel of `raster` with the mean of the pixels at most `radius` rows and columns away.
     init(of raster: Raster, radius: Int) {
         let (width, height) = (raster.width, raster.height)
         (self.width, self.height) = (width, height)
         bits = [UInt8](unsafeUninitializedCapacity: width * height) { bits, count in
             raster.pixels.withUnsafeBufferPointer { pixels in
-                // The sums of the columns in the rows around the present one.
+                // The sums of the columns over the rows around the current one.
                 var sums = [Int32](repeating: 0, count: width)
                 sums.withUnsafeMutableBufferPointer { sums in
                     for y in 0..<min(radius, height) {
@@ -39,7 +39,7 @@ struct Bitmap {
         }
     }
 
-    /// One row. `sums` are of `rows` pixels each.
+    /// Compares one row. `sums` are of `rows` pixels each.
     private static func compare(
         _ row: UnsafeBufferPointer<UInt8>, with sums: UnsafeMutableBufferPointer<Int32>,
         rows: Int32,
@@ -52,7 +52,7 @@ struct Bitmap {
             if x &+ radius < width { sum &+= sums[x &+ radius] }
             if x > radius { sum &-= sums[x &- radius &- 1] }
             let columns = Int32(min(x &+ radius, width &- 1) &- max(x &- radius, 0) &+ 1)
-            // A little darker is the grain of an even ground.
+            // A slightly darker pixel is noise of a uniform background.
             bits[x] = (Int32(row[x]) &+ 2) &* (rows &* columns) < sum ? 1 : 0
         }
     }

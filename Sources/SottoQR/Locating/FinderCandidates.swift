@@ -1,24 +1,24 @@
-/// A place where a finder pattern may be.
+/// A possible finder pattern.
 struct FinderCandidate {
     let x: Double
     let y: Double
-    /// Pixels from edge to edge across and down.
+    /// The width and height in pixels, from edge to edge.
     let across: Double
     let down: Double
-    /// The number of rows in which it was seen.
+    /// The number of rows that found it.
     var rows: Int
     /// The bit of its core.
     let core: UInt8
 }
 
-/// The candidates of a picture, found by their place.
+/// The candidates of a picture, indexed by position.
 ///
-/// A picture can show a hundred thousand patterns. Each candidate is filed in a square of the candidate's size, so that a search
-/// looks into a few squares of each size, even with many candidates.
+/// A picture can contain a hundred thousand candidates. Each is stored in a grid square of its own size, so that a
+/// search examines only a few squares of each size.
 struct FinderCandidates {
     private(set) var all: [FinderCandidate] = []
     private var squares: [Square: [Int]] = [:]
-    /// The sizes that occur, as powers of two.
+    /// The existing sizes, as powers of two.
     private var sizes: [Int] = []
 
     private struct Square: Hashable {
@@ -27,9 +27,9 @@ struct FinderCandidates {
         let row: Int
     }
 
-    /// Files a candidate.
+    /// Adds a candidate.
     mutating func add(_ candidate: FinderCandidate) {
-        // At least as large as the reach of a candidate in both directions.
+        // At least as large as the candidate in both directions.
         let length = Int(max(candidate.across, candidate.down))
         let size = Int.bitWidth - length.leadingZeroBitCount
         if !sizes.contains(size) { sizes.append(size) }
@@ -39,10 +39,10 @@ struct FinderCandidates {
         all.append(candidate)
     }
 
-    /// Counts one more row of the candidate at a place in ``all``.
+    /// Counts another row for the candidate at an index of ``all``.
     mutating func sawAgain(_ place: Int) { all[place].rows += 1 }
 
-    /// The place in ``all`` of the first candidate in whose core the pixel is.
+    /// Returns the index in ``all`` of the first candidate whose core contains the pixel, or `nil`.
     func place(x: Int, y: Int, core: UInt8) -> Int? {
         var first: Int?
         for size in sizes {

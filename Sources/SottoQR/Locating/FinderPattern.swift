@@ -1,16 +1,16 @@
 import Glibc
 
-/// One of the three squares in the corners of a QR code: dark, light and dark around a dark core, in the
-/// proportions 1:1:3:1:1 along each line through its centre (ISO/IEC 18004, §6.3.3).
+/// One of the three squares in the corners of a QR code: dark, light and dark around a dark core, in the proportions
+/// 1:1:3:1:1 along each line through its center (ISO/IEC 18004, §6.3.3).
 struct FinderPattern {
-    /// Its centre.
+    /// The center.
     let centre: Point
-    /// Its outer corners, one after the other around it.
+    /// The outer corners in order.
     let corners: [Point]
-    /// Whether light and dark are exchanged.
+    /// Whether light and dark are swapped.
     let isInverse: Bool
 
-    /// The side of a square of its area, in pixels; a seventh of it is a module's.
+    /// The side of a square with the same area, in pixels; a seventh of it is one module.
     var side: Double {
         let (across, down) = (corners[2] - corners[0], corners[3] - corners[1])
         return (abs(across.cross(down)) / 2).squareRoot()
@@ -18,7 +18,7 @@ struct FinderPattern {
 }
 
 extension Bitmap {
-    /// The finder patterns in the picture, those seen in most rows first, and `limit` at most.
+    /// Returns at most `limit` finder patterns of the picture, those found in most rows first.
     func finderPatterns(limit: Int) -> [FinderPattern] {
         bits.withUnsafeBufferPointer { bits in
             var search = FinderSearch(bits: bits, width: width, height: height)
@@ -35,15 +35,15 @@ extension Bitmap {
 }
 
 extension Bitmap {
-    /// Whether more places are like the middle of a finder pattern, across and down, than in any picture of codes. zbar
-    /// compares each such place with each other, which would take hours.
+    /// Whether the picture has more positions like the center of a finder pattern, horizontally and vertically, than
+    /// any picture of codes. zbar compares each such position with every other, which would take hours.
     var isCrowded: Bool {
         bits.withUnsafeBufferPointer { bits in
             FinderSearch(bits: bits, width: width, height: height).hasMore(than: Self.crowd)
         }
     }
 
-    /// 99 codes have about 3,000 such places, and noise of 64 megapixels 25,000.
+    /// 99 codes have about 3,000 such positions, and noise of 64 megapixels 25,000.
     private static let crowd = 50_000
 }
 
@@ -58,16 +58,16 @@ private struct FinderSearch {
     }
 
     mutating func run() {
-        // Seven modules of a pixel at least.
+        // At least seven modules of one pixel.
         guard width >= 7 else { return }
-        // Where the runs of a row begin.
+        // The starts of the runs in a row.
         var starts = [Int](repeating: 0, count: width + 2)
         for y in 0..<height {
             let row = UnsafeBufferPointer(rebasing: bits[y * width..<(y + 1) * width])
             var count = 1
             starts.withUnsafeMutableBufferPointer { starts in
                 for x in 1..<width {
-                    // Without a branch: what is written and is no start is written over.
+                    // Without a branch: an entry that is not a start is overwritten.
                     starts[count] = x
                     count &+= Int(row[x] ^ row[x &- 1])
                 }
@@ -87,7 +87,7 @@ private struct FinderSearch {
         }
     }
 
-    /// Whether more than `limit` runs of rows are the core of a pattern, seen across and down.
+    /// Returns whether more than `limit` runs are the core of a pattern, horizontally and vertically.
     func hasMore(than limit: Int) -> Bool {
         var count = 0
         for y in 0..<height {
@@ -115,8 +115,8 @@ private struct FinderSearch {
         return false
     }
 
-    /// Whether these lengths are nearly 1:1:3:1:1. Blur and exposure make dark ones longer and light ones
-    /// shorter, or the other way round.
+    /// Returns whether these lengths are nearly 1:1:3:1:1. Blur and exposure lengthen the dark ones and shorten the
+    /// light ones, or the reverse.
     static func isPattern(
         _ a: Int, _ b: Int, _ c: Int, _ d: Int, _ e: Int, least: Int = 9
     ) -> Bool {
@@ -152,8 +152,8 @@ private struct FinderSearch {
                 down: Double(down.total), rows: 1, core: core))
     }
 
-    /// The pattern along a line through (x, y), which is in its core: its length in steps, and how many steps
-    /// its middle is away.
+    /// Returns the pattern along a line through (x, y), which is in its core: its length in steps, and the distance to
+    /// its middle in steps.
     private func cross(
         _ x: Int, _ y: Int, _ dx: Int, _ dy: Int, core: UInt8, most: Int, least: Int = 9
     ) -> (total: Int, offset: Double)? {
@@ -167,13 +167,13 @@ private struct FinderSearch {
         }
         return (
             before.2 + before.1 + middle + after.1 + after.2,
-            // The middle of the core and of the whole, together.
+            // The mean of the middle of the core and the middle of the pattern.
             Double(after.0 - before.0) / 4
                 + Double(after.0 + after.1 + after.2 - before.0 - before.1 - before.2) / 4
         )
     }
 
-    /// The lengths of the core from (x, y) on, of what is around it, and of the ring.
+    /// Returns the lengths, from (x, y), of the core, the gap and the ring.
     private func arm(
         _ x: Int, _ y: Int, _ dx: Int, _ dy: Int, _ core: UInt8, _ most: Int,
         _ lengths: inout (Int, Int, Int)
@@ -195,7 +195,7 @@ private struct FinderSearch {
         return lengths.1 > 0 && lengths.2 > 0
     }
 
-    /// The outer corners of a pattern, from the edge of its ring in all directions; `nil` when that is no
+    /// Returns the outer corners of a pattern, from the edge of its ring in all directions, or `nil` if they are not a
     /// quadrilateral.
     func corners(of candidate: FinderCandidate) -> [Point]? {
         let centre = Point(x: candidate.x, y: candidate.y)

@@ -1,20 +1,20 @@
-/// Three finder patterns that may be those of one code.
+/// Three finder patterns that may belong to one code.
 struct FinderTriple {
     let upperLeft: FinderPattern
     let upperRight: FinderPattern
     let lowerLeft: FinderPattern
-    /// The number of modules on a side of the code, as far as the sizes of the patterns tell it.
+    /// The number of modules on a side of the code, estimated from the sizes of the patterns.
     let side: Double
-    /// By how much the two sides differ; small is better.
+    /// The difference between the two sides; a small one is better.
     let disagreement: Double
 
-    /// Takes the pattern at the largest angle for the upper left one; `nil` where no code looks so.
+    /// Uses the pattern at the largest angle as the upper left one. `nil` if no code has this shape.
     init?(_ patterns: [FinderPattern]) {
         let sides = patterns.map(\.side)
         guard let least = sides.min(), let most = sides.max(), most < 2.5 * least else {
             return nil
         }
-        // Opposite of the longest side of the triangle.
+        // The corner opposite the longest side of the triangle.
         let corner = (0..<3).max {
             Self.opposite($0, in: patterns) < Self.opposite($1, in: patterns)
         }
@@ -42,8 +42,8 @@ struct FinderTriple {
         (patterns[(index + 1) % 3].centre - patterns[(index + 2) % 3].centre).length
     }
 
-    /// The number of modules between two centres. In perspective the geometric mean of the lengths of the
-    /// modules at both is exactly what to divide by.
+    /// Returns the number of modules between two centers. In perspective, the exact divisor is the geometric mean of
+    /// the module lengths at both centers.
     private static func modules(from one: FinderPattern, to other: FinderPattern) -> Double? {
         let line = other.centre - one.centre
         guard let first = one.width(along: line), let second = other.width(along: line) else {
@@ -54,19 +54,19 @@ struct FinderTriple {
 }
 
 extension FinderPattern {
-    /// From edge to edge in a direction.
+    /// Returns the width of the pattern in a direction.
     fileprivate func width(along direction: Point) -> Double? {
         let unit = direction * (1 / direction.length)
         let middles = (0..<4).map { (corners[$0] + corners[($0 + 1) % 4]) * 0.5 - centre }
-        // Of the two pairs of sides, that which the direction crosses.
+        // The pair of sides that the direction crosses.
         let spans = [middles[2] - middles[0], middles[3] - middles[1]]
         let span = spans.max { abs($0.dot(unit)) / $0.length < abs($1.dot(unit)) / $1.length }
         guard let span, abs(span.dot(unit)) > 0.6 * span.length else { return nil }
         return span.length
     }
 
-    /// The corners in the order of the sheet, whose rows and columns are seen in these directions: upper left,
-    /// upper right, lower right, lower left.
+    /// Returns the corners in the order of the code, whose rows and columns have these directions: upper left, upper
+    /// right, lower right, lower left.
     func corners(right: Point, down: Point) -> [Point]? {
         let area = right.cross(down)
         var ordered = [Point?](repeating: nil, count: 4)

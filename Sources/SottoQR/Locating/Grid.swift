@@ -1,12 +1,12 @@
-/// The modules of a code where they are in a picture.
+/// The positions of a code's modules in a picture.
 struct Grid {
-    /// Modules on a side.
+    /// The number of modules on a side.
     let side: Int
-    /// From columns and rows, where 0 is the outer edge of the first and `side` that of the last, to the picture.
+    /// Maps columns and rows to the picture; 0 is the outer edge of the first and `side` that of the last.
     private(set) var place: Homography
     private let isInverse: Bool
 
-    /// Finds the size and the place of the code of three finder patterns; `nil` when there is none.
+    /// Finds the size and the position of the code of three finder patterns. `nil` if they are not a code.
     init?(_ triple: FinderTriple, in picture: GrayView) {
         let guess = Int(((triple.side - 17) / 4).rounded())
         let doubt = 1 + guess / 8
@@ -21,7 +21,7 @@ struct Grid {
         guard let best else { return nil }
         self = best.grid
         if var fit = Self.fit(triple, side: side) { align(&fit, in: picture) }
-        // A code that ends far outside of the picture is none.
+        // A result far outside the picture is not a code.
         let most = Double(2 * max(picture.width, picture.height))
         guard corners.allSatisfy({ abs($0.x) < most && abs($0.y) < most }) else { return nil }
     }
@@ -49,13 +49,14 @@ struct Grid {
         return fit
     }
 
-    /// How dark a point of the sheet is, the more the larger, in a picture of a code with dark on light.
+    /// Returns the darkness of a point of the code, for a code with dark on light; larger is darker.
     private func darkness(_ u: Double, _ v: Double, in picture: GrayView) -> Double {
         let value = picture[place(u, v)]
         return isInverse ? value : 255 - value
     }
 
-    /// How well the timing patterns fit, -1 to 1: their modules by turns darker and lighter than their neighbours.
+    /// Returns how well the timing patterns match, -1 to 1: their modules must be alternately darker and lighter than
+    /// their neighbors.
     private func timing(in picture: GrayView) -> Double {
         var (fitting, all) = (0.0, 0.0)
         for isRow in [true, false] {
@@ -66,7 +67,7 @@ struct Grid {
             }
             for index in 1..<line.count - 1 {
                 let peak = line[index] * 2 - line[index - 1] - line[index + 1]
-                // Even columns are dark, and the first of these is the seventh.
+                // Even columns are dark, and the first column here is the seventh.
                 fitting += index % 2 == 1 ? peak : -peak
                 all += abs(peak)
             }
@@ -74,7 +75,7 @@ struct Grid {
         return all > 0 ? fitting / all : 0
     }
 
-    /// Makes the place exact by the alignment patterns, from those near the finder patterns to those far off.
+    /// Refines the position with the alignment patterns, from those near the finder patterns to the distant ones.
     private mutating func align(_ fit: inout Homography.Fit, in picture: GrayView) {
         let places = FunctionPatterns.alignmentPlaces(side: side)
         guard let last = places.last else { return }
@@ -95,8 +96,8 @@ struct Grid {
         }
     }
 
-    /// Where the alignment pattern of this column and row is seen: five modules on a side, dark around light around
-    /// dark.
+    /// Returns the position of the alignment pattern of this column and row: five modules on a side, dark around light
+    /// around dark.
     private func alignmentPattern(
         at centre: (column: Int, row: Int), in picture: GrayView
     ) -> Point? {
@@ -120,7 +121,7 @@ struct Grid {
         return origin + right * best.u + down * best.v
     }
 
-    /// How much what is around a point is like an alignment pattern, -1 to 1.
+    /// Returns the correlation of the surroundings of a point with an alignment pattern, -1 to 1.
     private func correlation(
         _ centre: Point, _ right: Point, _ down: Point, in picture: GrayView
     ) -> Double {
@@ -143,7 +144,7 @@ struct Grid {
         return isInverse ? -score : score
     }
 
-    /// How dark each module is, row by row from the top, the more the larger.
+    /// Returns the darkness of each module, row by row from the top; larger is darker.
     func samples(in picture: GrayView) -> [Float] {
         var samples = [Float](repeating: 0, count: side * side)
         for row in 0..<side {
@@ -161,23 +162,23 @@ struct Grid {
         return samples
     }
 
-    /// Its corners in the picture, one after the other.
+    /// The corners in the picture, in order.
     var corners: [Point] {
         let far = Double(side)
         return [place(0, 0), place(0, far), place(far, far), place(far, 0)]
     }
 }
 
-/// The pixels of a picture, and what is between them.
+/// The pixels of a picture, with interpolation.
 struct GrayView {
     let pixels: UnsafeBufferPointer<UInt8>
     let width: Int
     let height: Int
 
-    /// The weighted mean of the four pixels around a point; outside of the picture, that of its edge.
+    /// Returns the weighted mean of the four pixels around a point; outside the picture, that of its edge.
     @inline(__always)
     subscript(_ point: Point) -> Double {
-        // Written so that what is no number is in the picture too.
+        // Written so that NaN is also mapped into the picture.
         let x = point.x > 0 ? min(point.x, Double(width - 1)) : 0
         let y = point.y > 0 ? min(point.y, Double(height - 1)) : 0
         let (left, top) = (Int(x), Int(y))

@@ -1,4 +1,4 @@
-/// How a flat sheet is seen: a point of it in a picture.
+/// A projective mapping from the plane of a code to a picture.
 struct Homography {
     /// Eight coefficients: x = (a·u + b·v + c) / w and y = (d·u + e·v + f) / w with w = g·u + h·v + 1.
     private let c: [Double]
@@ -9,12 +9,12 @@ struct Homography {
             x: (c[0] * u + c[1] * v + c[2]) * scale, y: (c[3] * u + c[4] * v + c[5]) * scale)
     }
 
-    /// Points of the sheet and where they are seen, from which the least squares give a homography.
+    /// Points of the code with their positions in the picture, from which least squares computes a homography.
     struct Fit {
-        /// The upper triangle of the normal equations, and the right sides: 8 rows of 9.
+        /// The upper triangle of the normal equations with the right sides: 8 rows of 9.
         private var rows = [Double](repeating: 0, count: 72)
 
-        /// The coordinates are made about as large as one: (u, v) by `sheet`, (x, y) by `picture`.
+        /// Scale factors that bring the coordinates close to one: (u, v) by `sheet`, (x, y) by `picture`.
         private let sheet: Double
         private let picture: Double
 
@@ -35,7 +35,7 @@ struct Homography {
             }
         }
 
-        /// The homography; `nil` when the points do not tell.
+        /// Returns the homography, or `nil` if the points do not determine it.
         func solved() -> Homography? {
             var m = rows
             for i in 0..<8 {

@@ -1,5 +1,5 @@
-/// Finds codes by their finder patterns, in perspective too, and draws them anew, straight and in black and white,
-/// for zbar to read. zbar alone wants to see them nearly from the front.
+/// Finds codes by their finder patterns, including in perspective, and redraws them straight and in black and white for
+/// zbar. zbar alone reads only codes seen almost from the front.
 struct Locator {
     private let raster: Raster
     private let scanner: Scanner
@@ -8,12 +8,12 @@ struct Locator {
         (self.raster, self.scanner) = (raster, scanner)
     }
 
-    /// The codes that are found with means taken over `radius` pixels around each. `isUnread` becomes true when
-    /// there is another code that is seen and cannot be read.
+    /// Returns the codes found with means over `radius` pixels. Sets `isUnread` if a further code is visible but cannot
+    /// be read.
     func symbols(radius: Int, isUnread: inout Bool) throws(ScanError) -> [Symbol] {
         let patterns = Bitmap(of: raster, radius: radius).finderPatterns(limit: Self.mostPatterns)
         var found: [Symbol] = []
-        // The centres of patterns of codes that were read: each belongs to one.
+        // The centers of the patterns of codes that were read: each belongs to one code.
         var taken: Set<Point> = []
         var unread: [FinderTriple] = []
         for triple in Self.triples(of: patterns)
@@ -49,7 +49,7 @@ struct Locator {
         return Array(triples.sorted { $0.disagreement < $1.disagreement }.prefix(mostTriples))
     }
 
-    /// The grid of a code, and how dark each of its modules is.
+    /// Returns the grid of a code and the darkness of each of its modules.
     private func look(for triple: FinderTriple) -> (Grid, [Float])? {
         raster.pixels.withUnsafeBufferPointer { pixels in
             let view = GrayView(pixels: pixels, width: raster.width, height: raster.height)
@@ -66,7 +66,7 @@ struct Locator {
                 modules: zip(patterns.modules, modules).map { own, seen in
                     own.map { $0 == 1 } ?? seen
                 })
-            // No size suits zbar for every code.
+            // No single size works for every code in zbar.
             for size in [3, 4] {
                 let symbols = try scanner.symbols(
                     in: code.raster(size: size, margin: 4), density: 2)
@@ -77,11 +77,11 @@ struct Locator {
     }
 }
 
-/// How dark and light are told apart among modules.
+/// A method to separate dark and light modules.
 enum Reading: CaseIterable {
     case plain, sharp, sharper, near
 
-    /// `samples` are how dark each module is, row by row.
+    /// `samples` are the darkness of each module, row by row.
     func modules(_ samples: [Float], side: Int) -> [Bool] {
         let (weight, radius): (Float, Int) =
             switch self {

@@ -1,7 +1,7 @@
-/// The quadrilateral through points of its edge.
+/// The quadrilateral through points on its edge.
 enum Quadrilateral {
-    /// The corners, one after the other, of the quadrilateral around `centre` on whose sides `edge` lies; `nil`
-    /// when there is none.
+    /// Returns the corners, in order, of the quadrilateral around `centre` whose sides contain `edge`, or `nil` if none
+    /// fits.
     static func corners(of edge: [Point], around centre: Point) -> [Point]? {
         guard let rough = roughCorners(of: edge, around: centre) else { return nil }
         var lines: [Line] = []
@@ -10,7 +10,7 @@ enum Quadrilateral {
             let along = end - start
             let squared = along.dot(along)
             guard squared > 4 else { return nil }
-            // Not those near the corners, which blur has rounded.
+            // Excludes points near the corners, which blur has rounded.
             let near = edge.filter { point in
                 let share = (point - start).dot(along) / squared
                 let away = abs((point - start).cross(along)) / squared.squareRoot()
@@ -30,7 +30,7 @@ enum Quadrilateral {
         return corners
     }
 
-    /// Those of the points that are farthest out.
+    /// Returns the outermost points.
     private static func roughCorners(of edge: [Point], around centre: Point) -> [Point]? {
         func farthest(_ distance: (Point) -> Double) -> Point? {
             edge.max { distance($0) < distance($1) }
@@ -52,7 +52,7 @@ private struct Line {
     var point: Point
     var direction: Point
 
-    /// The line from which `points`, but for the worst, are least far away; `nil` for fewer than three.
+    /// Fits a line to `points` except the outliers, by least squares. `nil` for fewer than three points.
     init?(through points: [Point]) {
         guard var line = Self.fit(points) else { return nil }
         let sorted = points.sorted { line.distance(to: $0) < line.distance(to: $1) }

@@ -4,9 +4,9 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `qr scan --camera`, with a camera that fake_camera.c plays.
+/// Tests of `qr scan --camera` with a camera simulated by fake_camera.c.
 @Suite struct CameraTests {
-    /// The library that plays the camera; `nil` where there is no C compiler.
+    /// The library that simulates the camera; `nil` without a C compiler.
     private static let library: String? = {
         guard let compiler = Programs.find("cc") ?? Programs.find("clang"),
             let folder = try? folder.get()
@@ -22,7 +22,7 @@ import Testing
     }()
     private static let folder = Result { try TemporaryDirectory() }
 
-    /// Runs `qr scan --camera` on frames of 400 by 300 pixels.
+    /// Runs `qr scan --camera` on frames of 400 × 300 pixels.
     private func scan(
         _ arguments: [String] = [], format: String, frames: [[UInt8]], busy: Bool = false
     ) throws -> Run {
@@ -38,7 +38,7 @@ import Testing
         ).run()
     }
 
-    /// A code on a table.
+    /// Returns a picture of a code on a table.
     private func frame(_ bytes: [UInt8], left: Int = 100) throws -> Raster {
         let code = try QRCode(encoding: bytes).raster(size: 4, margin: 4)
         return Raster(width: 400, height: 300) { x, y in
@@ -64,7 +64,7 @@ import Testing
         #expect(run.status == 0 && run.stdout == bytes, "\(run.stderr)")
     }
 
-    /// A frame that was damaged on its way does not end it, and is not complained of.
+    /// A frame that was damaged in transfer does not end the scan and is not reported.
     @Test(.enabled(if: library != nil)) func damagedFrames() throws {
         let good = jpeg(try frame([7]))
         let run = try scan(
@@ -82,18 +82,18 @@ import Testing
         let record = try JSON(parsing: run.stdout).object
         #expect(record?["data"]?.string == Base64.standard.encode(Array(0..<90)))
         #expect(record?["parts"] == .integer(3))
-        #expect(run.stderr.contains("part 3 of 3 is seen; 1, 2 to come"))
-        #expect(run.stderr.contains("part 1 of 3 is seen; 2 to come"))
-        // Nothing about the frame that showed a part once more.
+        #expect(run.stderr.contains("part 3 of 3 was read; 1, 2 missing"))
+        #expect(run.stderr.contains("part 1 of 3 was read; 2 missing"))
+        // The frame that repeated a part is not reported.
         #expect(run.stderr.split(separator: "\n").count == 3, "\(run.stderr)")
     }
 
-    /// All: each content once, until the camera ends, which is said.
+    /// With --all: each content once, until the camera stops, which is reported.
     @Test(.enabled(if: library != nil)) func eachCode() throws {
         let frames = try ["one", "two", "one"].map { try frame(Array($0.utf8)).pixels }
         let run = try scan(["--all"], format: "GREY", frames: frames)
         #expect(run.status == 74 && run.stdout == Array("one\ntwo\n".utf8))
-        #expect(run.stderr.contains("gives no more pictures"))
+        #expect(run.stderr.contains("stopped delivering pictures"))
     }
 
     @Test(.enabled(if: library != nil)) func nothingToRead() throws {
@@ -121,7 +121,7 @@ import Testing
         #expect(try BuiltQR(["scan", "--camera", locked]).status == 77)
     }
 
-    @Test func whatDoesNotGoTogether() throws {
+    @Test func incompatibleOptions() throws {
         for arguments in [["x.png"], ["--all", "-o", "x"], ["-"]] {
             let run = try BuiltQR(["scan", "--camera", "/dev/null"] + arguments)
             #expect(run.status == 64 && run.errors.contains("hint: "), "\(run.errors)")

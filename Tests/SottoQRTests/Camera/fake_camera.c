@@ -1,8 +1,8 @@
 /*
- * A camera without a camera: loaded before the C library (LD_PRELOAD), it plays Video4Linux for /dev/fake-camera. The
- * pictures are the files frame-0, frame-1 and so on in the directory FAKE_CAMERA, as they are in memory, of FAKE_SIZE,
- * "640x480", and FAKE_FORMAT, four letters. After the last picture the camera is unplugged. Where FAKE_BUSY is set, another
- * program uses it.
+ * A simulated camera: loaded before the C library (LD_PRELOAD), it implements Video4Linux for /dev/fake-camera. The
+ * pictures are the files frame-0, frame-1 and so on in the directory FAKE_CAMERA, in raw form, with the size FAKE_SIZE,
+ * "640x480", and the format FAKE_FORMAT, four letters. After the last picture the camera is unplugged. With FAKE_BUSY
+ * set, another program uses it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ static int opened(const char *path, int flags, int mode) {
     static int (*real)(const char *, int, ...);
     if (!real) real = dlsym(RTLD_NEXT, "open");
     if (!is_camera(path)) return real(path, flags, mode);
-    /* A character device, as a camera is. */
+    /* A character device, like a camera. */
     return camera = real("/dev/null", O_RDWR | O_CLOEXEC);
 }
 

@@ -1,9 +1,9 @@
 @testable import SottoQR
 import Testing
 
-/// Codes that are found by their finder patterns.
+/// Tests of finding codes by their finder patterns.
 @Suite struct LocatorTests {
-    /// How a sheet is seen whose corners are at `corners`.
+    /// Returns the mapping of a sheet to a picture in which its corners are at `corners`.
     private func place(of sheet: Raster, at corners: [Point]) throws -> Homography {
         let (right, below) = (Double(sheet.width), Double(sheet.height))
         var fit = Homography.Fit(sheet: right, picture: 500)
@@ -15,7 +15,7 @@ import Testing
         return try #require(fit.solved())
     }
 
-    /// The picture of a sheet whose corners are seen at `corners`, on grey.
+    /// Returns the picture of a sheet with its corners at `corners`, on grey.
     private func seen(_ sheet: Raster, at corners: [Point], width: Int, height: Int) throws
         -> Raster
     {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// From the side, where zbar by itself sees no large code.
+    /// Seen from the side, where zbar alone finds no large code.
     @Test(arguments: [200, 662, 1000]) func perspective(count: Int) throws {
         var random = Seeded(0x61)
         let bytes = random.bytes(count)
@@ -81,7 +81,7 @@ import Testing
         #expect(Set(codes) == Set(contents))
     }
 
-    /// What the table of ISO/IEC 18004, annex E, and the encoder say.
+    /// The table of ISO/IEC 18004, annex E, and the encoder give the same positions.
     @Test func alignmentPatterns() throws {
         #expect(FunctionPatterns.alignmentPlaces(side: 21) == [])
         #expect(FunctionPatterns.alignmentPlaces(side: 25) == [6, 18])
@@ -103,8 +103,8 @@ import Testing
         }
     }
 
-    /// Nothing that a picture shows ends the program.
-    @Test func picturesOfNothing() throws {
+    /// No picture crashes the program.
+    @Test func picturesWithoutCodes() throws {
         var random = Seeded(0x62)
         let scanner = try Scanner()
         for _ in 0..<60 {
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// Finder patterns without a code, at all angles and nearly in a line.
+    /// Finder patterns without a code, at all angles and nearly collinear.
     @Test func finderPatternsAlone() throws {
         var random = Seeded(0x63)
         let scanner = try Scanner()
@@ -161,7 +161,7 @@ import Testing
         }
         let place = try #require(fit.solved())
         #expect((place(25, 25) - corners[2]).length < 1e-6)
-        // Straight lines stay straight: the diagonals cross in the middle of the sheet.
+        // Straight lines stay straight: the diagonals intersect in the middle of the sheet.
         let (across, down) = (corners[2] - corners[0], corners[3] - corners[1])
         let share = (corners[1] - corners[0]).cross(down) / across.cross(down)
         #expect((place(12.5, 12.5) - (corners[0] + across * share)).length < 1e-6)

@@ -26,7 +26,7 @@ extension HintTests {
     /// Hints that get a card, a bundle or an account from its owner.
     static let cardHints: [HintCase] = [
         HintCase(
-            "get it: «cardLookupCommand»",
+            "get the card: «cardLookupCommand»",
             situation: withRelay { world in
                 try world.run("encrypt", ["--to", world.id("bob")], text: "x")
             },
@@ -40,12 +40,12 @@ extension HintTests {
                 try world.run("encrypt", ["-r", world.id("bob")], text: "x")
             }, result: hasBobsCard),
         HintCase(
-            "to answer, get their card: «cardLookupCommand»",
+            "to answer, get the sender's card: «cardLookupCommand»",
             situation: withRelay { world in
                 try world.run("contact", ["accept", world.id("bob"), "--name", "bob"])
             }, result: hasBobsCard),
         HintCase(
-            "; to get the signed card: «cardLookupCommand»",
+            "; get the signed card: «cardLookupCommand»",
             situation: withRelay { world in try world.run("contact", ["add", bobsURI(world)]) },
             result: { (world, run) throws in
                 try hasBobsCard(world, run)
@@ -87,7 +87,7 @@ extension HintTests {
         HintCase(
             "get the signed card, which may name it: «cardLookupCommand»",
             situation: withRelay { world in
-                // An account of Carol's that a file from elsewhere puts onto Bob.
+                // An account of Carol's that a foreign file adds to Bob.
                 let id = try #require(WhisperID("WSP-YS3T-HJGR-KQBZ"))
                 var entry = Contact(name: "bob", id: try world.identity("bob").id, card: nil)
                 entry.learned.whisper2 = try world.identity("carol").whisper2Keys().contact(id)
@@ -97,14 +97,14 @@ extension HintTests {
                 return try world.run("contact", ["verify", "bob", "--scan", url])
             }, result: hasBobsCard),
         HintCase(
-            "its owner gives it to the relay: keygen public | send", as: "bob",
+            "ask its owner to publish it: keygen public | send", as: "bob",
             situation: { world in
                 try world.startRelay()
                 return try world.run("recv", ["--card", world.id("bob")])
             },
             result: { (world, _) throws in try world.must("recv", ["--card", world.id("bob")]) }),
         HintCase(
-            "get one: recv --bundle …",
+            "claim a bundle: recv --bundle …",
             situation: withRelay { world in
                 try world.run("encrypt", ["--to", "bob.card", "--suite", "ratchet"], text: "x")
             },
@@ -112,7 +112,7 @@ extension HintTests {
                 try world.must("encrypt", ["--to", "bob.card", "--suite", "ratchet"], text: "x")
             }),
         HintCase(
-            "a repeat, or this state is new or from a backup; publish anew: keygen prekeys | send",
+            "a repeated message, or this state is new or from a backup; publish new prekeys: keygen prekeys | send",
             as: "bob",
             situation: { world in
                 try world.startRelay()
@@ -143,7 +143,7 @@ extension HintTests {
                 try world.must("encrypt", ["--suite", "whisper2", "--to", "bob.card"], text: "x")
             }),
         HintCase(
-            "their owner prints the signed one: keygen public --profile mercurio --bundle",
+            "ask its owner for the signed key: keygen public --profile mercurio --bundle",
             as: "bob",
             situation: { world in
                 let made = Identity(

@@ -16,7 +16,7 @@ extension HintTests {
                 #expect(try world.contact("bob the builder")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "rename the other first: contact rename … …",
+            "rename the other contact first: contact rename … …",
             situation: { world in
                 try world.addBob()
                 try world.must("contact", ["add", "carol.card"])
@@ -24,9 +24,9 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("contact", ["rename", "carol", "bob"]) }),
         HintCase(
-            "give the contact another name: contact rename … other",
+            "rename the contact: contact rename … other",
             situation: { world in
-                // A version that did not know the reserved name could give it to a contact.
+                // A version without the reserved name could give it to a contact.
                 let bob = try world.identity("bob")
                 try world.addBob()
                 try world.store().transaction { transaction in
@@ -48,7 +48,7 @@ extension HintTests {
                 #expect(try world.run("contact", ["show", "bob"]).status == 66)
             }),
         HintCase(
-            "… kept; … brings them back…: contact import …",
+            "… saved; … restores them…: contact import …",
             situation: { world in
                 try world.addBob()
                 let run = try world.run("contact", ["export", "--backup", "-o", "my backup"])
@@ -59,18 +59,18 @@ extension HintTests {
                 #expect(try world.contact("bob")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "see the contacts: contact list",
+            "list the contacts: contact list",
             situation: { world in
                 try world.addBob()
                 return try world.run("encrypt", ["--to", "nobody"], text: "x")
             },
             result: { (_, run) throws in #expect(run.text.hasPrefix("bob ")) }),
         HintCase(
-            "see how to add one: contact add --help",
+            "show how to add a contact: contact add --help",
             situation: { world in try world.run("contact", ["list"]) },
             result: { (_, run) throws in #expect(run.text.contains("contact add")) }),
         HintCase(
-            "see all of it: contact --help",
+            "list the commands: contact --help",
             situation: { world in try world.run("contact", []) },
             result: { (_, run) throws in #expect(run.text.contains("contact verify")) }),
         HintCase(
@@ -82,7 +82,7 @@ extension HintTests {
             }),
     ]
 
-    /// Puts a message into the outbox, for a relay that is not there.
+    /// Puts a message for an unreachable relay into the outbox.
     @Sendable private static func queued(_ world: HintWorld) throws {
         let line = try world.must("encrypt", ["--to", "bob.card"], text: "x")
         let run = try world.run("send", ["--relay", "tcp://127.0.0.1:9"], text: line)
@@ -92,11 +92,11 @@ extension HintTests {
     /// Hints of other programs.
     static let otherHints: [HintCase] = [
         HintCase(
-            "see the options: … --help",
+            "list the options: … --help",
             situation: { world in try world.run("contact", ["add", "--nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("--name")) }),
         HintCase(
-            "see the messages with their numbers: decrypt --again",
+            "list the messages with their numbers: decrypt --again",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
                 try world.home.files.write("blob", [1, 2, 3])
@@ -104,7 +104,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "see the ids: send --list",
+            "list the ids: send --list",
             situation: { world in
                 try queued(world)
                 return try world.run("send", ["--drop", Envelope.newID()])
@@ -120,7 +120,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains("127.0.0.1:9")) }),
         HintCase(
-            "see them: sotto help",
+            "list the tools: sotto help",
             situation: { world in try world.run("sotto", ["nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("fingerprint")) }),
     ]

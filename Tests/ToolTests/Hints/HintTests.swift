@@ -4,19 +4,19 @@ import SottoState
 import TestSupport
 import Testing
 
-/// A hint, a situation in which a program gives it, and a check for after its command was pasted into a shell.
+/// A hint, the situation in which a program prints it, and a check after its command was pasted into a shell.
 struct HintCase: Sendable, CustomTestStringConvertible {
-    /// The string literal in the sources, with `…` for each interpolation and `«…»` for one that is a command.
+    /// The string literal in the sources, with `…` for each interpolation and `«…»` for an interpolated command.
     let hint: String
-    /// Which of several commands is pasted.
+    /// The index of the pasted command, if the hint has several.
     var choice = 0
     /// The person who uses the shell.
     var person = "alice"
     /// The text that is typed after the command.
     var typed: @Sendable (HintWorld) throws -> String = { _ in "" }
-    /// Brings the situation about and returns the run that gives the hint.
+    /// Creates the situation and returns the run that prints the hint.
     let situation: @Sendable (HintWorld) throws -> Run
-    /// Checks what the pasted command did.
+    /// Checks the effect of the pasted command.
     let result: @Sendable (HintWorld, Run) throws -> Void
 
     var testDescription: String { choice == 0 ? hint : "\(hint) [\(choice)]" }
@@ -36,32 +36,33 @@ struct HintCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Every hint with a command is pasted into a shell, and the command does what the hint says.
+/// Every hint with a command is pasted into a shell, and the command has the described effect.
 struct HintTests {
-    /// Literals that are no hints, or whose command needs what a test has not.
+    /// Literals that are not hints, or whose command needs something that a test does not have.
     static let exempt: [String: String] = [
         "fingerprint -i FILE": "printed on paper",
         "qr scan PHOTO | keygen recover… -o FILE": "printed on paper",
         "The RSA key for Mercurio: keygen export rsa.": "printed on paper",
         "qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
-        "scan their code: qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
-        "scan their Whisper2 code: «scanCommand»": "needs a camera",
+        "scan the contact's code: qr scan --camera /dev/video0 | contact verify … --scan":
+            "needs a camera",
+        "scan the contact's Whisper2 code: «scanCommand»": "needs a camera",
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
         "keygen lock": "a note of keygen unlock, whose own tests run it",
         "keygen lock --all": "needs a full keyring",
         "relay check --store … --accept-clock": "needs another clock; the relay's tests run it",
-        "sotto keygen public --uri | sotto qr": "what sotto init prints, for a terminal",
-        "sotto add FRIEND": "what sotto init prints, with a name to put in",
-        "    sotto contact verify … NUMBER\\n": "what sotto add prints, with the number to put in",
+        "sotto keygen public --uri | sotto qr": "printed by sotto init, for a terminal",
+        "sotto add FRIEND": "printed by sotto init, with a name to fill in",
+        "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
         "  sotto contact export --backup -o contacts.age":
-            "what sotto init prints, for the time after the first contact; keygen's hint has a case",
+            "printed by sotto init, for use after the first contact; keygen's hint has a case",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
-        "decrypt a file, or messages; print only what is authentic": "a line of the list of tools",
+        "decrypt a file or messages; print only authentic data": "a line of the list of tools",
         "send envelopes through a relay, or keep them until it can be reached":
             "a line of the list of tools",
     ]
@@ -83,14 +84,14 @@ struct HintTests {
         try item.result(world, pasted)
     }
 
-    /// A new hint with a command needs a case in this folder, or a reason.
+    /// A new hint with a command needs a case in this folder or an exemption.
     @Test func everyHintInTheSourcesHasACase() throws {
         let known = Set(Self.cases.map(\.hint)).union(Self.exempt.keys)
         let found = try HintText.inSources()
         let missing = found.filter { !known.contains($0.key) }
         #expect(missing.isEmpty, "hints without a case")
         let gone = known.filter { found[$0] == nil }
-        #expect(gone.isEmpty, "cases whose hint no source has")
+        #expect(gone.isEmpty, "cases for hints that no longer exist")
     }
 
     @Test func commandsAreFoundInHints() {

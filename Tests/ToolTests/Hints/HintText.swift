@@ -1,14 +1,14 @@
 import Foundation
 
-/// The commands in hints: in a program's output, and in the string literals of the sources.
+/// Finds the commands in hints: in a program's output, and in the string literals of the sources.
 enum HintText {
-    /// The words that begin a command.
+    /// The first words of commands.
     static let tools = [
         "keygen", "contact", "encrypt", "decrypt", "fingerprint", "qr", "pad", "send", "recv",
         "relay", "sotto", "chmod", "ssh-keygen", "find", "export", "ls",
     ]
 
-    /// The commands of a hint: what follows its last colon, or all of it; `, or ` separates alternatives.
+    /// Returns the commands of a hint: the text after its last colon, or all of it; `, or ` separates alternatives.
     static func commands(in hint: String) -> [String] {
         hint.components(separatedBy: ", or ").compactMap { part in
             let command = part.components(separatedBy: ": ").last ?? part
@@ -23,7 +23,7 @@ enum HintText {
         }
     }
 
-    /// Whether a line that a program printed has this hint, in which `…` and `«…»` match any text.
+    /// Returns whether a printed line has this hint, in which `…` and `«…»` match any text.
     static func matches(_ line: String, _ hint: String) -> Bool {
         var rest = line[...]
         for piece in pieces(of: hint) {
@@ -38,7 +38,8 @@ enum HintText {
         hint.replacing(#/«\w+»/#, with: "…").components(separatedBy: "…")
     }
 
-    /// The string literals of a line of Swift, with `…` for an interpolation and `«name»` for one that is a command.
+    /// Returns the string literals of a line of Swift, with `…` for an interpolation and `«name»` for an interpolated
+    /// command.
     static func literals(in line: String) -> [String] {
         let characters = Array(line)
         var literals: [String] = []
@@ -82,7 +83,7 @@ enum HintText {
         return literals
     }
 
-    /// The literals with commands in the sources, each with a file that has it.
+    /// Returns the literals with commands in the sources, each with a file that contains it.
     static func inSources() throws -> [String: String] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../../Sources")

@@ -39,13 +39,13 @@ final class HintWorld {
         try run("alice", tool, arguments, text: text)
     }
 
-    /// Runs a program as alice, which must succeed, and returns what it prints.
+    /// Runs a program as Alice. It must succeed; returns its output.
     @discardableResult
     func must(_ tool: String, _ arguments: [String], text: String = "") throws -> String {
         try must("alice", tool, arguments, text: text)
     }
 
-    /// Runs a program that must succeed, and returns what it prints.
+    /// Runs a program that must succeed, and returns its output.
     @discardableResult
     func must(
         _ person: String, _ tool: String, _ arguments: [String], text: String = ""
@@ -86,7 +86,7 @@ final class HintWorld {
     /// The relay's URL.
     var relayURL: String? { relay?.url }
 
-    /// Has people publish their cards and prekeys.
+    /// Publishes people's cards and prekeys.
     func publish(_ people: String...) throws {
         for person in people {
             let card = try must("keygen", ["public", "\(person).key"])
@@ -97,7 +97,7 @@ final class HintWorld {
 
     func addBob() throws { try must("contact", ["add", "bob.card"]) }
 
-    /// Another person who is called bob: `other.key` and `other.card`, offered as a changed key.
+    /// Creates another person named bob, `other.key` and `other.card`, and offers the key as a changed key.
     func offerOtherKey() throws {
         try addBob()
         try makeOther("bob")
@@ -110,19 +110,19 @@ final class HintWorld {
         try home.files.write("other.card", Array(must("keygen", ["public", "other.key"]).utf8))
     }
 
-    /// A sealed message of a person to alice.
+    /// Returns a sealed message of a person to Alice.
     func message(_ person: String, _ text: String = "hello") throws -> String {
         try must(person, "encrypt", ["--to", "alice.card"], text: text)
     }
 
-    /// A message of a person waits as a request.
+    /// Makes a message of a person wait as a request.
     func wait(for person: String) throws {
         try must("decrypt", ["-q"], text: message(person))
     }
 
     // MARK: Pasting
 
-    /// Runs a line in a shell, as a person with these programs on the path.
+    /// Runs a line in a shell as a person, with these programs in PATH.
     func paste(_ line: String, as person: String = "alice", text: String = "") throws -> Run {
         var shell = home.other("/bin/bash", ["-o", "pipefail", "-c", line])
         shell.environment.merge(environment(person)) { $1 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension HintTests {
-    /// Alice's identity, made again from its words on a machine without her state; a backup of contacts is there.
+    /// Alice's identity, recovered from its words on a machine without her state; a backup of the contacts exists.
     @Sendable private static func recovered(_ world: HintWorld) throws -> Run {
         try world.addBob()
         try world.must("contact", ["export", "--backup", "-o", "contacts.age"])
@@ -16,7 +16,7 @@ extension HintTests {
     /// Hints about identities, key files and the state directory.
     static let identityHints: [HintCase] = [
         HintCase(
-            "The words do not restore contacts and messages; keep a backup too: contact export --backup -o contacts.age",
+            "The words do not restore contacts and messages; make a backup of them too: contact export --backup -o contacts.age",
             situation: { world in
                 try world.addBob()
                 return try world.run("keygen", ["-o", "new.key"])
@@ -27,13 +27,13 @@ extension HintTests {
                 #expect(try world.contact("bob")["trust"] == .string("trusted"))
             }),
         HintCase(
-            "not back: sessions, opened messages and contacts; a backup of contacts comes back with: contact import contacts.age",
+            "not restored: sessions, opened messages and contacts; to restore a backup of contacts: contact import contacts.age",
             situation: { try recovered($0) },
             result: { (world, _) throws in
                 #expect(try world.contact("bob")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "others begin new sessions after: keygen prekeys | send",
+            "to let others begin new sessions: keygen prekeys | send",
             situation: { world in
                 try world.startRelay()
                 return try recovered(world)
@@ -42,14 +42,14 @@ extension HintTests {
                 try world.must("bob", "recv", ["--bundle", "alice.card"])
             }),
         HintCase(
-            "your card is printed by: sotto keygen public",
+            "to print your card: sotto keygen public",
             situation: { world in try world.run("sotto", ["init", "--no-passphrase"]) },
             result: { (world, run) throws in
                 let card = try Card(record: JSON.object(parsing: run.stdout))
                 #expect(try card.id == world.identity("alice").id)
             }),
         HintCase(
-            "make one: keygen -o …",
+            "create one: keygen -o …",
             situation: { world in
                 unlink(world.home.files("alice.key"))
                 return try world.run("encrypt", ["--to", "bob.card"], text: "x")
@@ -89,11 +89,11 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.addBob() }),
         HintCase(
-            "name a directory of your own in it: export SOTTO_HOME=…",
+            "use a directory of your own: export SOTTO_HOME=…",
             situation: { world in
                 let path = world.home.files("state-alice")
                 mkdir(path, 0o700)
-                // As /tmp is: open to all, and each user's files are their own.
+                // As for /tmp: open to all users, each of whom owns the own files.
                 chmod(path, 0o1777)
                 let run = try world.run("contact", ["add", "bob.card"])
                 #expect(!run.stderr.contains("chmod"))
@@ -104,7 +104,7 @@ extension HintTests {
                 #expect(try world.paste("\(line); contact add bob.card").status == 0)
             }),
         HintCase(
-            "find the other names: find . -samefile …",
+            "find them: find . -samefile …",
             situation: { world in
                 link(world.home.files("alice.key"), world.home.files("second.key"))
                 try world.home.files.write("secret", Array("correct horse\n".utf8))
@@ -126,7 +126,7 @@ extension HintTests {
                 #expect(try world.paste("ssh-keygen -y -P 'a passphrase' -f sshkey").status == 0)
             }),
         HintCase(
-            "make one: ssh-keygen -t ed25519",
+            "create one: ssh-keygen -t ed25519",
             typed: { world in "\(world.home.files("id"))\n\n\n" },
             situation: { world in
                 try world.run("encrypt", ["-r", "ssh-ed25519 AAAA"], text: "x")
@@ -147,7 +147,7 @@ extension HintTests {
                     "keygen", ["public", "--profile", "mercurio", "--bundle", "rsa.key"])
             }),
         HintCase(
-            "make it: keygen chat -o …", typed: { _ in "seventeen quiet herons by the canal\n" },
+            "create it: keygen chat -o …", typed: { _ in "seventeen quiet herons by the canal\n" },
             situation: { world in
                 try world.run("encrypt", ["--chat", "our chat"], text: "x")
             },

@@ -7,7 +7,7 @@ extension HintTests {
     /// Hints about requests.
     static let requestHints: [HintCase] = [
         HintCase(
-            "decrypt: note: a message of somebody who is no contact waits: contact requests",
+            "decrypt: note: a message request waits: contact requests",
             situation: { world in
                 try world.addBob()
                 return try world.run("decrypt", [], text: world.message("carol"))
@@ -16,7 +16,7 @@ extension HintTests {
                 #expect(try run.text.hasPrefix(world.id("carol").prefix(16)))
             }),
         HintCase(
-            "see as many: contact requests",
+            "list the ids: contact requests",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -26,7 +26,7 @@ extension HintTests {
                 #expect(try run.text.hasPrefix(world.id("carol").prefix(16)))
             }),
         HintCase(
-            "give one: contact accept … --name NAME",
+            "give a name: contact accept … --name NAME",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -64,7 +64,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "…, see: contact requests …",
+            "…, list: contact requests …",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -73,18 +73,18 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""type":"envelope""#)) }),
         HintCase(
-            "see the list: contact requests, or throw all of it away: contact requests --drop-all",
+            "list the requests: contact requests, or delete all of them: contact requests --drop-all",
             situation: { try manyRequests($0) },
             result: { (_, run) throws in #expect(run.text.contains("100 messages")) }),
         HintCase(
-            "see the list: contact requests, or throw all of it away: contact requests --drop-all",
+            "list the requests: contact requests, or delete all of them: contact requests --drop-all",
             choice: 1, situation: { try manyRequests($0) },
             result: { (world, _) throws in
                 #expect(try world.run("contact", ["requests"]).status == 1)
             }),
     ]
 
-    /// One more message of a sender than wait as requests.
+    /// One message more from a sender than can wait as requests.
     @Sendable private static func manyRequests(_ world: HintWorld) throws -> Run {
         try world.addBob()
         let count = Int(IdentityStore.requestLimitPerSender) + 1

@@ -22,14 +22,15 @@ extension HintTests {
     /// Hints about verified, changed and blocked keys.
     static let trustHints: [HintCase] = [
         HintCase(
-            "after asking … in another way: «acceptKeyCommand», or contact keep-key …",
+            "after asking … on another channel: «acceptKeyCommand», or contact keep-key …",
             situation: { world in
                 try world.addBob()
                 try world.makeOther("bob")
                 return try world.run("contact", ["add", "other.card"])
             }, result: hasOther),
         HintCase(
-            "after asking … in another way: «acceptKeyCommand», or contact keep-key …", choice: 1,
+            "after asking … on another channel: «acceptKeyCommand», or contact keep-key …",
+            choice: 1,
             situation: { world in
                 try world.addBob()
                 try world.makeOther("bob")
@@ -54,27 +55,27 @@ extension HintTests {
                 return try world.run("contact", ["add", "other.card"])
             }, result: hasOther),
         HintCase(
-            "take it: «acceptKeyCommand»",
+            "accept the key: «acceptKeyCommand»",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run(
                     "contact", ["verify", "bob", world.safetyNumber("alice", "other")])
             }, result: hasOther),
         HintCase(
-            "the key that was offered instead is not theirs: contact keep-key …",
+            "reject the other key, which was offered before: contact keep-key …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run(
                     "contact", ["verify", "bob", world.safetyNumber("alice", "bob")])
             }, result: keepsBob),
         HintCase(
-            "drop it: contact keep-key …",
+            "reject it: contact keep-key …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["accept-key", "bob", world.id("carol")])
             }, result: keepsBob),
         HintCase(
-            "see both of the key that was offered: contact show …",
+            "show both for the offered key: contact show …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["accept-key", "bob", "rubbish"])
@@ -88,14 +89,14 @@ extension HintTests {
             },
             result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
         HintCase(
-            "… is …; to compare: contact show …",
+            "… is …; compare the safety number: contact show …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["accept-key", "bob"])
             },
             result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
         HintCase(
-            "there is no session with the new key: recv --bundle …, or contact set … --suite auto",
+            "no session exists with the new key: recv --bundle …, or contact set … --suite auto",
             situation: { world in
                 try world.startRelay()
                 try world.offerOtherKey()
@@ -106,7 +107,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
         HintCase(
-            "there is no session with the new key: recv --bundle …, or contact set … --suite auto",
+            "no session exists with the new key: recv --bundle …, or contact set … --suite auto",
             choice: 1,
             situation: { world in
                 try world.offerOtherKey()
@@ -115,11 +116,11 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
         HintCase(
-            "; to compare: contact show …",
+            "; compare the safety number: contact show …",
             situation: { world in try world.run("contact", ["add", "bob.card"]) },
             result: showsNumber),
         HintCase(
-            "this is yours, to compare: contact show …",
+            "show yours and compare: contact show …",
             situation: { world in
                 try world.addBob()
                 return try world.run("contact", ["verify", "bob"])
@@ -131,7 +132,7 @@ extension HintTests {
                 return try world.run("encrypt", ["--to", "bob", "--trust", "verified"], text: "x")
             }, result: showsNumber),
         HintCase(
-            "see the number of the key that signed: fingerprint …",
+            "show the number of the signing key: fingerprint …",
             situation: { world in
                 try world.run(
                     "decrypt", ["--from", "bob.card"], text: world.message("carol"))
@@ -148,7 +149,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
         HintCase(
-            "still blocked until: contact unblock …",
+            "still blocked; to unblock: contact unblock …",
             situation: { world in
                 try world.must("contact", ["block", "bob.card"])
                 return try world.run("contact", ["add", "bob.card"])
@@ -157,7 +158,7 @@ extension HintTests {
                 #expect(try world.contact("bob")["blocked"] == .bool(false))
             }),
         HintCase(
-            "ask … in another way; if it is theirs, remove the old contact first: contact remove …",
+            "ask … on another channel; if the key is right, remove the old contact first: contact remove …",
             situation: { world in
                 for (name, status) in [("bob", Int32(0)), ("carol", 12)] {
                     let run = try world.run(
@@ -180,7 +181,7 @@ extension HintTests {
         return Whisper2AddURL.text(try world.identity(person).whisper2Keys().contact(id))
     }
 
-    /// Begins a session with Bob, whatever else is offered.
+    /// Begins a session with Bob, whatever other key is offered.
     @Sendable private static func sessionWithBob(_ world: HintWorld) throws {
         let bob = try world.identity("bob")
         let time = Timestamp.now()

@@ -13,7 +13,7 @@ int32_t add_key(const char *type, const char *description, const void *payload, 
     return refuse();
 }
 
-// A full keyring exists, and finds what it has.
+// A full keyring exists, and its existing keys are found.
 int32_t keyctl_get_keyring_ID(int32_t id, int create) {
     return atoi(getenv("KEYRING_ERRNO")) == EDQUOT ? 1 : refuse();
 }

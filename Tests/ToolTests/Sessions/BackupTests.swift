@@ -3,8 +3,8 @@ import Sotto
 import TestSupport
 import Testing
 
-/// A state that was put back from a backup: nothing is taken for what it is not, both sides hear why, and a new session
-/// heals it.
+/// Tests of a state restored from a backup: no message is misread, both sides get an explanation, and a new session
+/// repairs it.
 struct BackupTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -38,8 +38,8 @@ struct BackupTests {
         try talk(2)
     }
 
-    /// The keys that the writer uses again were used: the reader refuses them as repeats.
-    @Test func aWritersOldStateRepeatsKeysThatAreRefused() throws {
+    /// The keys that the sender uses again were used before: the recipient refuses them as replays.
+    @Test func reusedKeysOfARestoredSenderAreRefused() throws {
         try backUp(alice)
         let sent = try alice.write(["one", "two"], to: bob)
         #expect(try bob.texts(sent) == ["one", "two"])
@@ -55,8 +55,8 @@ struct BackupTests {
         try heal()
     }
 
-    /// The reader's old state does not know the chains that began since.
-    @Test func aReadersOldStateRefusesWhatItCannotKnow() throws {
+    /// The recipient's old state does not have the chains that began since.
+    @Test func aRestoredRecipientRefusesUnknownChains() throws {
         try backUp(bob)
         try talk(2)
         try restore(bob)
@@ -64,33 +64,33 @@ struct BackupTests {
         let run = try bob.read(try alice.write(["unknown"], to: bob))
         #expect(run.status == 11 && run.stderr.contains("backup"), "\(run.stderr)")
         #expect(try run.messages.isEmpty && bob.sessions() == before)
-        // And what it writes, nobody can take for new.
+        // Its own messages are not accepted as new either.
         let reply = try bob.write(["from the past"], to: alice)
         let refused = try alice.read(reply)
         #expect([11, 13].contains(refused.status) && refused.stderr.contains("backup"))
         try heal()
     }
 
-    @Test func aReadersOldStateReadsOnInTheSameChain() throws {
+    @Test func aRestoredRecipientReadsOnInTheSameChain() throws {
         try backUp(bob)
         let sent = try alice.write(["one", "two"], to: bob)
         #expect(try bob.texts(sent) == ["one", "two"])
         try restore(bob)
-        // What was opened since then is new to it, once.
+        // Messages opened since then are new to it, once.
         #expect(try bob.texts(sent) == ["one", "two"])
         #expect(try bob.texts(alice.write(["three"], to: bob)) == ["three"])
     }
 
-    /// Without any state at all, the message names no session that is here.
-    @Test func aLostStateIsSaidToBeNewOrOld() throws {
+    /// Without any state, the message names an unknown session.
+    @Test func aLostStateIsReported() throws {
         try FileManager.default.removeItem(atPath: two.home.files(bob.stateDirectory))
         let run = try bob.read(try alice.write(["x"], to: bob))
         #expect(run.status == 10 && run.stderr.contains("backup"), "\(run.stderr)")
         try heal()
     }
 
-    /// A first message to a reader whose old state does not have the prekey yet.
-    @Test func aBundleOfALostStateIsSaidToBeGone() throws {
+    /// A first message to a recipient whose old state does not have the prekey yet.
+    @Test func aBundleOfALostStateIsReported() throws {
         try backUp(bob)
         let bundle = try bob.bundle()
         try restore(bob)

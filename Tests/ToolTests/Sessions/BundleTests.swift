@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Bundles that are not what they should be. None of them begins anything.
+/// Tests of invalid bundles, which do not begin a session.
 struct BundleTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -50,8 +50,8 @@ struct BundleTests {
             }, 11)
     }
 
-    @Test func aPostQuantumSignatureIsNoneForX25519() throws {
-        // The two have labels of their own; exchanged, they are forgeries.
+    @Test func aPostQuantumSignatureIsInvalidForX25519() throws {
+        // The two signatures have different labels; swapped, they are forgeries.
         try expectRefused(
             try bob.bundle { bundle in
                 let other = bundle["pqSignedPreKey"]?.object?["signature"]
@@ -59,10 +59,10 @@ struct BundleTests {
             }, 11)
     }
 
-    @Test func anotherOwnersIs12() throws {
+    @Test func anotherOwnersBundleIs12() throws {
         let carol = try Party("carol", in: two.home)
-        try expectRefused(try carol.bundle(), 12, says: "somebody else's")
-        // Relabelled, it contradicts itself.
+        try expectRefused(try carol.bundle(), 12, says: "a different recipient")
+        // With another owner's id, it contradicts itself.
         try expectRefused(
             try carol.bundle { $0["userId"] = .string(bob.identity.id.description) }, 65)
         // Under Bob's key, its signatures are not his.
@@ -80,7 +80,7 @@ struct BundleTests {
         #expect(try begin(bundle, "--classic").status == 0)
     }
 
-    /// A card that could not tell that a key is missing does not make it less so.
+    /// A card that cannot reveal a missing key does not change the result.
     @Test func withoutAPostQuantumKeyOnTheCardItIs12Too() throws {
         let bundle = try bob.bundle { $0["pqSignedPreKey"] = nil }
         let uri = try two.home.run("keygen", ["public", "--uri", "bob.key"]).lines[0]
@@ -90,13 +90,13 @@ struct BundleTests {
         #expect(run.status == 0 && run.stderr.contains("not post-quantum"))
     }
 
-    @Test func aOneTimePreKeyCanBeDemanded() throws {
+    @Test func aOneTimePreKeyCanBeRequired() throws {
         let bundle = try bob.bundle { $0["oneTimePreKey"] = .null }
         try expectRefused(bundle, 10, "--require-opk", says: "no one-time prekey")
         #expect(try begin(try bob.bundle(), "--require-opk").status == 0)
     }
 
-    /// A bundle whose signed prekeys were made so many days ago; `nil` says nothing.
+    /// Returns a bundle whose signed prekeys have this age in days, or no date for `nil`.
     private func bundle(daysOld days: Int64?) throws -> String {
         let time = Timestamp(seconds: Timestamp.now().seconds - (days ?? 0) * 86_400 - 60)
         func preKey(_ kind: SecretPreKey.Kind) -> PreKeyBundle.SignedPreKey {
@@ -113,19 +113,19 @@ struct BundleTests {
     }
 
     @Test(arguments: [0, 14, 15, 400] as [Int64])
-    func anOldOneIsWarnedOf(_ days: Int64) throws {
+    func anOldBundleCausesAWarning(_ days: Int64) throws {
         let run = try begin(try bundle(daysOld: days))
         #expect(run.status == 0)
         let warning = "warning: the bundle's signed prekey is \(days) days old"
         #expect(run.stderr.contains(warning) == (days > 14), "\(run.stderr)")
     }
 
-    @Test func oneWithoutADateIsSaidToHaveNone() throws {
+    @Test func aBundleWithoutADateIsReported() throws {
         let run = try begin(try bundle(daysOld: nil))
-        #expect(run.status == 0 && run.stderr.contains("does not say how old"))
+        #expect(run.status == 0 && run.stderr.contains("signed prekey is unknown"))
     }
 
-    @Test func malformedOnesAre65() throws {
+    @Test func malformedBundlesAre65() throws {
         let good = try JSON.object(parsing: two.home.files.read(bob.bundle()))
         var changes: [(String, JSON?)] = [
             ("v", nil), ("v", .integer(2)), ("v", .string("1")), ("type", .string("card")),

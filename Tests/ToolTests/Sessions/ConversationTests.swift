@@ -3,14 +3,14 @@ import SottoState
 import TestSupport
 import Testing
 
-/// A session from its beginning, without a relay.
+/// Tests of a session from its beginning, without a relay.
 struct ConversationTests {
     let two: Couple
     var alice: Party { two.alice }
     var bob: Party { two.bob }
     init() throws { two = try Couple() }
 
-    @Test func aSessionBeginsWithABundleAndGoesOnByItself() throws {
+    @Test func aSessionBeginsWithABundleAndContinues() throws {
         let begun = try alice.encrypt("hello", to: bob, "--bundle", bob.bundle())
         #expect(begun.status == 0)
         #expect(
@@ -33,12 +33,12 @@ struct ConversationTests {
         #expect(try bob.texts(next.lines) == ["good"])
     }
 
-    @Test func messagesComeOutOfOrderAndOneIsLost() throws {
+    @Test func messagesArriveOutOfOrderAndOneIsLost() throws {
         try two.begin()
         let sent = try alice.write((0..<6).map { "\($0)" }, to: bob)
         let order = [3, 0, 5, 1, 4]
         #expect(try bob.texts(order.map { sent[$0] }) == order.map { "\($0)" })
-        // Some of an old chain come after the next has begun.
+        // Some messages of an old chain arrive after the next chain has begun.
         let late = try alice.write(["late", "first"], to: bob)
         #expect(try bob.texts([late[1]]) == ["first"])
         #expect(try alice.texts(bob.write(["turn"], to: alice)) == ["turn"])
@@ -60,8 +60,8 @@ struct ConversationTests {
         #expect(try bob.sessions() == rows)
     }
 
-    /// What is refused for its sender's sake, or only looked at, can be opened later.
-    @Test func aMessageThatIsNotTakenIsNotUsedUp() throws {
+    /// A message that the policy refuses, or that is only previewed, can be opened later.
+    @Test func aRefusedMessageCanBeOpenedLater() throws {
         try two.begin()
         let sent = try alice.write(["patient"], to: bob)
         let rows = try bob.sessions()
@@ -78,7 +78,7 @@ struct ConversationTests {
         #expect(try bob.read(sent).messages.map(\.isSeen) == [false])
     }
 
-    @Test func whatTheBundleHasIsSaid() throws {
+    @Test func theContentOfTheBundleIsReported() throws {
         let classic = try bob.bundle { $0["pqSignedPreKey"] = nil }
         let run = try alice.encrypt("x", to: bob, "--classic", "--bundle", classic)
         #expect(run.stderr.contains("X3DH, not post-quantum, with a one-time prekey"))
@@ -86,14 +86,14 @@ struct ConversationTests {
 
         let without = try bob.bundle { $0["oneTimePreKey"] = .null }
         let again = try alice.encrypt("y", to: bob, "--new-session", "--bundle", without)
-        #expect(again.stderr.contains("PQXDH, without a one-time prekey: whoever stores"))
+        #expect(again.stderr.contains("PQXDH, without a one-time prekey: an attacker who stores"))
         #expect(try bob.texts(again.lines) == ["y"])
 
         let quiet = try alice.encrypt("z", to: bob, "-q", "--new-session", "--bundle", bob.bundle())
         #expect(quiet.status == 0 && quiet.stderr.isEmpty)
     }
 
-    @Test func aPublicationServesWithoutItsOneTimePreKeys() throws {
+    @Test func aPublicationIsAcceptedWithoutItsOneTimePreKeys() throws {
         let published = try bob.run("keygen", ["prekeys"])
         try two.home.files.write("published", published.stdout)
         let run = try alice.encrypt("x", to: bob, "--bundle", "published")
@@ -101,7 +101,7 @@ struct ConversationTests {
         #expect(try bob.texts(run.lines) == ["x"])
     }
 
-    @Test func aBundleOnStdinServesToo() throws {
+    @Test func aBundleOnStdinIsAccepted() throws {
         let bundle = try two.home.files.read(bob.bundle())
         try two.home.files.write("text", Array("from a file\n".utf8))
         let run = try alice.run(
@@ -119,7 +119,7 @@ struct ConversationTests {
         #expect(try alice.sessions().count == 1)
     }
 
-    @Test func bothBeginAtOnceAndMeet() throws {
+    @Test func bothSidesCanBeginAtOnce() throws {
         let mine = try alice.write(["from alice"], to: bob, "--bundle", bob.bundle())
         let theirs = try bob.write(["from bob"], to: alice, "--bundle", alice.bundle())
         #expect(try alice.texts(theirs) == ["from bob"])
@@ -139,7 +139,7 @@ struct ConversationTests {
         #expect(try current(alice) == current(bob))
     }
 
-    @Test func aNewSessionIsBegunWhenItIsAskedFor() throws {
+    @Test func aNewSessionBeginsOnRequest() throws {
         try two.begin()
         let run = try alice.encrypt("anew", to: bob, "--new-session", "--bundle", bob.bundle())
         #expect(run.stderr.contains("began a session"))
@@ -158,7 +158,7 @@ struct ConversationTests {
         #expect(try bob.texts(run.lines) == ["x"])
     }
 
-    @Test func severalReadersGetWhatEachHas() throws {
+    @Test func eachRecipientGetsTheAvailableSuite() throws {
         try two.begin()
         let carol = try Party("carol", in: two.home)
         let run = try alice.run(
@@ -169,7 +169,7 @@ struct ConversationTests {
     }
 }
 
-/// A session that was asked for is never replaced by less.
+/// A session that was requested is never replaced by a weaker suite.
 struct NoDowngradeTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -177,13 +177,13 @@ struct NoDowngradeTests {
     init() throws { two = try Couple() }
 
     @Test(arguments: [["--suite", "ratchet"], ["--new-session"], ["--require-opk"]])
-    func withoutAnythingToBeginWithItIs10(_ options: [String]) throws {
+    func withoutABundleItIs10(_ options: [String]) throws {
         let run = try alice.run("encrypt", ["--to", bob.card] + options, stdin: [0x78])
         #expect(run.status == 10 && run.stdout.isEmpty)
         #expect(run.stderr.contains("recv --bundle \(bob.identity.id)"))
     }
 
-    @Test func aNewSessionNeedsABundleThoughThereIsASession() throws {
+    @Test func aNewSessionNeedsABundleEvenIfOneExists() throws {
         try two.begin()
         let rows = try alice.sessions()
         let run = try alice.encrypt("x", to: bob, "--new-session")
@@ -191,7 +191,7 @@ struct NoDowngradeTests {
         #expect(try alice.sessions() == rows)
     }
 
-    @Test func aContactsSuiteHolds() throws {
+    @Test func aContactsSuiteIsUsed() throws {
         #expect(try alice.encrypt("x", to: bob).status == 0)
         let store = try IdentityStore(
             directory: StateDirectory(path: two.home.files(alice.stateDirectory)),
@@ -206,14 +206,14 @@ struct NoDowngradeTests {
     }
 
     @Test(arguments: [["--suite", "ratchet"], ["--bundle", "b"], ["--new-session"]])
-    func statelessAndASessionExcludeEachOther(_ options: [String]) throws {
+    func statelessAndASessionAreIncompatible(_ options: [String]) throws {
         try two.home.files.write("b", two.home.files.read(bob.bundle()))
         let run = try alice.run(
             "encrypt", ["--to", bob.card, "--stateless"] + options, stdin: [0x78])
         #expect([10, 64].contains(run.status) && run.stdout.isEmpty, "\(run.stderr)")
     }
 
-    @Test func aStateThatCannotBeReadIsNoReasonToSeal() throws {
+    @Test func anUnreadableStateDoesNotDowngrade() throws {
         try two.begin()
         let bytes = try two.home.files.read(alice.database)
         try two.home.files.write(
@@ -230,7 +230,7 @@ struct NoDowngradeTests {
         #expect(try bob.texts(run.lines) == ["x"])
     }
 
-    @Test func oneselfIsNoPeer() throws {
+    @Test func aSessionWithOneselfIsRefused() throws {
         let run = try alice.encrypt("x", to: alice, "--suite", "ratchet")
         #expect(run.status == 64 && run.stdout.isEmpty)
     }

@@ -3,7 +3,8 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Messages that are authentic and cannot be opened yet: for a reader's policy, or because others come first.
+/// Tests of authentic messages that cannot be opened yet, because of the recipient's policy or missing earlier
+/// messages.
 struct EarlyMessageTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -20,7 +21,7 @@ struct EarlyMessageTests {
         #expect(verified.status == 0, "\(verified.stderr)")
     }
 
-    @Test func whatAPolicyRefusedIsReadInOrderOnceTheSenderIsVerified() throws {
+    @Test func refusedMessagesAreReadInOrderAfterVerification() throws {
         #expect(try bob.run("contact", ["add", alice.card]).status == 0)
         let sent = try alice.write(Self.texts, to: bob, "--bundle", bob.bundle())
         try bob.receive(sent)
@@ -36,7 +37,7 @@ struct EarlyMessageTests {
         #expect(try bob.unread().isEmpty)
     }
 
-    @Test func whatWaitsAsARequestAndBehindItIsReadAfterItWasAccepted() throws {
+    @Test func requestsAndLaterMessagesAreReadAfterAcceptance() throws {
         let carol = try Party("carol", in: two.home)
         #expect(try bob.run("contact", ["add", carol.card]).status == 0)
         let sent = try alice.write(Self.texts, to: bob, "--bundle", bob.bundle())
@@ -68,13 +69,13 @@ struct EarlyMessageTests {
         let more = try bob.read(Array(sent[..<60]))
         #expect(try more.messages.map(\.text) == Array(Self.texts[..<60]))
         #expect(try bob.unread() == Array(sent[60...]))
-        // After the last that was missing it is printed too.
+        // It is printed after the last missing message.
         let rest = try bob.read(Array(sent[60..<300]))
         #expect(try rest.status == 0 && rest.messages.map(\.text) == Array(Self.texts[60...]))
         #expect(try bob.unread().isEmpty)
     }
 
-    @Test func aForgedEarlyMessageEndsWhenItCanBeTried() throws {
+    @Test func aForgedEarlyMessageIsDeletedWhenItIsTried() throws {
         try two.begin()
         let sent = try alice.write(Self.texts, to: bob)
         let forged = try changing(
@@ -107,7 +108,7 @@ struct EarlyMessageTests {
         #expect(try bob.unread().isEmpty)
     }
 
-    @Test func earlyEnvelopesAreBoundedAndTakeNoOthersPlace() throws {
+    @Test func earlyEnvelopesAreBoundedAndDisplaceNoOthers() throws {
         let home = try Home()
         let store = try IdentityStore(
             directory: StateDirectory(path: home.files("state")), identity: bob.identity,

@@ -3,8 +3,8 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Messages of a session that were changed, moved or repeated: each is refused, leaves the sessions byte for byte
-/// as they were, and the genuine one still opens.
+/// Tests of changed, moved or repeated messages of a session: each is refused and leaves the sessions unchanged byte
+/// for byte, and the genuine message can still be opened.
 struct ForgedMessageTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -94,7 +94,7 @@ struct ForgedMessageTests {
         #expect(try bob.texts(sent) == ["genuine"])
     }
 
-    @Test func theCarriersMembers() throws {
+    @Test func outerMembers() throws {
         try two.begin()
         let carol = try Party("carol", in: two.home)
         let sent = try alice.write(["genuine", "other"], to: bob)
@@ -117,12 +117,12 @@ struct ForgedMessageTests {
         try expectRefused(try changing(sent[0]) { $0["suite"] = .string("sealed") }, 65, "sealed")
         try expectRefused(
             try changing(sent[0]) { $0["suite"] = .string("ratchet2") }, 65, "another suite")
-        // With a session of her own, too.
+        // The same if Carol has a session too.
         _ = try bob.texts(carol.write(["hello"], to: bob, "--bundle", bob.bundle()))
         try expectRefused(
             try changing(sent[0]) { $0["from"] = .string(carol.identity.id.description) }, 11,
             "as carol's")
-        // Members that nobody knows are the carrier's own.
+        // Unknown members belong to the carrier.
         #expect(
             try bob.texts([
                 changing(sent[0]) { $0["seq"] = .integer(7) },
@@ -140,7 +140,7 @@ struct ForgedMessageTests {
         #expect(try bob.texts(Array(sent[2..<256])).count == 254)
     }
 
-    @Test func anOpeningWithPreKeysThatAreNotHere() throws {
+    @Test func aPreKeyMessageWithUnknownPreKeys() throws {
         let sent = try alice.write(["genuine"], to: bob, "--bundle", bob.bundle())
         for (name, status) in [
             ("signedPreKeyId", Int32(10)), ("oneTimePreKeyId", 10), ("pqPreKeyId", 10),
@@ -152,7 +152,7 @@ struct ForgedMessageTests {
             }
             try expectRefused(forged, status, name)
         }
-        // Left out, or with other keys, it is another key agreement.
+        // Without prekeys or with other keys, the key agreement differs.
         let changes: [(String, JSON)] = [
             ("oneTimePreKeyId", .null), ("ephemeralKey", encoded(RatchetKeyPair().publicKey)),
             ("ephemeralKey", encoded([UInt8](repeating: 0, count: 32))),
@@ -177,7 +177,7 @@ struct ForgedMessageTests {
         try expectRefused(
             try changing(payload: sent[0]) { $0["preKey"] = nil }, 10, "without the opening")
         #expect(try bob.texts(sent) == ["genuine"])
-        // The one-time prekey is gone: nobody begins a second session with it.
+        // The one-time prekey was deleted, so it begins no second session.
         try bob.state { connection throws(StateError) in
             try connection.run("DELETE FROM session")
             try connection.run("DELETE FROM opened")
@@ -190,7 +190,7 @@ struct ForgedMessageTests {
         let bundle = try bob.bundle { $0["oneTimePreKey"] = .null }
         let sent = try alice.write(["genuine"], to: bob, "--bundle", bundle)
         #expect(try bob.texts(sent) == ["genuine"])
-        // Neither the session nor what was opened is known any more; that it began is.
+        // Neither the session nor the opened messages are stored any more; only that it began is.
         try bob.state { connection throws(StateError) in
             try connection.run("DELETE FROM session")
             try connection.run("DELETE FROM opened")
@@ -208,7 +208,7 @@ struct ForgedMessageTests {
         #expect(try bob.texts(sent) == ["old"])
         let repeated = try changing(sent[0]) { $0["id"] = .string(Envelope.newID()) }
         try expectRefused(repeated, 13)
-        // After a turn its chain is an old one.
+        // After a DH ratchet step its chain is an old one.
         #expect(try alice.texts(bob.write(["turn"], to: alice)) == ["turn"])
         #expect(try bob.texts(alice.write(["next"], to: bob)) == ["next"])
         try expectRefused(repeated, 11)
@@ -234,7 +234,7 @@ struct ForgedMessageTests {
     }
 }
 
-/// A state of a version to come: nobody touches it.
+/// A state of a future version is not changed.
 struct NewerStateTests {
     @Test(arguments: [
         ["encrypt", "--to", "bob.card"], ["encrypt", "--to", "bob.card", "--suite", "ratchet"],

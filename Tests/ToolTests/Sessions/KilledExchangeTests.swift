@@ -3,8 +3,8 @@ import Sotto
 import TestSupport
 import Testing
 
-/// `kill -9` of `encrypt` and `decrypt` at random moments of an exchange that goes on: no message key is used twice, and
-/// nothing that came out is lost.
+/// Runs `kill -9` on `encrypt` and `decrypt` at random moments of a continuing exchange: no message key is used twice,
+/// and no printed message is lost.
 struct KilledExchangeTests {
     static let kills = 50
     static let batch = 40
@@ -26,7 +26,7 @@ struct KilledExchangeTests {
                     &encrypting,
                     &random)
                 if cut.wasKilled == SIGKILL { killedEncrypts += 1 }
-                // What a killed encrypt did not print is lost; what it printed is whole.
+                // Output that a killed encrypt did not print is lost; printed lines are complete.
                 var envelopes = cut.wholeLines
                 var expected = Array(texts[..<envelopes.count])
                 envelopes += try from.write(["\(round): last"], to: to)
@@ -44,12 +44,12 @@ struct KilledExchangeTests {
                 let fresh = try (first.messages + printed).filter { !$0.isSeen }.map(\.id)
                 #expect(Set(fresh).count == fresh.count, random.comment)
                 round += 1
-                try #require(round < 20 * Self.kills, "they end too soon to be killed")
+                try #require(round < 20 * Self.kills, "the programs end before they can be killed")
             }
         }
     }
 
-    /// Runs a program and kills it at some moment of its life.
+    /// Runs a program and kills it at a random moment.
     private func kill(
         _ command: Command, _ stdin: [UInt8], _ moment: inout KillMoment, _ random: inout Generator
     ) throws -> Run {
@@ -64,11 +64,12 @@ struct KilledExchangeTests {
     }
 }
 
-/// When to kill a program, so that most are hit, early and late in their lives, however busy the machine is.
+/// The time at which a program is killed, adapted so that most programs are hit, early and late, however busy the
+/// machine is.
 private struct KillMoment {
     private var lifetime = 20_000.0
 
-    /// Microseconds after its start.
+    /// Microseconds after the start.
     func next(_ random: inout Generator) -> UInt32 {
         UInt32(Double.random(in: 0..<lifetime, using: &random))
     }

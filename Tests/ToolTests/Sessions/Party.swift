@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Somebody with an installation of their own: an identity in the home, and a state that nobody else uses.
+/// A person with a separate installation: an identity in the home, and a state that no other party uses.
 struct Party: Sendable {
     let home: Home
     let name: String
@@ -16,7 +16,7 @@ struct Party: Sendable {
         identity = try Identity(record: JSON.object(parsing: home.files.read("\(name).key")))
     }
 
-    /// Somebody whose files are there.
+    /// Creates a party whose files exist.
     init(name: String, identity: Identity, home: Home) {
         self.home = home
         self.name = name
@@ -44,12 +44,12 @@ struct Party: Sendable {
 
     // MARK: Messages
 
-    /// One message, through `encrypt --to`.
+    /// Encrypts one message with `encrypt --to`.
     func encrypt(_ text: String, to peer: Party, _ more: String...) throws -> Run {
         try run("encrypt", ["--to", peer.card] + more, stdin: Array(text.utf8))
     }
 
-    /// The envelopes of messages, which must all be encrypted.
+    /// Returns the envelopes of messages, all of which must be encrypted.
     func write(_ texts: [String], to peer: Party, _ more: String...) throws -> [String] {
         let run = try run(
             "encrypt", ["--to", peer.card, "--jsonl"] + more, stdin: lines(texts))
@@ -59,19 +59,19 @@ struct Party: Sendable {
         return run.lines
     }
 
-    /// Has `decrypt` read envelopes.
+    /// Runs `decrypt` on envelopes.
     func read(_ envelopes: [String], _ more: String...) throws -> Run {
         try run("decrypt", more, stdin: lines(envelopes))
     }
 
-    /// What envelopes say, which must all open.
+    /// Returns the texts of envelopes, all of which must open.
     func texts(_ envelopes: [String]) throws -> [String] {
         let run = try read(envelopes)
         guard run.status == 0 else { throw Unexpected(run) }
         return try run.messages.map(\.text)
     }
 
-    /// Puts envelopes into the inbox, as `recv` does that has printed them.
+    /// Stores envelopes in the inbox like `recv` after printing them.
     func receive(_ envelopes: [String]) throws {
         let store = try IdentityStore(
             directory: StateDirectory(path: home.files(stateDirectory)), identity: identity,
@@ -84,12 +84,12 @@ struct Party: Sendable {
         try store.markPrinted(items.map(\.id))
     }
 
-    /// The envelopes that the inbox still has.
+    /// Returns the envelopes that are still in the inbox.
     func unread() throws -> [String] { try run("recv", ["--again"]).lines }
 
     // MARK: Prekeys
 
-    /// A bundle of this person for one other, in a file.
+    /// Writes a bundle of this person to a file.
     func bundle(_ change: (inout JSONObject) throws -> Void = { _ in }) throws -> String {
         let run = try run("keygen", ["prekeys", "--bundle"])
         guard run.status == 0 else { throw Unexpected(run) }
@@ -108,7 +108,7 @@ struct Party: Sendable {
         let sealed: [UInt8]
     }
 
-    /// The sessions as they lie in the file.
+    /// Returns the sessions as stored in the file.
     func sessions() throws -> [Row] {
         try state { connection throws(StateError) in
             let select = try connection.statement(
@@ -122,7 +122,7 @@ struct Party: Sendable {
         }
     }
 
-    /// Works on the file as nobody but a test does.
+    /// Accesses the database file directly.
     func state<T>(_ body: (Connection) throws(StateError) -> T) throws -> T {
         let store = try DurableDatabase(
             path: home.files(database),
@@ -133,7 +133,7 @@ struct Party: Sendable {
     }
 }
 
-/// Alice and Bob, each with an installation of their own.
+/// Alice and Bob, each with a separate installation.
 struct Couple {
     let home: Home
     let alice: Party
@@ -145,7 +145,7 @@ struct Couple {
         bob = try Party("bob", in: home)
     }
 
-    /// Alice begins, and Bob answers: from then on nothing is sent along with a message.
+    /// Alice begins a session and Bob answers: from then on messages contain no prekey data.
     func begin() throws {
         let first = try alice.write(["first"], to: bob, "--bundle", bob.bundle())
         #expect(try bob.texts(first) == ["first"])
@@ -153,7 +153,7 @@ struct Couple {
     }
 }
 
-/// A program that failed where it must not.
+/// The failure of a program that must succeed.
 struct Unexpected: Error, CustomStringConvertible {
     let description: String
 
@@ -168,7 +168,7 @@ struct Printed: Hashable {
 }
 
 extension Run {
-    /// The messages among the lines; one that was cut off is left out.
+    /// The messages in the output, without a truncated last line.
     var messages: [Printed] {
         get throws {
             let end = stdout.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -184,20 +184,20 @@ extension Run {
         }
     }
 
-    /// The lines that are whole.
+    /// The complete lines.
     var wholeLines: [String] { stdout.last == UInt8(ascii: "\n") ? lines : lines.dropLast() }
 }
 
 func lines(_ lines: [String]) -> [UInt8] { Array(lines.map { $0 + "\n" }.joined().utf8) }
 
-/// An envelope, changed on its way.
+/// Returns an envelope that was changed in transit.
 func changing(_ line: String, _ change: (inout JSONObject) throws -> Void) throws -> String {
     var record = try JSON.object(parsing: Array(line.utf8))
     try change(&record)
     return String(decoding: record.serialized(), as: UTF8.self)
 }
 
-/// An envelope whose payload was changed on its way.
+/// Returns an envelope whose payload was changed in transit.
 func changing(payload line: String, _ change: (inout JSONObject) throws -> Void) throws -> String {
     try changing(line) { record in
         var payload = try #require(record["payload"]?.object)
@@ -214,7 +214,7 @@ func suite(_ line: String) throws -> String? {
     try JSON.object(parsing: Array(line.utf8))["suite"]?.string
 }
 
-/// What names the message key that an envelope was encrypted with.
+/// Returns a text that identifies the message key of an envelope.
 func messageKey(_ line: String) throws -> String {
     let payload = try payload(line)
     let key = try #require(payload["ratchetPublicKey"]?.string)

@@ -16,21 +16,21 @@ struct RandomExchangeTests {
     }
 }
 
-/// An envelope under way, and what it says.
+/// An envelope in transit, with its text.
 private struct Underway {
     let line: String
     let text: String
-    /// How many deliveries went by without it. More than the session keeps chains for, and it would be lost.
+    /// The number of deliveries without it. It would be lost after more than the number of chains that a session keeps.
     var age = 0
 }
 
-/// One of the two, with what is under way to them and what they have read.
+/// One party, with the envelopes in transit to it and the texts that it has read.
 private struct Side {
     let party: Party
     var underway: [Underway] = []
     var delivered: [Underway] = []
     var expected: Set<String> = []
-    /// How often each text was read for the first time.
+    /// The number of times each text was read for the first time.
     var read: [String: Int] = [:]
 
     init(_ party: Party) { self.party = party }
@@ -75,7 +75,7 @@ private struct Exchange {
         }
     }
 
-    /// Delivers some of what is under way, in any order, some of it twice; and loses a little.
+    /// Delivers some of the envelopes in transit, in any order, some of them twice, and loses a few.
     private mutating func deliver(to side: Int, _ random: inout Generator) throws {
         var now: [Underway] = []
         var later: [Underway] = []
@@ -109,7 +109,7 @@ private struct Exchange {
         sides[side].delivered += now
     }
 
-    /// Delivers a forgery of something under way or delivered before.
+    /// Delivers a forgery of an envelope that is in transit or was delivered before.
     private mutating func tamper(_ side: Int, _ random: inout Generator) throws {
         let party = sides[side].party
         guard

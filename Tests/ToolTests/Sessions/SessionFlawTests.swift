@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// What is known to be wrong with Kecalek and Message Flow, as the programs meet it.
+/// Tests of the known flaws of Kecalek and Message Flow with the programs.
 struct SessionFlawTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -19,7 +19,7 @@ struct SessionFlawTests {
         #expect(sent.status == 0 && sent.stderr.contains("without a one-time prekey"))
         let read = try bob.read(sent.lines)
         #expect(try read.messages.map(\.text) == ["pay 10"])
-        // Again, and again where nothing but the beginning is remembered.
+        // Again, and again with a state that has only the record of the beginning.
         #expect(try bob.read(sent.lines).messages.map(\.isSeen) == [true])
         try bob.state { connection throws(StateError) in
             try connection.run("DELETE FROM session")
@@ -30,8 +30,8 @@ struct SessionFlawTests {
         #expect(try bob.sessions().isEmpty)
     }
 
-    /// A server that hands out an old signed prekey for ever is seen to do so.
-    @Test func r6AnOldSignedPreKeyIsWarnedOf() throws {
+    /// A server that always hands out an old signed prekey is detected.
+    @Test func r6AnOldSignedPreKeyCausesAWarning() throws {
         func bundle(daysOld days: Int64) throws -> String {
             let time = Timestamp(seconds: Timestamp.now().seconds - days * 86_400 - 60)
             let bundle = try PreKeyBundle(
@@ -49,7 +49,7 @@ struct SessionFlawTests {
             let warning = "signed prekey is \(days) days old"
             #expect(run.stderr.contains(warning) == isOld, "\(run.stderr)")
         }
-        // One from the future is of a wrong clock.
+        // A date in the future comes from a wrong clock.
         for (days, isAhead) in [(0, false), (-1, false), (-3, true), (-3650, true)]
             as [(Int64, Bool)]
         {
@@ -58,7 +58,7 @@ struct SessionFlawTests {
             #expect(run.status == 0)
             #expect(run.stderr.contains("in the future") == isAhead, "\(run.stderr)")
         }
-        // Nor can it be made to look younger.
+        // Its date cannot be changed to look younger.
         let forged = try bob.bundle { bundle in
             var preKey = try #require(bundle["signedPreKey"]?.object)
             preKey["time"] = .string(
@@ -69,12 +69,12 @@ struct SessionFlawTests {
             try alice.encrypt("x", to: bob, "--new-session", "--bundle", forged).status == 11)
     }
 
-    /// The server could have a session begun anew, with keys of its choice.
-    @Test func r8OnlyTheContactsKeyBeginsASessionAnew() throws {
+    /// The server could cause a new session with keys of its choice.
+    @Test func r8OnlyTheContactsKeyBeginsANewSession() throws {
         try two.begin()
         let mallory = try Party("mallory", in: two.home)
         let before = try bob.sessions()
-        // What the messengers' servers say is not listened to.
+        // Requests from the messengers' servers are ignored.
         for type in ["reset_session", "rotate_keys", "session_reset"] {
             let record: JSONObject = [
                 "type": .string(type), "from": .string(alice.identity.id.description),
@@ -83,7 +83,7 @@ struct SessionFlawTests {
             let run = try bob.read([String(decoding: record.serialized(), as: UTF8.self)])
             #expect(try run.status == 65 && run.messages.isEmpty, "\(type): \(run.stderr)")
         }
-        // A session that somebody else begins under Alice's name is not hers.
+        // A session that another person begins under Alice's name is not hers.
         let opened = try mallory.write(["new phone"], to: bob, "--bundle", bob.bundle())
         let forged = try changing(opened[0]) {
             $0["from"] = .string(alice.identity.id.description)
@@ -92,7 +92,7 @@ struct SessionFlawTests {
         #expect(try run.status == 11 && run.messages.isEmpty, "\(run.stderr)")
         #expect(try bob.sessions() == before)
         #expect(try bob.texts(alice.write(["still me"], to: bob)) == ["still me"])
-        // A card with another key under a known name stops what is sent, until somebody says that it is right.
+        // A card with a different key for a known name stops sending until the user confirms the key.
         #expect(try bob.run("contact", ["add", alice.card]).status == 0)
         let other = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "alice").card()
         try two.home.files.write("other.card", try #require(other.record).serialized())

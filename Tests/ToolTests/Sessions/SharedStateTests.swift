@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Several processes with one state.
+/// Tests of several processes with one state.
 struct SharedStateTests {
     static let processes = 4
     static let count = 100
 
-    /// Runs several at once.
+    /// Runs several processes at once.
     private func together(_ body: @Sendable (Int) throws -> Run) throws -> [Run] {
         let results = Mutex<[Int: Result<Run, any Error>]>([:])
         DispatchQueue.concurrentPerform(iterations: Self.processes) { number in
@@ -28,7 +28,7 @@ struct SharedStateTests {
         let (alice, bob) = (two.alice, two.bob)
         try two.begin()
         let written = try together { number in
-            // In pieces, so that each has many transactions.
+            // In parts, so that each has many transactions.
             let texts = lines((0..<Self.count).map { "\(number): \($0)" })
             return try alice.command(
                 "encrypt", ["--to", bob.card, "--jsonl", "--lock-timeout", "60"]
@@ -38,7 +38,8 @@ struct SharedStateTests {
         let envelopes = written.flatMap(\.lines)
         #expect(Set(try envelopes.map(messageKey)).count == envelopes.count)
 
-        // Each reads three parts of four; a session follows the chain, and keeps keys for what another reads.
+        // Each reads three quarters of the messages; a session follows the chain, and keeps keys for messages that
+        // another process reads.
         let order = try envelopes.sorted { a, b in
             try payload(a)["chainLength"]?.integer ?? 0 < payload(b)["chainLength"]?.integer ?? 0
         }
@@ -58,7 +59,7 @@ struct SharedStateTests {
         #expect(printed.count { !$0.isSeen } == expected.count)
     }
 
-    /// Both have the bundle, and one of them begins the session.
+    /// Both processes have the bundle, and one of them begins the session.
     @Test func oneOfThemBegins() throws {
         let two = try Couple()
         let (alice, bob) = (two.alice, two.bob)

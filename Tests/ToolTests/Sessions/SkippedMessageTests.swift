@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Messages that come very late: behind thousands of others, and of sessions that were replaced since.
+/// Tests of messages that arrive very late: after thousands of others, and of sessions that were replaced since.
 struct SkippedMessageTests {
     let two: Couple
     var alice: Party { two.alice }
@@ -23,7 +23,7 @@ struct SkippedMessageTests {
             identity: party.identity, lockTimeout: 20)
     }
 
-    /// Alice writes messages that stay away, and Bob reads the one after them.
+    /// Alice writes messages that are not delivered, and Bob reads the one after them.
     private func skip(_ count: Int, rounds: Int, first: Int = 0) throws -> [String] {
         var late: [String] = []
         for round in 0..<rounds {
@@ -38,7 +38,7 @@ struct SkippedMessageTests {
     @Test func nothingIsLostBehindThousandsOfSkippedMessages() throws {
         try two.begin()
         var late = try skip(250, rounds: 10)
-        // The chain is replaced, too.
+        // The chain is replaced too.
         #expect(try alice.texts(bob.write(["answer"], to: alice)) == ["answer"])
         late += try skip(250, rounds: 2, first: 10)
         #expect(try keys() == 3_000 - Int64(Session.maximumStored))
@@ -58,9 +58,11 @@ struct SkippedMessageTests {
     @Test func aForgedLateMessageLeavesItsKey() throws {
         try two.begin()
         let late = try skip(250, rounds: 2)
-        let forged = try changing(payload: changing(late[0]) {
-            $0["id"] = .string(Envelope.newID())
-        }) {
+        let forged = try changing(
+            payload: changing(late[0]) {
+                $0["id"] = .string(Envelope.newID())
+            }
+        ) {
             let bytes = try #require(
                 $0["ciphertext"]?.string.flatMap { Base64.standard.decode($0) })
             $0["ciphertext"] = .string(Base64.standard.encode(bytes.flipping(bit: 300)))
@@ -84,7 +86,7 @@ struct SkippedMessageTests {
         try forget(inDays: 44)
         try forget(inDays: 45)
         #expect(try keys() == before)
-        // One clock that is ahead deletes nothing; the day after does.
+        // One clock that is ahead deletes nothing; it does on the following day.
         try forget(inDays: 46)
         #expect(try keys() == before)
         try forget(inDays: 47)
@@ -113,7 +115,7 @@ struct SkippedMessageTests {
         #expect((10_000...10_256).contains(count), "\(count)")
     }
 
-    /// Two sessions at once and many after them: what was written in the first one still opens.
+    /// Two sessions begin at once, and many after them: messages of the first one can still be opened.
     @Test func messagesOfAReplacedSessionOpen() throws {
         let opening = try alice.write(["a", "b"], to: bob, "--bundle", bob.bundle())
         #expect(try bob.texts([opening[0]]) == ["a"])

@@ -3,13 +3,13 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Alice and Bob with accounts in every messenger, cards that carry them, and a chat that both know.
+/// Alice and Bob with accounts in every messenger, cards with these accounts, and a common chat.
 struct Accounts {
     let home: Home
     let alice: Party
     let bob: Party
 
-    /// RSA keys take a second to make; these serve all tests.
+    /// RSA keys take a second to create; these are used by all tests.
     private static let rsaKeys = [2048, 3072].map { bits in
         Result { try MercurioPrivateKey(bits: bits) }
     }
@@ -39,7 +39,7 @@ struct Accounts {
         return Party(name: name, identity: identity, home: home)
     }
 
-    /// Writes a chat's file.
+    /// Writes a chat file.
     static func writeChat(_ phrase: String, _ name: String, in home: Home) throws {
         let chat = try Chat(phrase: SecretBytes(copying: phrase.utf8), name: name)
         try home.files.write("\(name).chat", chat.record.serialized(), mode: 0o600)
@@ -53,7 +53,7 @@ struct Accounts {
         }
     }
 
-    /// One text from Alice, which must be encrypted: the lines.
+    /// Returns the lines of one text from Alice, which must be encrypted.
     func write(_ text: String, _ suite: String, _ more: String...) throws -> [String] {
         let route =
             ["phrase", "shainy"].contains(suite) && !more.contains("--public-channel")
@@ -64,14 +64,14 @@ struct Accounts {
         return run.lines
     }
 
-    /// What Bob makes of lines.
+    /// Runs Bob's `decrypt` on lines.
     func read(_ lines: [String], _ more: String...) throws -> Run {
         try bob.run(
             "decrypt", ["--chat", "family.chat"] + more,
             stdin: Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 
-    /// The only record that was printed.
+    /// Returns the only printed record.
     func record(_ run: Run) throws -> JSONObject {
         let lines = run.lines
         try #require(lines.count == 1, "\(run.status): \(run.text) \(run.stderr)")
@@ -80,7 +80,7 @@ struct Accounts {
 }
 
 extension JSONObject {
-    /// The member at the end of a path of objects.
+    /// Returns the member at the end of a path of objects.
     func at(_ path: String...) -> JSON? {
         var value: JSON? = .object(self)
         for name in path { value = value?.object?[name] }
@@ -88,5 +88,5 @@ extension JSONObject {
     }
 }
 
-/// One and the same for every failure of every suite without words.
+/// The same error text for every failure of every suite without a separate message.
 let refusal = "the message cannot be opened"

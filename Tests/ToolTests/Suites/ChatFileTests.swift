@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The files of chats, which `keygen chat` makes from phrases.
+/// Tests of chat files, which `keygen chat` makes from phrases.
 struct ChatFileTests {
     struct PhraseVectors: Decodable {
         struct Compat: Decodable {
@@ -45,7 +45,7 @@ struct ChatFileTests {
         #expect(file["type"] == .string("chat") && file["id"] == .string(known.chatId))
         #expect(file["root"] == .string(Base64.standard.encode(known.root.bytes)))
         #expect(try record("chat", "--public", "a.chat")["id"] == .string(known.chatId))
-        // The phrase itself is nowhere.
+        // The file does not contain the phrase.
         #expect(
             !String(decoding: try home.files.read("a.chat"), as: UTF8.self).contains(known.phrase))
         #expect(!run.stderr.contains(known.phrase))
@@ -55,7 +55,7 @@ struct ChatFileTests {
         vectors.compat.map { ($0.phraseUtf8, $0.chatId) }, uniquingKeysWith: { a, _ in a }
     ).map { (phrase: $0, id: $1) }
 
-    @Test func shainysIDIsThatOfTheBytesAsTheyWereTyped() throws {
+    @Test func shainysIDIsDerivedFromTheTypedBytes() throws {
         for (index, known) in Self.shainy.enumerated() {
             let file = "\(index).chat"
             let run = try home.run(
@@ -64,7 +64,7 @@ struct ChatFileTests {
             let isPublic = known.phrase.bytes.elementsEqual(ShainyChat.globalPhrase.utf8)
             let shown = try record("chat", "--public", file, "--shainy", "--show-secret")
             #expect(shown["chatId"]?.string == (isPublic ? ShainyChat.globalID : known.id))
-            #expect(run.stderr.contains("everybody knows this phrase") == isPublic)
+            #expect(run.stderr.contains("this phrase is public") == isPublic)
             let text = String(decoding: known.phrase.bytes, as: UTF8.self)
             #expect(run.stderr.contains("(NFC)") == !isNFC(text))
         }
@@ -72,10 +72,10 @@ struct ChatFileTests {
 
     // MARK: Making one
 
-    @Test func theStrengthIsSaidAndAWeakPhraseWarnedOf() throws {
+    @Test func theStrengthIsReportedWithAWarningIfWeak() throws {
         let weak = try make(Array("correct horse battery staple".utf8))
         #expect(weak.stderr.contains("about 45 bits"))
-        #expect(weak.stderr.contains("warning: below 80 bits SHAiny's form can be guessed"))
+        #expect(weak.stderr.contains("warning: below 80 bits the phrase can be guessed"))
         let strong = try home.run("keygen", ["chat", "-o", "b.chat"], text: Self.strong + "\n")
         #expect(strong.stderr.contains("bits") && !strong.stderr.contains("warning"))
         let quiet = try home.run("keygen", ["chat", "-q", "-o", "c.chat"], text: Self.strong)
@@ -93,25 +93,25 @@ struct ChatFileTests {
         let session = try TerminalSession(home.command("keygen", ["chat", "-o", "typed.chat"]))
         try session.expect("New phrase: ")
         try session.type(Self.strong + "\n")
-        try session.expect("The same again: ")
+        try session.expect("Repeat the phrase: ")
         try session.type(Self.strong + "\n")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("five plain words"), "\(run.text)")
         #expect(try home.files.read("typed.chat") == source)
     }
 
-    @Test func typedOtherwiseTheSecondTimeItIsNotMade() throws {
+    @Test func twoDifferentPhrasesCreateNoChat() throws {
         let session = try TerminalSession(home.command("keygen", ["chat", "-o", "typed.chat"]))
         try session.expect("New phrase: ")
         try session.type("one\n")
-        try session.expect("The same again: ")
+        try session.expect("Repeat the phrase: ")
         try session.type("two\n")
         let run = try session.finish()
         #expect(run.status == 64 && run.text.contains("differ"))
         #expect(!home.files.exists("typed.chat"))
     }
 
-    @Test func theFileIsClosedToOthersAndNotShownOnATerminal() throws {
+    @Test func theFileIsPrivateAndNotShownOnATerminal() throws {
         #expect(try make(Array("x".utf8), "--name", "x").status == 0)
         var status = stat()
         #expect(stat(home.files("a.chat"), &status) == 0 && status.st_mode & 0o777 == 0o600)
@@ -125,7 +125,7 @@ struct ChatFileTests {
         #expect(try home.run("keygen", ["chat", "--public", "a.chat"]).status == 77)
     }
 
-    @Test func whatIsNoPhraseOrNoChatIsRefused() throws {
+    @Test func invalidPhrasesAndChatsAreRefused() throws {
         #expect(try home.run("keygen", ["chat", "-o", "a.chat"]).status == 64)
         #expect(try make([0xFF, 0xFE]).status == 65)
         #expect(try make([UInt8](repeating: 0x61, count: 5000)).status == 65)
@@ -155,7 +155,7 @@ struct ChatFileTests {
 
     // MARK: The name
 
-    @Test func theNameIsReadByThoseWhoHaveTheChat() throws {
+    @Test func theNameIsReadableWithTheChatFile() throws {
         #expect(try make(Array("one phrase".utf8), "--name", "přátelé").status == 0)
         _ = try home.run("keygen", ["chat", "-o", "other.chat"], text: "another phrase")
         let ours = try home.output("keygen", ["chat", "--public", "a.chat"])

@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Contacts with accounts in other messengers, from those messengers' own codes.
+/// Tests of contacts with accounts in other messengers, from those messengers' own codes.
 struct ContactProfileTests {
     struct BoxVectors: Decodable {
         struct Account: Decodable {
@@ -86,7 +86,7 @@ struct ContactProfileTests {
 
     // MARK: Whisper2
 
-    @Test func aURLIsTakenAsAnArgumentAFileOrAPicture() throws {
+    @Test func aURLIsAcceptedAsAnArgumentAFileOrAPicture() throws {
         let url = try url("bob")
         try home.files.write("bob.url", Array((url + "\r\n").utf8))
         _ = try home.output("qr", ["-o", "bob.png"], stdin: Array(url.utf8))
@@ -115,7 +115,7 @@ struct ContactProfileTests {
     }
 
     @Test(arguments: box.qrUrls.indices)
-    func knownURLsAreTakenWithTheirSigningKeyAlone(_ index: Int) throws {
+    func knownURLsAreAcceptedOnlyWithTheirSigningKey(_ index: Int) throws {
         let known = Self.box.qrUrls[index]
         let run = try contact("add", "--name", "x", stdin: Array(known.url.utf8))
         guard known.accept, let skey = known.skey else {
@@ -132,7 +132,7 @@ struct ContactProfileTests {
         let run = try contact("add", try url("bob"))
         #expect(run.status == 64 && run.stderr.contains("--name"))
         #expect(try contact("add", withoutSigningKey(try url("bob"))).status == 65)
-        // What is refused makes no state.
+        // A refused account creates no state.
         #expect(!home.files.exists("state"))
         #expect(try list().isEmpty)
     }
@@ -145,15 +145,15 @@ struct ContactProfileTests {
             let run = try contact("add", "--name", "carol", url)
             #expect(run.status == 12 && run.stderr.contains("contact remove bob"), "\(run.stderr)")
         }
-        // The same keys under another name of the server's are not the same account.
+        // The same keys under another name from the server are not the same account.
         #expect(try contact("add", "--name", "bob", try url("bob", id: Self.otherID)).status == 12)
-        // Nor is somebody else of the same name.
+        // A different person with the same name is not the same account either.
         let named = try contact("add", "--name", "bob", try url("carol", id: Self.otherID))
         #expect(named.status == 12, "\(named.stderr)")
         #expect(try list() == before)
-        // What is known already is, also without the signing key.
+        // A known account is still known without the signing key.
         for url in [try url("bob"), withoutSigningKey(try url("bob"))] {
-            #expect(try must("add", "--name", "bob", url).stderr.contains("there already"))
+            #expect(try must("add", "--name", "bob", url).stderr.contains("is already a contact"))
         }
         #expect(try list() == before)
     }
@@ -185,7 +185,7 @@ struct ContactProfileTests {
         #expect(try shown("carol")["profiles"]?.object?["whisper2"] != nil)
     }
 
-    @Test func theStateFindsWhoHasAnAccount() throws {
+    @Test func theStateFindsTheOwnerOfAnAccount() throws {
         _ = try must("add", "--name", "bob", url("bob"))
         _ = try must("add", stdin: try code("carol", user: "caro"))
         let owner = try Identity(record: JSON.object(parsing: home.files.read("alice.key")))
@@ -207,7 +207,7 @@ struct ContactProfileTests {
             ["public", "--include", "whisper2", "--whisper-id", Self.whisperID, "bob.key"])
         _ = try must("add", stdin: card)
         let run = try must("add", "--name", "other", try url("bob"))
-        #expect(run.stderr.contains("bob (05") && run.stderr.contains("there already"))
+        #expect(run.stderr.contains("bob (05") && run.stderr.contains("is already a contact"))
         #expect(try list().count == 1)
         #expect(try shown("bob")["profiles"]?.object?["whisper2"] != nil)
     }
@@ -222,7 +222,7 @@ struct ContactProfileTests {
         let url = try url("bob")
         let file = try home.run("encrypt", ["-r", url], text: "x")
         #expect(file.status == 64 && file.stderr.contains("whisper2:"), "\(file.stderr)")
-        // Nobody takes it for a file's name.
+        // It is not mistaken for a file name.
         let message = try home.run("encrypt", ["--to", url, "-i", "alice.key"], text: "x")
         #expect(
             message.status == 10 && !message.stderr.contains("no such file"), "\(message.stderr)")
@@ -248,7 +248,7 @@ struct ContactProfileTests {
         let record = try shown("žofie")
         #expect(record["profiles"]?.object?["kecalek"]?.object?["userId"] == .string("žofie"))
         #expect(record["card"] == nil)
-        // It is the identity's own key: the card of the same id completes it.
+        // It is the identity's own key: the card with the same id completes it.
         _ = try must("add", "bob.card")
         #expect(try list().count == 1)
         #expect(try shown("žofie")["card"] != nil)
@@ -256,7 +256,7 @@ struct ContactProfileTests {
     }
 
     @Test(arguments: qr.kecalekBinary.indices)
-    func knownCodesAreTaken(_ index: Int) throws {
+    func knownCodesAreAccepted(_ index: Int) throws {
         let known = Self.qr.kecalekBinary[index]
         try home.files.write("code", known.payload.bytes)
         let run = try contact("add", "--name", "x", "code")
@@ -268,7 +268,7 @@ struct ContactProfileTests {
     }
 
     @Test(arguments: qr.kecalekMustFail.indices)
-    func codesThatMustFailAddNobody(_ index: Int) throws {
+    func invalidCodesAddNoContact(_ index: Int) throws {
         let bad = Self.qr.kecalekMustFail[index]
         let run = try contact("add", "--name", "x", stdin: bad.payload.bytes)
         #expect(run.status == 65, "\(bad.why): \(run.stderr)")
@@ -283,14 +283,15 @@ struct ContactProfileTests {
         #expect(try contact("add", stdin: try code("bob", user: "robert")).status == 12)
         #expect(try list() == before)
         #expect(
-            try must("add", stdin: try code("bob", user: "bob")).stderr.contains("there already"))
+            try must("add", stdin: try code("bob", user: "bob")).stderr.contains(
+                "is already a contact"))
     }
 
     @Test func aCodeCompletesAContact() throws {
         _ = try must("add", "bob.card")
         #expect(try shown("bob")["profiles"] == nil)
         let run = try must("add", stdin: try code("bob", user: "bob@example.org"))
-        #expect(run.stderr.contains("kept the new account of bob"))
+        #expect(run.stderr.contains("stored the new account of bob"))
         let record = try shown("bob")
         #expect(
             record["profiles"]?.object?["kecalek"]?.object?["userId"] == .string("bob@example.org"))
@@ -312,7 +313,7 @@ struct ContactProfileTests {
     // MARK: Whisper2's backup
 
     @Test(arguments: [false, true])
-    func whisper2sBackupComesBack(_ isJSON: Bool) throws {
+    func whisper2sBackupIsRestored(_ isJSON: Bool) throws {
         _ = try must("add", "--name", "bob", url("bob"))
         _ = try must("add", "--name", "carol", url("carol", id: Self.otherID))
         _ = try must("add", "--name", "plain", "bob.card")
@@ -326,7 +327,8 @@ struct ContactProfileTests {
         _ = try must("remove", "carol")
         #expect(try must("import", "--whisper2", "backup").stderr.contains("2 contacts added"))
         #expect(try whisper().map { $0["id"] } == before)
-        #expect(try must("import", "--whisper2", "backup").stderr.contains("bob is there already"))
+        #expect(
+            try must("import", "--whisper2", "backup").stderr.contains("bob is already a contact"))
         let other = try home.run("contact", ["import", "--whisper2", "backup", "-i", "bob.key"])
         #expect(other.status == 10, "\(other.stderr)")
         var changed = try home.files.read("backup")
@@ -338,7 +340,7 @@ struct ContactProfileTests {
         }
     }
 
-    @Test func theKnownBackupOpensAndNamesWhatItsEntryLacks() throws {
+    @Test func theKnownBackupOpensAndNamesTheMissingMembers() throws {
         let known = Self.box.contactsBackup
         for owner in ["alice", "bob"] {
             let words = try #require(Self.box.identities.first { $0.name == owner }).mnemonic
@@ -359,7 +361,7 @@ struct ContactProfileTests {
         }
     }
 
-    @Test func aBackupIsBinaryAndOfSomebody() throws {
+    @Test func aBackupIsBinaryAndNotEmpty() throws {
         #expect(try contact("export", "--whisper2").status == 1)
         _ = try must("add", "bob.card")
         #expect(try contact("export", "--whisper2").status == 1)

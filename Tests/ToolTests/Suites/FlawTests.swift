@@ -3,8 +3,8 @@ import Sotto
 import TestSupport
 import Testing
 
-/// What was unsafe in the messengers' designs, and what the programs do about it; each test is named after a row of the
-/// table in SECURITY.md.
+/// Tests of the unsafe parts of the messengers' designs and the programs' countermeasures. Each test is named after a
+/// row of the table in SECURITY.md.
 struct FlawTests {
     let accounts: Accounts
     init() throws {
@@ -28,7 +28,7 @@ struct FlawTests {
 
     // MARK: P, SHAiny
 
-    @Test func p1TheChatsKeyLeavesOnlyWhereThatWasAskedFor() throws {
+    @Test func p1TheChatsKeyIsPrintedOnlyOnRequest() throws {
         let key = try shainyKey()
         let chat = ["--chat", "family.chat", "--suite", "shainy"]
         let envelope = try alice.run("encrypt", chat, stdin: Array("x".utf8))
@@ -46,7 +46,7 @@ struct FlawTests {
         #expect(!safe.text.contains(key))
     }
 
-    @Test func p2AWeakPhraseIsWarnedOf() throws {
+    @Test func p2AWeakPhraseCausesAWarning() throws {
         try Accounts.writeChat("hello123", "weak", in: home)
         let weak = try seal("x", "--chat", "weak.chat", "--suite", "shainy")
         #expect(weak.status == 0 && weak.stderr.contains("can be guessed"))
@@ -54,7 +54,7 @@ struct FlawTests {
         #expect(!strong.stderr.contains("can be guessed"))
     }
 
-    @Test func p3TheHashOfATextCanBeLeftOut() throws {
+    @Test func p3TheHashOfATextCanBeOmitted() throws {
         let open = try seal("yes", "--chat", "family.chat", "--suite", "shainy")
         let hidden = try seal("yes", "--chat", "family.chat", "--suite", "shainy", "--no-hash")
         let hash = hex(sha256(Array("yes".utf8)))
@@ -68,8 +68,8 @@ struct FlawTests {
         #expect(!safe.text.contains(hash) && !safe.text.contains("shaHash"))
     }
 
-    /// Who knows a text forges its first block, and the format has no answer; what the tools have is that such a text
-    /// is never called authentic.
+    /// An attacker who knows a text can forge its first block, and the format has no protection; the tools never call
+    /// such a text authentic.
     @Test func p4AForgedTextIsNotCalledAuthentic() throws {
         let line = try seal("pay 100 to bob", "--chat", "family.chat", "--suite", "shainy").lines[0]
         let forged = try changing(payload: line) { payload in
@@ -82,7 +82,7 @@ struct FlawTests {
         let record = try accounts.record(accounts.read([forged]))
         #expect(record.at("body", "text") == .string("pay 900 to bob"))
         #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
-        // The safe form, and the GCM form, have one.
+        // The safe form and the GCM form authenticate it.
         let gcm = try seal("pay 100", "--chat", "family.chat", "--suite", "shainy", "--gcm").lines[
             0]
         let changed = try changing(payload: gcm) { payload in
@@ -96,7 +96,7 @@ struct FlawTests {
         #expect(try accounts.read([changed]).status == 11)
     }
 
-    @Test func p5ThePublicChannelHasToBeAskedForAndIsSaidToBePublic() throws {
+    @Test func p5ThePublicChannelNeedsAnOptionAndIsReportedAsPublic() throws {
         try Accounts.writeChat(ShainyChat.globalPhrase, "all", in: home)
         let refused = try seal("x", "--chat", "all.chat", "--suite", "shainy")
         #expect(refused.status == 64 && refused.stdout.isEmpty)
@@ -110,18 +110,18 @@ struct FlawTests {
         #expect(record["authenticated"] == .bool(false))
     }
 
-    @Test func p6NothingProvesTheSenderOrTheOrderOfAChat() throws {
+    @Test func p6TheSenderAndOrderOfAChatAreNotAuthenticated() throws {
         for suite in ["shainy", "phrase"] {
             let line = try seal("x", "--chat", "family.chat", "--suite", suite).lines[0]
             let record = try accounts.record(accounts.read([line]))
             #expect(record["authenticated"] == .bool(false))
             #expect(record["from"] == nil && record["name"] == nil)
-            // A demand for a sender is not met.
+            // A required sender cannot be authenticated.
             #expect(try accounts.read([line], "--from", "alice").status == 12)
             #expect(try accounts.read([line], "--trust", "first-use").status == 12)
         }
-        // In the safe form another chat is another associated data; the messenger's copies across nothing either, its
-        // key being the chat's.
+        // In the safe form another chat has different associated data; the messenger's own format does not accept it
+        // either, because its key is the chat's.
         try Accounts.writeChat("an entirely different phrase for others", "other", in: home)
         let line = try seal("x", "--chat", "family.chat").lines[0]
         let other = try JSON.object(parsing: home.files.read("other.chat"))
@@ -129,7 +129,7 @@ struct FlawTests {
         let run = try bob.run(
             "decrypt", ["--chat", "family.chat", "--chat", "other.chat"], stdin: lines([moved]))
         #expect(run.status == 11)
-        // A quotation is the writer's word.
+        // A quotation is unauthenticated text of the writer.
         let quoting =
             #"{"body":{"type":"text","text":"see","replyTo":{"messageId":"1","text":"I owe you","senderName":"bob","timestamp":1}}}"#
         let reply = try alice.run(
@@ -141,7 +141,7 @@ struct FlawTests {
         #expect(opened["authenticated"] == .bool(false))
     }
 
-    @Test func p7OneChatOfTheSafeFormHoweverThePhraseIsComposed() throws {
+    @Test func p7TheSafeFormNormalizesThePhrase() throws {
         for (name, phrase) in [("nfc", "caf\u{E9} au lait"), ("nfd", "cafe\u{301} au lait")] {
             try Accounts.writeChat(phrase, name, in: home)
         }
@@ -166,7 +166,7 @@ struct FlawTests {
             payload["sig"] = .string(Base64.standard.encode(signature))
         }
         #expect(try accounts.read([forged]).status == 11)
-        // Bob knows another Alice: the same account without its signing key.
+        // Bob knows a different entry for Alice: the same account without its signing key.
         let account = try #require(
             JSON.object(parsing: home.files.read("alice.card")).at("profiles", "whisper2")?.object)
         let key = try #require(account["key"]?.string)
@@ -186,7 +186,7 @@ struct FlawTests {
         let allowed = try other.run(
             "decrypt", ["--from", url, "--allow-unverified"], stdin: lines([line]))
         #expect(allowed.status == 0)
-        // With the signing key the same message is hers after all, and no repeat of the other.
+        // With the signing key, the same message is authenticated as hers, and is not a repeat of the other.
         let skey = try #require(account["skey"]?.string)
         let proven = try other.run(
             "decrypt", ["--from", url + "&skey=\(skey)"], stdin: lines([line]))
@@ -195,7 +195,7 @@ struct FlawTests {
         #expect(whole["seen"] == nil)
     }
 
-    @Test func b3WhatTheSignatureLeavesOutIsCalledUntrusted() throws {
+    @Test func b3UnsignedMembersAreMarkedUntrusted() throws {
         let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
         let changed = try changing(payload: line) {
             $0["msgType"] = .string("system")
@@ -208,13 +208,13 @@ struct FlawTests {
         #expect(record.at("body", "replyTo") == nil)
     }
 
-    @Test func b4EitherSidesKeyOpensAllAndThatIsSaid() throws {
+    @Test func b4EitherSidesKeyOpensAllAndANoteSaysSo() throws {
         let run = try seal("hello", "--suite", "whisper2", "--to", "bob")
         #expect(run.stderr.contains("an attacker who gets either side's key can decrypt all"))
         #expect(try alice.run("encrypt", ["--help"]).text.contains("either side's key"))
     }
 
-    @Test func b8ARepeatIsKnownAndAWindowCanBeAskedFor() throws {
+    @Test func b8ARepeatIsDetectedAndAWindowCanBeSet() throws {
         let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
         let old = try oldMessage()
         #expect(try accounts.record(accounts.read([line]))["seen"] == nil)
@@ -223,7 +223,7 @@ struct FlawTests {
             $0["time"] = .string("2030-01-01T00:00:00Z")
         }
         #expect(try accounts.record(accounts.read([again]))["seen"] == .bool(true))
-        // Nor is it another one for what stands outside the signature.
+        // A change outside the signature does not make it another message.
         let other = try changing(payload: line) { $0["msgType"] = .string("image") }
         #expect(try accounts.record(accounts.read([other]))["seen"] == .bool(true))
         #expect(try accounts.read([old], "--suite", "whisper2", "--max-skew", "600").status == 11)
@@ -266,7 +266,7 @@ struct FlawTests {
                 "decrypt", ["--attachment", "record.json", "photo.blob"])
             #expect(file.status == 0 && file.stdout == photo, "\(file.stderr)")
         }
-        // A blob that was changed or cut gives nothing.
+        // A changed or truncated blob gives no output.
         var blob = try home.files.read("photo.blob")
         blob[blob.count - 1] ^= 1
         for bad in [blob, Array(blob.dropLast()), []] {
@@ -279,7 +279,7 @@ struct FlawTests {
 
     // MARK: H, Mercurio
 
-    @Test func h1AMessageWithoutOurSignatureNamesNobody() throws {
+    @Test func h1AMessageWithoutASignatureNamesNoSender() throws {
         let line = try seal("hello", "--suite", "mercurio", "--to", "bob").lines[0]
         let unsigned = try changing(payload: line) { $0["sig"] = nil }
         let run = try accounts.read([unsigned])
@@ -291,7 +291,7 @@ struct FlawTests {
         #expect(try accounts.read([unsigned], "--allow-unverified").status == 0)
         #expect(try accounts.read([unsigned], "--from", "alice").status == 12)
         let text = try accounts.read([unsigned], "--text", "--allow-unverified")
-        #expect(text.text == "hello\n" && text.stderr.contains("nothing proves who wrote"))
+        #expect(text.text == "hello\n" && text.stderr.contains("not authenticated"))
     }
 
     @Test func h4EveryFailureOfTheKeyIsTheSame() throws {
@@ -334,9 +334,9 @@ struct FlawTests {
         }
         let dated = try accounts.record(accounts.read([later]))
         #expect(dated["seen"] == .bool(true))
-        // The time of a row is nobody's word.
+        // The time of a row is not authenticated.
         #expect(dated["time"] == nil && dated.at("details", "untrusted", "createdAt") != nil)
-        // Who takes the signature away does not keep the signed message out.
+        // An attacker who removes the signature does not block the signed message.
         let next = try seal("next", "--suite", "mercurio", "--to", "bob").lines[0]
         let stripped = try changing(payload: next) { $0["sig"] = nil }
         #expect(try accounts.read([stripped]).status == 12)
@@ -359,8 +359,8 @@ struct FlawTests {
         SignedRecord.sign(&forged, with: mallory.signingKey)
         try home.files.write("forged.card", forged.serialized())
         let added = try bob.run("contact", ["add", "forged.card"])
-        #expect(added.status == 11 && added.stderr.contains("does not prove"))
-        // An older card without the accounts does not make a contact lose them.
+        #expect(added.status == 11 && added.stderr.contains("without a valid proof"))
+        // An older card without the accounts does not remove them from a contact.
         let bare = try #require(alice.identity.card().record)
         try home.files.write("bare.card", bare.serialized())
         #expect(try bob.run("contact", ["add", "bare.card"]).status == 0)
@@ -368,7 +368,7 @@ struct FlawTests {
         #expect(try accounts.record(accounts.read([line]))["name"] == .string("alice"))
     }
 
-    @Test func whatUnsignedMembersAreDoesNotMakeAMessageUnreadable() throws {
+    @Test func unsignedMembersCannotMakeAMessageUnreadable() throws {
         let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
         let changed = try changing(payload: line) {
             $0["msgType"] = .string("weird")
@@ -383,7 +383,7 @@ struct FlawTests {
         #expect(try accounts.read([elsewhere]).status == 11)
     }
 
-    @Test func aBlobReplacesNothingThatIsReadAndAppearsLast() throws {
+    @Test func aBlobReplacesNoInputAndIsCreatedLast() throws {
         try home.files.write("pic", [1, 2, 3])
         let key = try home.files.read("alice.key")
         for blob in ["alice.key", "family.chat", "pic", "-"] {
@@ -409,6 +409,6 @@ struct FlawTests {
         let pipe = home.files("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         let fifo = try seal("x", "--to", "bob", "--attach", "pipe", "--blob", "b")
-        #expect(fifo.status == 64 && fifo.stderr.contains("no regular file"))
+        #expect(fifo.status == 64 && fifo.stderr.contains("not a regular file"))
     }
 }

@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// What `keygen` makes, shows and answers for other messengers, from the same words.
+/// Tests of the keys that `keygen` makes, prints and answers with for other messengers, from the same words.
 struct KeygenProfileTests {
     struct BoxVectors: Decodable {
         struct Account: Decodable {
@@ -59,7 +59,7 @@ struct KeygenProfileTests {
         return run
     }
 
-    /// Makes `name`.key from words, with what else is asked for.
+    /// Creates `name`.key from words, with further options.
     func makeIdentity(_ name: String = "a", _ more: String..., words: String = words) throws {
         let run = try home.run(
             "keygen", ["recover", "-q", "-o", "\(name).key"] + more, text: words + "\n")
@@ -76,7 +76,7 @@ struct KeygenProfileTests {
         return status.st_mode & 0o777
     }
 
-    // MARK: What is beside the words
+    // MARK: Keys in addition to the words
 
     @Test func anIdentityGetsAnRSAKeyAndAWhisperIDFromItsOwnWords() throws {
         _ = try must("-q", "--name", "alice", "-o", "a.key")
@@ -92,7 +92,7 @@ struct KeygenProfileTests {
         let quiet = try must("-q", "--rsa", "2048", "-o", "c.key")
         #expect(quiet.stderr.split(separator: " ").count == 24, "\(quiet.stderr)")
         let said = try must("--rsa", "2048", "-o", "d.key")
-        #expect(said.stderr.contains("restore your keys but the RSA key"))
+        #expect(said.stderr.contains("restore your keys except the RSA key"))
     }
 
     @Test func aWrongChecksumIsAWarningAndAWrongFormAnError() throws {
@@ -119,10 +119,10 @@ struct KeygenProfileTests {
             return
         }
         #expect(run.status == 0, "\(run.stderr)")
-        #expect(run.stderr.contains("no words") && run.stderr.contains("new card"))
+        #expect(run.stderr.contains("no recovery words") && run.stderr.contains("new card"))
         let seed = SecretBytes(copying: known.plaintext.bytes)
         #expect(try identity("k").id == Identity(seed: seed, name: "").id)
-        // And out again, as a file that gives the same.
+        // And exported again, as a file that gives the same key.
         _ = try must(
             "export", "ecp1", "--password", "@FILE:known.password", "-o", "out.ecp1", "k.key")
         let file = try ECP1File(home.files.read("out.ecp1"))
@@ -157,15 +157,15 @@ struct KeygenProfileTests {
             ["public", "--profile", "whisper2", "--whisper-id", Self.whisperID],
         ] {
             let run = try home.run("keygen", arguments + ["b.key"])
-            #expect(run.status == 10 && run.stderr.contains("no words"), "\(run.stderr)")
+            #expect(run.status == 10 && run.stderr.contains("no recovery words"), "\(run.stderr)")
         }
-        // Its card and Kecalek's code need none.
+        // Its card and Kecalek's code need no words.
         #expect(try keygen("public", "b.key").status == 0)
         #expect(
             try keygen("public", "--profile", "kecalek", "--user-id", "a", "b.key").status == 0)
     }
 
-    @Test func aKeyFileDoesNotGoToATerminal() throws {
+    @Test func aKeyFileIsNotWrittenToATerminal() throws {
         try makeIdentity()
         for output in [[], ["-o", "-"]] {
             let run = try TerminalSession(
@@ -178,7 +178,7 @@ struct KeygenProfileTests {
     }
 
     @Test(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
-    func anRSAKeyGoesOutAndComesBackAlsoByOpenSSL() throws {
+    func anRSAKeyIsExportedAndRestoredAlsoByOpenSSL() throws {
         try makeIdentity("a", "--rsa", "3072")
         _ = try must("export", "rsa", "--password", "@FILE:password", "-o", "a.pem", "a.key")
         #expect(try mode("a.pem") == 0o600)
@@ -204,7 +204,7 @@ struct KeygenProfileTests {
         }
     }
 
-    @Test func anRSAKeyThatCannotBeTakenMakesNothing() throws {
+    @Test func anInvalidRSAKeyWritesNothing() throws {
         try makeIdentity("a", "--rsa", "2048")
         _ = try must("export", "rsa", "--password", "@FILE:password", "-o", "a.pem", "a.key")
         _ = try must("export", "rsa", "--unprotected", "-o", "plain.pem", "a.key")
@@ -251,7 +251,7 @@ struct KeygenProfileTests {
             home.command("keygen", ["export", "ecp1", "-o", "a.ecp1", "a.key"]))
         try session.expect("New password: ")
         try session.type("hidden words\n")
-        try session.expect("The same again: ")
+        try session.expect("Repeat the password: ")
         try session.type("hidden words\n")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("hidden words"), "\(run.text)")
@@ -261,13 +261,13 @@ struct KeygenProfileTests {
             home.command("keygen", ["export", "ecp1", "-o", "b.ecp1", "a.key"]))
         try wrong.expect("New password: ")
         try wrong.type("one\n")
-        try wrong.expect("The same again: ")
+        try wrong.expect("Repeat the password: ")
         try wrong.type("two\n")
         #expect(try wrong.finish().status == 64)
         #expect(!home.files.exists("b.ecp1"))
     }
 
-    @Test func aPasswordIsAskedForWhereAFileIsRead() throws {
+    @Test func aPasswordIsAskedForWhenAFileIsRead() throws {
         try makeIdentity("a", "--rsa", "2048")
         _ = try must("export", "rsa", "--password", "@FILE:password", "-o", "a.pem", "a.key")
         _ = try must("export", "ecp1", "--password", "@FILE:password", "-o", "a.ecp1", "a.key")
@@ -289,7 +289,7 @@ struct KeygenProfileTests {
         ["export", "ecp1", "--password"], ["chat", "--phrase"], ["login-key", "--password"],
         ["answer", "kecalek", "--key", "words", "--password"],
     ])
-    func aSecretIsNoArgument(_ arguments: [String]) throws {
+    func aSecretIsNotAnArgument(_ arguments: [String]) throws {
         let run = try home.run("keygen", arguments + ["open sesame"])
         #expect(run.status == 64 && run.stderr.contains("@FD:N"), "\(run.stderr)")
         #expect(!run.stderr.contains("sesame") && run.stdout.isEmpty)
@@ -311,7 +311,7 @@ struct KeygenProfileTests {
                 + "&skey=\(parameter(known.signPublicB64))\n")
     }
 
-    @Test func whatIsShownNeedsWhatItIsMadeOf() throws {
+    @Test func accountsNeedTheirKeys() throws {
         try makeIdentity()
         for (status, arguments) in [
             (Int32(10), ["--profile", "whisper2"]), (10, ["--include", "whisper2"]),
@@ -331,7 +331,7 @@ struct KeygenProfileTests {
         }
     }
 
-    @Test func theCardSignsWhatIsIncluded() throws {
+    @Test func theCardSignsIncludedAccounts() throws {
         try makeIdentity("a", "--rsa", "2048", "--whisper-id", Self.whisperID)
         let run = try must(
             "public", "--include", "whisper2", "--include", "mercurio", "--include", "kecalek",
@@ -352,7 +352,7 @@ struct KeygenProfileTests {
     }
 
     @Test(arguments: ["whisper2", "mercurio", "kecalek"])
-    func theCodesComeThroughAPicture(_ profile: String) throws {
+    func theCodesAreReadFromAPicture(_ profile: String) throws {
         try makeIdentity("a", "--whisper-id", Self.whisperID)
         let user = profile == "kecalek" ? ["--user-id", "žofie@example.org"] : []
         let shown = try home.output(
@@ -363,7 +363,7 @@ struct KeygenProfileTests {
         ])
         #expect(runs.map(\.status) == [0, 0], "\(runs.map(\.stderr))")
         let scanned = try home.output("qr", ["scan", "a.png"])
-        // A line feed at the end of a text is not part of what a code says.
+        // A line feed at the end of a text is not part of a code's content.
         let isLine = shown.last == UInt8(ascii: "\n") && profile != "kecalek"
         #expect(scanned == shown || isLine && scanned == shown.dropLast())
         if profile == "kecalek" {
@@ -396,7 +396,7 @@ struct KeygenProfileTests {
         }
     }
 
-    @Test func b1NothingButAChallengeIsAnswered() throws {
+    @Test func b1OnlyAChallengeIsAnswered() throws {
         try makeIdentity()
         _ = try must("login-key", "--bits", "2048", "--unprotected", "-o", "l.pem")
         let message = Array("v1\nsend_message\n".utf8)
@@ -415,7 +415,7 @@ struct KeygenProfileTests {
                 #expect(run.status == 65 && run.stdout.isEmpty, "\(bytes.count): \(run.stderr)")
             }
         }
-        // Under Kecalek's key 32 bytes are signed behind a label, whatever they are; Whisper2 has none.
+        // With Kecalek's key, any 32 bytes are signed with a label; Whisper2 has no label.
         for bytes in [short, Array((Base64.standard.encode(short) + "\n").utf8)] {
             let run = try keygen("answer", "whisper2", "a.key", stdin: bytes)
             #expect(run.status == 65 && run.stdout.isEmpty, "\(run.stderr)")

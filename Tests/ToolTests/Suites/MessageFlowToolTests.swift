@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Message Flow's records through the built programs: its message, its file form and its acknowledgement.
+/// Tests of Message Flow's records with the built programs: its message, its file format and its acknowledgement.
 struct MessageFlowToolTests {
     let accounts: Accounts
     init() throws {
@@ -23,7 +23,7 @@ struct MessageFlowToolTests {
         return run.lines
     }
 
-    @Test func aMessageGoesOutAndComesInAsTheMessengerHasIt() throws {
+    @Test func aMessageIsExchangedInTheMessengersFormat() throws {
         let line = try write("hello", "--form", "app", "--user-id", "alice@kecalek")[0]
         let record = try JSON.object(parsing: Array(line.utf8))
         #expect(record.members.map(\.name) == ["type", "message"])
@@ -43,7 +43,7 @@ struct MessageFlowToolTests {
         #expect(
             try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))["seen"]
                 == .bool(true))
-        // Over HTTP there is no type: then the flag names the suite.
+        // Over HTTP there is no type, so the option names the suite.
         let next = try write("more", "--form", "app")[0]
         let http = try changing(next) { $0["type"] = nil }
         #expect(try accounts.bob.run("decrypt", [], stdin: lines([http])).status == 65)
@@ -51,18 +51,18 @@ struct MessageFlowToolTests {
         #expect(try accounts.record(bare).at("body", "text") == .string("more"))
     }
 
-    @Test func theFileFormHoldsThePayloadAlone() throws {
+    @Test func theFileFormHasOnlyThePayload() throws {
         let line = try write("in a file", "--form", "file")[0]
         let record = try JSON.object(parsing: Array(line.utf8))
-        // Bob has not answered yet, and so what begins the session is still with it.
+        // Bob has not answered yet, so the prekey data is still included.
         #expect(record.members.map(\.name) == ["v", "encryptedPayload", "preKey"])
         let run = try accounts.bob.run("decrypt", [], stdin: lines([line]))
-        // The file has no id, and the record inside has one.
+        // The file has no id, but the record inside has one.
         #expect(run.status == 0, "\(run.stderr)")
         #expect(try accounts.record(run).at("body", "text") == .string("in a file"))
     }
 
-    /// A message that was lost between the state and the reader is printed again, at any later time.
+    /// A message that was lost after it was stored in the state is printed again at any later time.
     @Test func aFileThatIsReadAgainLaterIsARepeat() throws {
         let line = try write("in a file", "--form", "file")[0]
         let first = try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))
@@ -76,9 +76,9 @@ struct MessageFlowToolTests {
         #expect(record == first)
     }
 
-    /// A record of an unknown sender waits as it came, and opens once the sender is a contact.
+    /// A record of an unknown sender waits unchanged, and opens after the sender becomes a contact.
     @Test(arguments: ["app", "file"])
-    func aStrangersRecordWaitsAndOpensLater(_ form: String) throws {
+    func anUnknownSendersRecordWaitsAndOpensLater(_ form: String) throws {
         let carol = try Party("carol", in: accounts.home)
         let bundle = try accounts.bob.bundle()
         let sent = try carol.run(
@@ -111,7 +111,7 @@ struct MessageFlowToolTests {
         #expect(try accounts.record(run).at("body", "text") == .string("again"))
     }
 
-    @Test func r13AcknowledgementsAreMadeOnRequestAndTellFailuresNotApart() throws {
+    @Test func r13AcknowledgementsAreWrittenOnRequestAndHideTheCause() throws {
         let good = try write("good", "--form", "app")[0]
         let other = try write("other", "--form", "app")[0]
         func broken(_ name: String, _ value: JSON) throws -> String {
@@ -144,14 +144,14 @@ struct MessageFlowToolTests {
                 .string("delivered"), .string("failed"), .string("failed"),
             ])
         #expect(acks.allSatisfy { $0.members.map(\.name) == ["type", "messageId", "status"] })
-        // An acknowledgement that comes in is a record, and nothing proves it.
+        // A received acknowledgement is a record without authentication.
         let incoming = try accounts.record(
             accounts.bob.run("decrypt", [], stdin: acks[0].serialized()))
         #expect(incoming["type"] == .string("ack") && incoming["authenticated"] == .bool(false))
         #expect(incoming["status"] == .string("delivered"))
     }
 
-    @Test func anAttachmentGoesBesideAMessageOfAnySuiteWithRecords() throws {
+    @Test func anAttachmentWorksWithAnySuiteWithRecords() throws {
         let file = randomBytes(100_000)
         try accounts.home.files.write("plan.pdf", file)
         for suite in [

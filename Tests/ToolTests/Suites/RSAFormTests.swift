@@ -2,7 +2,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// RSA keys that openssl wrote, where the programs take a key file.
+/// Tests of RSA keys written by openssl, for all options that read a key file.
 struct RSAFormTests {
     struct Forms: Decodable {
         let pkcs1Pem: String

@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The messengers' suites through the built programs: envelopes, their own records, and what is said of the sender.
+/// Tests of the messengers' suites with the built programs: envelopes, their own records, and the reported sender.
 struct SuiteMessageTests {
     let accounts: Accounts
     init() throws {
@@ -49,7 +49,7 @@ struct SuiteMessageTests {
     }
 
     @Test(arguments: stateless)
-    func theSameAgainIsPrintedAsSeenInWhateverEnvelope(_ suite: String) throws {
+    func aRepeatIsPrintedAsSeenInAnyEnvelope(_ suite: String) throws {
         let line = try write("once", suite)[0]
         #expect(try accounts.record(accounts.read([line]))["seen"] == nil)
         #expect(try accounts.record(accounts.read([line]))["seen"] == .bool(true))
@@ -74,7 +74,7 @@ struct SuiteMessageTests {
         }
         var broken: [String] = []
         for (name, _) in try payload(line).members {
-            // What nothing covers is checked elsewhere, and so is the recipient.
+            // Members without authentication are tested elsewhere, and so is the recipient.
             if ["msgType", "created_at", "sig"].contains(name), suite == "mercurio" { continue }
             if name == "msgType" { continue }
             broken.append(try changing(payload: line) { $0[name] = flip($0[name]) })
@@ -91,18 +91,18 @@ struct SuiteMessageTests {
             #expect(error["status"] == .integer(11))
             #expect(!run.text.contains("a secret"))
         }
-        // Another chat, and other keys.
+        // Another chat and other keys.
         let stranger = try accounts.alice.run(
             "decrypt", ["--chat", "other.chat"], stdin: lines([line]))
         #expect(stranger.status == 11)
         #expect(try accounts.record(stranger)["message"] == .string(refusal))
-        // Nothing of all this spoilt the message.
+        // None of these attempts affects the message.
         #expect(
             try accounts.record(accounts.read([line])).at("body", "text") == .string("a secret"))
     }
 
     @Test(arguments: ["ios", "web", "flutter"])
-    func anRSAKeyOfTheAppsServesAndIsVerifiedOnlyOnceItIsSigned(_ client: String) throws {
+    func anUnsignedRSAKeyOfTheAppsIsAcceptedAndNotVerified(_ client: String) throws {
         let home = accounts.home
         try home.files.write(
             "bob.\(client)",
@@ -110,7 +110,7 @@ struct SuiteMessageTests {
         let stranger = Party(name: "stranger", identity: accounts.alice.identity, home: home)
         try home.files.write("stranger.key", home.files.read("alice.key"))
         let added = try stranger.run("contact", ["add", "--name", "rob", "bob.\(client)"])
-        #expect(added.status == 0 && added.stderr.contains("nobody signed"), "\(added.stderr)")
+        #expect(added.status == 0 && added.stderr.contains("is not signed"), "\(added.stderr)")
         let made = try stranger.run(
             "encrypt", ["--suite", "mercurio", "--to", "rob", "--form", "app", "-q"],
             stdin: Array("hi".utf8))
@@ -119,7 +119,7 @@ struct SuiteMessageTests {
         #expect(try accounts.record(read)["legacy"] != nil)
         let wrapped = try stranger.run(
             "encrypt", ["--suite", "mercurio", "--to", "rob"], stdin: Array("again".utf8))
-        #expect(wrapped.status == 0 && wrapped.stderr.contains("no mailbox that is known"))
+        #expect(wrapped.status == 0 && wrapped.stderr.contains("the mailbox of"))
         let opened = try accounts.bob.run("decrypt", [], stdin: wrapped.stdout)
         #expect(try accounts.record(opened).at("body", "text") == .string("again"))
         let shown = try stranger.run("contact", ["show", "rob", "--json"])
@@ -130,7 +130,7 @@ struct SuiteMessageTests {
             home.output("keygen", ["public", "--profile", "mercurio", "--bundle", "bob.key"]))
         #expect(try stranger.run("contact", ["add", "bob.bundle"]).status == 0)
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 0)
-        // Another key under that id.
+        // Another key for that id.
         let other = try MercurioPrivateKey(bits: 2048).publicKey.text(.web)
         let id = try JSON.object(parsing: home.files.read("bob.bundle"))["mercurio_id"]
         let forged = JSONObject([
@@ -152,7 +152,7 @@ struct SuiteMessageTests {
             let read = try nobody.run(
                 "decrypt", ["--chat", "family.chat", "--text"], stdin: .whole(made.stdout))
             #expect(read.text == "hello\n" && read.status == 0)
-            #expect(read.stderr.contains("in the chat family, from somebody"))
+            #expect(read.stderr.contains("in the chat family, from an unknown sender"))
             #expect(
                 try accounts.record(accounts.read(made.lines)).at("body", "text")
                     == .string("hello"))
@@ -172,7 +172,7 @@ struct SuiteMessageTests {
             ids == [
                 accounts.bob.identity.id.description, accounts.alice.identity.id.description,
             ])
-        // Whom it is for is authenticated.
+        // The recipient is authenticated.
         let moved = try changing(lines[0]) { $0["to"] = .string(ids[1]!) }
         #expect(try accounts.read([moved]).status == 11)
         #expect(
@@ -180,7 +180,7 @@ struct SuiteMessageTests {
                 == .string("family"))
     }
 
-    @Test func aPhraseCarriesAnyBodyAndItsBareFormTextAlone() throws {
+    @Test func aPhraseMessageHasAnyBodyAndItsBareFormOnlyText() throws {
         let reaction = #"{"body":{"type":"reaction","emoji":"👍"},"thread":"t1"}"#
         let made = try accounts.alice.run(
             "encrypt", ["--chat", "family.chat", "--jsonl"], stdin: lines([reaction]))
@@ -201,7 +201,7 @@ struct SuiteMessageTests {
     }
 
     @Test(arguments: ["shainy", "whisper2", "mercurio"])
-    func aLegacySuiteSaysSoAndWhy(_ suite: String) throws {
+    func aLegacySuiteCausesANoteWithTheReason(_ suite: String) throws {
         let chat = route(suite).isEmpty ? ["--chat", "family.chat"] : []
         let arguments = ["--suite", suite] + chat + route(suite)
         let run = try accounts.alice.run("encrypt", arguments, stdin: Array("x".utf8))
@@ -214,7 +214,7 @@ struct SuiteMessageTests {
         for line in SuiteTraits.table { #expect(help.contains(line), "\(line)") }
     }
 
-    @Test func optionsOfOneSuiteDoNotGoWithAnother() throws {
+    @Test func optionsOfAnotherSuiteAreRefused() throws {
         for arguments in [
             ["--chat", "family.chat", "--gcm"],
             ["--to", "bob", "--chat", "family.chat", "--suite", "whisper2"],

@@ -4,7 +4,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Cards of different dates, and the addresses in them and in backups.
+/// Tests of cards with different dates, and of the addresses in them and in backups.
 struct CardAgeTests {
     let home: Home
     let alice: Party
@@ -36,19 +36,20 @@ struct CardAgeTests {
         _ = try write("undated.card", SendAddress(), nil)
         #expect(try alice.run("contact", ["add", "revoked.card"]).status == 0)
         #expect(try kept() == revoked)
-        #expect(try alice.run("contact", ["add", "current.card"]).stderr.contains("kept the new"))
+        #expect(
+            try alice.run("contact", ["add", "current.card"]).stderr.contains("stored the new"))
         for old in ["revoked.card", "undated.card"] {
             let run = try alice.run("contact", ["add", old])
             #expect(run.status == 0 && run.stderr.contains("is older than"), "\(run.stderr)")
             #expect(try kept() == current)
             #expect(try alice.run("contact", ["verify", "bob", "--scan", old]).status == 0)
             #expect(try kept() == current)
-            // A revoked address is not used, even if the old file is named.
+            // A revoked address is not used, even if the old file is given.
             let sent = try alice.run("encrypt", ["--to", old], stdin: Array("x".utf8))
             let envelope = try Envelope(record: JSON.object(parsing: sent.stdout))
             #expect(envelope.to == current, "\(sent.stderr)")
         }
-        // In the same second the one that is shown last counts.
+        // If both have the same second, the one that was added last is used.
         let other = try write("other.card", SendAddress(), 10)
         _ = try alice.run("contact", ["add", "other.card"])
         #expect(try kept() == other)
@@ -77,7 +78,7 @@ struct CardAgeTests {
         return try store.addresses().map { $0.id(of: bob.identity) }
     }
 
-    /// A message of alice to the address that she was given.
+    /// Returns a message of Alice to the address that she was given.
     private func mail(_ card: [UInt8]) throws -> [UInt8] {
         try home.files.write("for-alice.card", card)
         return try alice.run(
@@ -102,7 +103,7 @@ struct CardAgeTests {
                 #expect(read.text == "hello\n", "\(isKnown): \(read.stderr)")
             }
         }
-        // An address that was revoked since stays so.
+        // An address that was revoked since then stays revoked.
         _ = try bob.run("contact", ["address", "--revoke", "alice"])
         try restore(backup)
         #expect(try addresses().isEmpty)

@@ -83,7 +83,7 @@ struct IntroducedAccountTests {
         return run.stdout
     }
 
-    /// Demands that nothing of Mallory's passes as Bob's, and nothing for Bob goes to Mallory.
+    /// Expects that no message of Mallory's is accepted as Bob's, and that no message for Bob is encrypted to Mallory.
     private func expectThatMalloryIsNotBob(_ suites: [String] = ["whisper2", "mercurio"]) throws {
         for suite in suites {
             for policy in [[], ["--trust", "verified"], ["--trust", "first-use"]] {
@@ -120,7 +120,7 @@ struct IntroducedAccountTests {
         #expect(run.stderr.contains("not compared: the mercurio account"))
         #expect(try shown("bob")["verified"] == .array([.string("id"), .string("card")]))
         try expectThatMalloryIsNotBob()
-        // The account is shown by its own name, and the entry's suite was not taken.
+        // The account is shown by its own name, and the entry's suite was not imported.
         let text = try alice.run(
             "decrypt", ["--text", "--trust", "any"], stdin: message("whisper2"))
         #expect(text.stderr.contains("from \(account) (unverified)"), "\(text.stderr)")
@@ -160,8 +160,9 @@ struct IntroducedAccountTests {
         #expect(try alice.run("contact", ["accept-key", "bob"]).status == 1)
     }
 
-    /// Carol's genuine account on an entry with Mallory's id: her screen verifies the account, and not Mallory.
-    @Test func aScannedAccountDoesNotVerifyAnIdThatItHasNothingToDoWith() throws {
+    /// Carol's genuine account in an entry with Mallory's id: scanning Carol's screen verifies the account, and not
+    /// Mallory.
+    @Test func aScannedAccountDoesNotVerifyAnUnrelatedId() throws {
         _ = try must(
             "import",
             stdin: entry(
@@ -192,7 +193,7 @@ struct IntroducedAccountTests {
             _ = try must("add", "plain.card")
             if isVerified { _ = try verify("bob", bob) }
             let added = try must("add", "--name", "mallory", forged)
-            #expect(added.stderr.contains("was introduced, not signed by bob"), "\(added.stderr)")
+            #expect(added.stderr.contains("is not signed by bob"), "\(added.stderr)")
             for policy in [[], ["--trust", "verified"], ["--trust", "first-use"]] {
                 for to in ["bob", forged] {
                     let run = try alice.run(
@@ -224,7 +225,7 @@ struct IntroducedAccountTests {
         #expect(refused.status == 12 && refused.stdout.isEmpty)
     }
 
-    @Test func anUnsignedRSAKeyUnderAContactsIdIsNotTheirs() throws {
+    @Test func anUnsignedRSAKeyIsNotBoundToAContact() throws {
         let key = try #require(try mallory.identity.rsaKey()).publicKey
         let text = key.text(.web)
         let forged = JSONObject([
@@ -255,12 +256,12 @@ struct IntroducedAccountTests {
         let run = try verify("bob", bob)
         #expect(run.stderr.contains("covers: id, card\n"), "\(run.stderr)")
         #expect(run.stderr.contains("not compared: the kecalek user id mallory"))
-        // Bob's own card says what he is called there.
+        // Bob's own card gives his name there.
         _ = try must("add", bob.card)
         #expect(try shown("bob").at("profiles", "kecalek", "userId") == .string("bob@kecalek"))
     }
 
-    /// The id of an accepted request is verified, and a URI brings an encryption key for it.
+    /// The id of an accepted request is verified, and a URI supplies an encryption key for it.
     @Test func aURIDoesNotGiveAVerifiedIdItsEncryptionKey() throws {
         _ = try must("add", "mallory.card")
         let id = bob.identity.id
@@ -297,7 +298,7 @@ struct IntroducedAccountTests {
         #expect(strict.status == 12)
     }
 
-    @Test func anAcceptedKeyTakesNeitherAccountsNorComparisonsAlong() throws {
+    @Test func anAcceptedKeyDropsAccountsAndComparisons() throws {
         _ = try must("import", stdin: entry("bob", of: bob, malloryProfiles()))
         _ = try verify("bob", bob)
         #expect(try alice.run("contact", ["add", "--name", "bob", "mallory.card"]).status == 12)
@@ -309,7 +310,7 @@ struct IntroducedAccountTests {
 
     // MARK: Version 0.1.0
 
-    @Test func whatVersion010KeptIsAnIntroduction() throws {
+    @Test func dataOfVersion010IsAnIntroduction() throws {
         let store = try IdentityStore(
             directory: StateDirectory(path: home.files(alice.stateDirectory)),
             identity: alice.identity, lockTimeout: 10)

@@ -63,7 +63,7 @@ struct OwnNameTests {
         #expect(run.status == 64 && run.stderr.contains("./me"), "\(run.stderr)")
     }
 
-    /// A URI with one's own id and another encryption key is not written to.
+    /// A URI with the owner's id and another encryption key is not used.
     @Test func aForgedURIOfOneselfGetsNothing() throws {
         let forged = ContactURI(
             id: alice.identity.id, x25519: bob.identity.card().age.publicKey, name: "alice"
@@ -79,7 +79,7 @@ struct OwnNameTests {
         let first = try alice.encrypt("hello", to: bob, "--bundle", bundle)
         let read = try bob.run("decrypt", [], stdin: first.stdout)
         let from = try #require(try record(read)["from"]?.string)
-        // No contact and no card: the session serves.
+        // Without contact and card, the session is used.
         let answer = try bob.run("encrypt", ["--to", from], stdin: Array("hi".utf8))
         #expect(answer.status == 0, "\(answer.stderr)")
         #expect(try alice.run("decrypt", ["--text"], stdin: answer.stdout).text == "hi\n")
@@ -87,7 +87,7 @@ struct OwnNameTests {
 
     @Test func anIdWithoutACardNamesTheCommandThatGetsIt() throws {
         let id = alice.identity.id
-        let command = "hint: get it: recv --card \(id) | contact add\n"
+        let command = "hint: get the card: recv --card \(id) | contact add\n"
         for arguments in [["--to", id.description], ["-r", id.description]] {
             let run = try bob.run("encrypt", arguments, stdin: Array("x".utf8))
             #expect(run.status == 10 && run.stderr.contains(command), "\(run.stderr)")

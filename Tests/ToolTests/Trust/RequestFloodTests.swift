@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Requests while many new ids write.
+/// Tests of message requests during a flood of messages from new ids.
 struct RequestFloodTests {
     let home: Home
     let owner: Identity
@@ -21,7 +21,7 @@ struct RequestFloodTests {
             publicKey: [UInt8](repeating: 0, count: 28) + UInt32(number).bytes)
     }
 
-    /// Has each of these senders write once; says how many were kept.
+    /// Sends one message from each of these senders. Returns how many were stored.
     private func flood(_ senders: Range<Int>, size: Int = 10, limit: Int64? = nil) throws -> Int {
         try store.transaction { transaction in
             if let limit { transaction.bytesAsideLimit = limit }
@@ -50,7 +50,7 @@ struct RequestFloodTests {
         try database.close()
     }
 
-    @Test func aThousandNewIdsDoNotCloseTheListToANewcomer() throws {
+    @Test func aThousandNewIdsDoNotBlockAnotherSender() throws {
         #expect(try flood(0..<1_000) == 1_000)
         #expect(try flood(5_000..<5_001) == 1)
         #expect(try listed().contains(sender(5_000)))
@@ -59,7 +59,7 @@ struct RequestFloodTests {
         #expect(try store.requestsAside().messages == 1)
         let aside = try #require((0..<1_000).first { try !listed().contains(sender($0)) })
         #expect(try store.requestedEnvelopes(from: sender(aside)).count == 1)
-        // The newcomer is read also if the flood goes on and takes the place in the list.
+        // The new sender's message can be read even if the flood continues and displaces it in the list.
         #expect(try flood(6_000..<8_000) == 2_000)
         #expect(try store.requestedEnvelopes(from: sender(5_000)).count == 1)
         #expect(try listed().count == 1_000)
@@ -76,7 +76,7 @@ struct RequestFloodTests {
         #expect(try store.requestsAside().messages == 900)
     }
 
-    @Test func whatIsSetAsideIsBoundedInBytesAndComesBackWhenThereIsRoom() throws {
+    @Test func setAsideMessagesAreBoundedAndReturnWhenThereIsSpace() throws {
         #expect(try flood(0..<1_000) == 1_000)
         #expect(try flood(1_000..<1_500, size: 100, limit: 5_000) == 500)
         let aside = try store.requestsAside().messages
@@ -89,7 +89,7 @@ struct RequestFloodTests {
         #expect(try store.requests().count == 800 + min(200, aside))
     }
 
-    @Test func theListNamesWhatIsSetAside() throws {
+    @Test func theListReportsSetAsideMessages() throws {
         #expect(
             try home.run("contact", ["add", "bob.card", "-i", "alice.key"]).status == 0)
         #expect(try flood(0..<1_000) == 1_000)
@@ -99,7 +99,7 @@ struct RequestFloodTests {
             try home.run("decrypt", ["-q", "-i", "alice.key"], stdin: .whole(sealed)).status == 0)
         let list = try home.run("contact", ["requests", "-i", "alice.key"])
         #expect(list.lines.count == 1_000)
-        #expect(list.stderr.contains("1 message of 1 sender made room"), "\(list.stderr)")
+        #expect(list.stderr.contains("1 message of 1 sender set aside"), "\(list.stderr)")
         let carol = try Card(record: JSON.object(parsing: home.files.read("carol.card"))).id
         #expect(list.text.contains(carol.description.prefix(16)))
         #expect(

@@ -1,16 +1,16 @@
 import SottoQR
 import SottoTool
 
-/// A picture that was given, and the codes that were found in it.
-struct Sheet {
-    /// What people call it; `nil` for standard input.
+/// An input picture with the codes found in it.
+struct ScannedPicture {
+    /// The file name for messages; `nil` for standard input.
     let file: String?
-    /// The picture's file.
+    /// The content of the picture's file.
     private let bytes: [UInt8]
     private(set) var symbols: [Symbol] = []
 
-    /// Reads and searches a picture, for `all` codes that it shows. `isOneOfSeveral`, so that an error must tell
-    /// which it is about.
+    /// Reads and searches a picture; with `all`, for every code that it shows. With `isOneOfSeveral`, errors name the
+    /// file.
     init(_ input: Input, file: String?, isOneOfSeveral: Bool, all: Bool) throws(Failure) {
         self.file = file
         do throws(Failure) {
@@ -22,8 +22,8 @@ struct Sheet {
         }
     }
 
-    /// Searches once more, in every form of the picture, until what was found in it `isEnough`.
-    mutating func searchLonger(until isEnough: ([Symbol]) -> Bool) throws(Failure) {
+    /// Searches again, in every variant of the picture, until the found symbols satisfy `isEnough`.
+    mutating func searchAgain(until isEnough: ([Symbol]) -> Bool) throws(Failure) {
         symbols = try Self.symbols(in: bytes, .thorough, until: isEnough)
     }
 
@@ -40,39 +40,40 @@ struct Sheet {
     }
 }
 
-extension [Sheet] {
-    /// What the codes of all pictures hold, each once.
+extension [ScannedPicture] {
+    /// The contents of all codes in all pictures, each once.
     var contents: [[UInt8]] {
         flatMap(\.symbols).reduce(into: []) { known, symbol in
             if !known.contains(symbol.bytes) { known.append(symbol.bytes) }
         }
     }
 
-    /// The one content that the pictures show, in one code or in parts, and the number of parts.
+    /// Returns the only content of the pictures, in one code or in parts, and the number of parts.
     mutating func content() throws(Failure) -> (bytes: [UInt8], parts: Int?) {
         let contents = contents
         let parts = contents.compactMap(CodePart.init(parsing:))
         if parts.isEmpty, contents.count == 1 { return (contents[0], nil) }
         guard parts.count == contents.count else {
             throw Failure(
-                .malformed, "\(contents.count) codes in the picture\(count > 1 ? "s" : "")",
-                hint: "--all prints each, or cut the picture to one")
+                .malformed,
+                "found \(contents.count) codes in the picture\(count > 1 ? "s" : "") instead of one",
+                hint: "use --all to print each, or crop the picture to one")
         }
         do throws(CodePartsError) {
             return (try CodePart.content(of: parts), parts[0].count)
         } catch {
             guard case .missing = error else { throw Failure(error) }
-            return try contentAfterLongerSearch()
+            return try contentAfterSecondSearch()
         }
     }
 
-    /// Where a picture shows several codes, the form that showed one may hide another.
-    private mutating func contentAfterLongerSearch() throws(Failure) -> (
+    /// If a picture shows several codes, the variant that showed one may not show another.
+    private mutating func contentAfterSecondSearch() throws(Failure) -> (
         bytes: [UInt8], parts: Int?
     ) {
         for place in indices {
             let others = (self[..<place] + self[(place + 1)...]).flatMap(\.symbols)
-            try self[place].searchLonger { symbols in
+            try self[place].searchAgain { symbols in
                 let parts = (others + symbols).compactMap { CodePart(parsing: $0.bytes) }
                 return (try? CodePart.content(of: parts)) != nil
             }

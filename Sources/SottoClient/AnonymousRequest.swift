@@ -4,16 +4,16 @@ public import Sotto
 import SottoState
 public import SottoWire
 
-/// A question that needs no login and may be asked again after a lost connection.
-struct RelayQuestion {
-    /// The seconds for one step of an attempt.
+/// A request that needs no login and may be repeated after a lost connection.
+struct AnonymousRequest {
+    /// The time limit in seconds for one step of an attempt.
     private static let patience = 10.0
 
     let request: Request
     let relay: RelayURL
 
-    /// Asks, on a connection of its own, and makes the connection again within `timeout` seconds. What is an error of
-    /// the relay's is thrown.
+    /// Sends the request on its own connection, and reconnects within `timeout` seconds. Throws an error response of
+    /// the relay as an error.
     func ask(timeout: Double) throws(ClientError) -> Response {
         let group = RelayLink.makeGroup()
         defer { group.shutdownGracefully { _ in } }
@@ -24,7 +24,7 @@ struct RelayQuestion {
                 return try attempt(group, until: deadline)
             } catch {
                 let delay = backoff.next()
-                guard error.isPassing, Monotonic.seconds() + delay < deadline else { throw error }
+                guard error.isTransient, Monotonic.seconds() + delay < deadline else { throw error }
                 _ = EventQueue<Never>().take(timeout: delay)
             }
         }
@@ -48,20 +48,20 @@ struct RelayQuestion {
     }
 }
 
-/// Asks a relay's directory for the card of an id.
+/// A request to a relay's directory for the card of an id.
 public struct CardLookup: Sendable {
-    /// Whose card.
+    /// The id of the card.
     public let id: SessionID
 
-    /// A question for an id's card.
+    /// Creates a request for the card of an id.
     public init(_ id: SessionID) { self.id = id }
 
-    /// Asks a relay. What is returned is signed by the id; whose id it is, no relay can say.
+    /// Sends the request to a relay. The returned card is signed by the id; the relay cannot confirm who owns the id.
     ///
-    /// Throws ``ClientError/noCard(relay:)``, ``ClientError/forgedCard(relay:)``, or why the relay could not be
-    /// asked.
+    /// Throws ``ClientError/noCard(relay:)``, ``ClientError/forgedCard(relay:)``, or the error of the connection.
     public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> Card {
-        let response = try RelayQuestion(request: .lookup(id), relay: relay).ask(timeout: timeout)
+        let response = try AnonymousRequest(request: .lookup(id), relay: relay).ask(
+            timeout: timeout)
         guard case .card(let line) = response else { throw ClientError(response, relay) }
         guard let record = try? JSON.object(parsing: line), let card = try? Card(record: record),
             card.id == id

@@ -3,17 +3,17 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// `--again`: prints from the state the messages that were opened before, with the present trust of their senders.
+/// `--again`: prints messages from the state that were opened before, with the current trust of their senders.
 ///
-/// It leaves out messages of blocked senders, and those that `--from` and `--trust` refuse.
-struct OpenedAgain {
+/// Messages of blocked senders, and those that `--from` and `--trust` refuse, are left out.
+struct StoredMessages {
     let tool: DecryptTool
-    /// The most messages that are read at once.
+    /// The maximum number of messages that are read at once.
     private static let batchSize = 256
 
     func run() throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
-        let judge = SenderJudgement(
+        let senderPolicy = SenderPolicy(
             owner: try book.identity().id, signers: try DemandedSigners(tool.from, book),
             policy: tool.trust)
         guard let store = try book.store() else { throw Failure(.no, "") }
@@ -28,7 +28,7 @@ struct OpenedAgain {
             last = end.number
             count += try store.preview { transaction in
                 try messages.reduce(0) { count, message in
-                    try count + (print(message, judge, printer, transaction) ? 1 : 0)
+                    try count + (print(message, senderPolicy, printer, transaction) ? 1 : 0)
                 }
             }
             if !output.isFile { try output.flush() }
@@ -37,14 +37,15 @@ struct OpenedAgain {
         try output.finish()
     }
 
-    /// Prints a message if its sender is welcome. Returns whether it was printed.
+    /// Prints a message if its sender is accepted. Returns whether it was printed.
     private func print(
-        _ opened: IdentityStore.OpenedMessage, _ judge: SenderJudgement, _ printer: MessagePrinter,
+        _ opened: IdentityStore.OpenedMessage, _ senderPolicy: SenderPolicy,
+        _ printer: MessagePrinter,
         _ transaction: StateTransaction
     ) throws -> Bool {
         do {
-            let (message, verdict) = try judge.recall(opened.record, transaction)
-            guard verdict == .welcome else { return false }
+            let (message, verdict) = try senderPolicy.recall(opened.record, transaction)
+            guard verdict == .accepted else { return false }
             try printer.print(message, number: opened.number, seen: true)
             return true
         } catch let failure as Failure where failure.status == .untrusted {

@@ -3,17 +3,17 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// The signers that `--from` demands.
+/// The signers that `--from` requires.
 struct DemandedSigners {
     let all: [Correspondent]
-    /// Accounts of Whisper2 without a signing key: what they sent can be opened, and proves nothing.
+    /// Whisper2 accounts without a signing key: their messages can be decrypted but not authenticated.
     let bare: [Whisper2Contact]
 
     init(_ arguments: [String], _ book: AddressBook) throws {
         var all: [Correspondent] = []
         var bare: [Whisper2Contact] = []
         for argument in arguments {
-            if Addressee.isWhisper2(argument),
+            if RecipientArgument.isWhisper2(argument),
                 case let account = try book.whisper2(argument), account.signingKey == nil
             {
                 bare.append(account)
@@ -26,47 +26,47 @@ struct DemandedSigners {
 
     func find(_ signer: SessionID) -> Correspondent? { all.first { $0.id == signer } }
 
-    /// Whoever of them has this account.
+    /// Returns the signer that has this account, or `nil`.
     func find(_ account: WhisperID) -> Correspondent? {
         all.first { $0.profiles.whisper2?.id == account }
     }
 
-    /// Throws unless `signer` is one of those demanded, or none are.
+    /// Throws unless `signer` is one of the required signers, or none is required.
     func check(_ signer: SessionID) throws(Failure) {
         guard all.isEmpty || find(signer) != nil else {
             throw Failure(
-                .untrusted, "signed by \(signer), which is not the demanded signer",
-                hint: "see the number of the key that signed: fingerprint \(signer)")
+                .untrusted, "signed by \(signer), which is not the required signer",
+                hint: "show the number of the signing key: fingerprint \(signer)")
         }
     }
 }
 
-/// What is done with a message for its sender's sake.
-struct SenderJudgement {
-    /// The owner of the identity, whose notes to oneself are welcome.
+/// Decides whether a message is shown, depending on its sender.
+struct SenderPolicy {
+    /// The owner of the identity, whose messages to the own mailbox are accepted.
     let owner: SessionID?
     let signers: DemandedSigners
-    /// What `--trust` says.
+    /// The policy of `--trust`.
     let policy: TrustPolicy?
 
-    enum Verdict {
-        /// It is shown.
-        case welcome
-        /// It waits until somebody decides about its sender.
-        case stranger
-        /// It is dropped.
+    enum Decision {
+        /// The message is shown.
+        case accepted
+        /// The message waits until the user decides about its sender.
+        case request
+        /// The message is dropped.
         case blocked
     }
 
-    /// Judges a message and writes on it what is known of its sender.
+    /// Decides about a message, and sets the name and trust of its sender in it.
     ///
-    /// Without `--trust` and `--from`, strangers are told from others as soon as there are contacts to tell them
-    /// from. Throws a failure with status 12 for a sender who is known and not good enough.
-    func judge(
+    /// Without `--trust` and `--from`, messages of unknown senders become requests if the address book has contacts.
+    /// Throws a failure with status 12 for a known sender who does not satisfy the policy.
+    func decide(
         _ message: inout Message, contact: Contact?, hasContacts: Bool
-    ) throws(Failure) -> Verdict {
+    ) throws(Failure) -> Decision {
         if contact?.isBlocked == true { return .blocked }
-        guard let sender = message.from else { return try judgeUnproven(&message) }
+        guard let sender = message.from else { return try decideUnproven(&message) }
         try signers.check(sender)
         message.name = nil
         message.trust = contact?.trust ?? .unverified
@@ -85,8 +85,8 @@ struct SenderJudgement {
             policy ?? (signers.all.isEmpty && hasContacts ? .firstUse : TrustPolicy.any)
         switch (policy, message.trust) {
         case (.any, _), (.firstUse, .trusted), (.firstUse, .verified), (.verified, .verified):
-            return .welcome
-        case (.firstUse, .unverified): return .stranger
+            return .accepted
+        case (.firstUse, .unverified): return .request
         case (.verified, .unverified), (.verified, .trusted):
             throw Failure(
                 .untrusted, "the sender's key, \(sender), has not been verified",
@@ -94,13 +94,13 @@ struct SenderJudgement {
         }
     }
 
-    /// A message that nothing ties to anybody is shown unless somebody was demanded.
-    private func judgeUnproven(_ message: inout Message) throws(Failure) -> Verdict {
+    /// A message without an authenticated sender is shown unless `--from` or `--trust` requires one.
+    private func decideUnproven(_ message: inout Message) throws(Failure) -> Decision {
         message.name = nil
         message.trust = .unverified
         guard signers.all.isEmpty, policy == nil || policy == .any else {
-            throw Failure(.untrusted, "nothing proves who wrote the message")
+            throw Failure(.untrusted, "the sender of the message is not authenticated")
         }
-        return .welcome
+        return .accepted
     }
 }

@@ -2,24 +2,24 @@ import Glibc
 import Sotto
 import SottoTool
 
-/// A secret that is given to other tools.
+/// A secret that is passed to other tools.
 final class PassedSecret {
     let bytes: SecretBytes
     init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 }
 
 /// One run of another tool.
-struct Step {
+struct ToolRun {
     let tool: Tool
     let arguments: [String]
-    /// Its standard input; empty for none.
+    /// The standard input; empty for none.
     var input: [UInt8] = []
-    /// The secret that it reads as `@FD:3`.
+    /// The secret that the tool reads from `@FD:3`.
     var secret: PassedSecret?
-    /// Whether its messages are returned and not shown.
+    /// Whether the tool's messages are returned and not shown.
     var collectsMessages = false
 
-    /// The source of ``secret`` as the tools' options name it.
+    /// The source of ``secret`` in the tools' options.
     static let secretSource = "@FD:3"
 
     /// The exit status and the output of a tool.
@@ -35,7 +35,7 @@ struct Step {
         self.input = input
     }
 
-    /// Runs the tool to its end. Throws a failure with status 78 where it is not installed.
+    /// Runs the tool to its end. Throws a failure with status 78 if it is not installed.
     func run() throws(Failure) -> Result {
         let (stdin, stdout) = (try Scratch(input), try Scratch([]))
         let messages = try PipeEnds()
@@ -58,7 +58,7 @@ struct Step {
             messages: said)
     }
 
-    /// Runs the tool, which has to succeed, and returns its output. It has shown its own message where it did not.
+    /// Runs the tool and returns its output. Throws if it fails; the tool has then printed its own message.
     func output() throws(Failure) -> [UInt8] {
         let result = try run()
         guard result.status == 0 else { throw Failure.ended(result.status) }
@@ -90,7 +90,7 @@ struct Step {
 }
 
 extension Failure {
-    /// The end of a tool that has said itself what is wrong.
+    /// The failure of a tool that has printed its own message.
     static func ended(_ status: Int32) -> Failure {
         Failure(ExitStatus(rawValue: status) ?? .ioError, "")
     }
@@ -124,7 +124,7 @@ private final class Scratch {
     }
 }
 
-/// A pipe; only the ends that a tool is given stay open in it.
+/// A pipe. A tool inherits only the end that it is given.
 private final class PipeEnds {
     let reading: Int32
     private(set) var writing: Int32
@@ -136,7 +136,7 @@ private final class PipeEnds {
         (reading, writing) = (ends[0], ends[1])
     }
 
-    /// A pipe with a secret and a line feed in it; a secret is shorter than the pipe's room.
+    /// Creates a pipe that contains a secret and a line feed; a secret is shorter than the capacity of a pipe.
     convenience init(holding secret: PassedSecret) throws(Failure) {
         try self.init()
         secret.bytes.withBytes { _ = write(writing, $0.baseAddress, $0.count) }

@@ -1,6 +1,6 @@
-// What a picture is put through before another attempt to read it.
+// Transformations of a picture before another attempt to read it.
 extension Raster {
-    /// Half the width and height: each pixel the mean of four.
+    /// Returns the picture with half the width and height; each pixel is the mean of four.
     func halved() -> Raster {
         guard width > 1, height > 1 else { return self }
         return pixels.withUnsafeBufferPointer { pixels in
@@ -14,19 +14,19 @@ extension Raster {
         }
     }
 
-    /// Twice the width and height, smoothed between pixels.
+    /// Returns the picture with twice the width and height, interpolated.
     func doubled() -> Raster {
         resampled(width: width * 2, height: height * 2) { x, y in
             ((x - 0.5) / 2, (y - 0.5) / 2)
         }
     }
 
-    /// Dark for light and light for dark.
+    /// Returns the picture with dark and light swapped.
     func inverted() -> Raster {
         Raster(width: width, height: height, pixels: pixels.map { 255 - $0 })
     }
 
-    /// Each pixel the mean of the nine around it, which takes away noise.
+    /// Returns the picture with each pixel replaced by the mean of nine, which reduces noise.
     func blurred() -> Raster {
         pixels.withUnsafeBufferPointer { pixels in
             Raster(width: width, height: height) { x, y in
@@ -45,7 +45,7 @@ extension Raster {
         }
     }
 
-    /// What differs from the pixels around it differs more, which helps a picture out of focus.
+    /// Returns the picture with increased local contrast, which helps if it is out of focus.
     func sharpened() -> Raster {
         let soft = blurred().blurred().blurred()
         return Raster(
@@ -55,8 +55,8 @@ extension Raster {
             })
     }
 
-    /// Each pixel `factor` times as wide and high, on a white ground with a quiet zone all around: for
-    /// codes of few pixels, and those cut out at their edge.
+    /// Returns the picture with each pixel enlarged by `factor` in both directions, with a white quiet zone: for codes
+    /// of few pixels and codes cropped at their edge.
     func magnified(by factor: Int) -> Raster {
         let border = Self.magnifiedBorder * factor
         return pixels.withUnsafeBufferPointer { pixels in
@@ -70,18 +70,18 @@ extension Raster {
         }
     }
 
-    /// The ground around a magnified picture, in pixels of the picture.
+    /// The width of the white border of a magnified picture, in pixels of the original.
     private static let magnifiedBorder = 8
 
-    /// Where a point of this picture, which was ``magnified(by:)``, was before.
+    /// Maps a point of a picture that was ``magnified(by:)`` back to the original.
     func unmagnified(_ point: Point, factor: Double) -> Point {
         Point(
             x: point.x / factor - Double(Self.magnifiedBorder),
             y: point.y / factor - Double(Self.magnifiedBorder))
     }
 
-    /// A picture whose pixel at a place is what this one has at the place that `source` tells, between
-    /// four pixels their weighted mean, outside of the picture white.
+    /// Returns a picture whose pixels are sampled from this one at the points that `source` returns, interpolated
+    /// between four pixels; white outside the picture.
     func resampled(
         width newWidth: Int, height newHeight: Int,
         from source: (_ x: Double, _ y: Double) -> (x: Double, y: Double)

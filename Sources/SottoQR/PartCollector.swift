@@ -1,28 +1,28 @@
-/// What was seen in the pictures of a camera so far, until it is one content.
-public struct Sighting: Sendable {
-    /// What one more picture brings.
-    public enum News: Sendable, Hashable {
-        /// Nothing that was not seen before.
+/// Collects the codes seen in the pictures of a camera until a content is complete.
+public struct PartCollector: Sendable {
+    /// The result of adding a picture.
+    public enum Update: Sendable, Hashable {
+        /// No new code.
         case none
-        /// So many codes that are not parts of one content; none of them counts.
+        /// The picture shows this number of codes that are not parts of one content. They are not used.
         case several(Int)
-        /// Parts that were not seen before; those with the indices `missing` are still to come.
+        /// Parts that were not seen before; those with the indices `missing` are not seen yet.
         case parts([Int], missing: [Int], of: Int)
-        /// A code, by itself.
+        /// A single code.
         case code(Symbol)
-        /// The last part: the whole content, and the number of its parts.
+        /// The last part: the complete content and the number of its parts.
         case content([UInt8], parts: Int)
     }
 
-    /// Parts by their set; a camera may pass over parts of something else.
+    /// Parts by set id; the camera may also show parts of other contents.
     private var sets: [[UInt8]: [CodePart]] = [:]
 
-    /// Nothing so far.
+    /// Creates a collector without parts.
     public init() {}
 
-    /// Takes the codes of a picture. Throws ``CodePartsError`` when the parts of a set do not fit together; the
-    /// set is then forgotten.
-    public mutating func add(_ symbols: [Symbol]) throws(CodePartsError) -> News {
+    /// Adds the codes of a picture. Throws ``CodePartsError`` if the parts of a set contradict each other; the set is
+    /// then discarded.
+    public mutating func add(_ symbols: [Symbol]) throws(CodePartsError) -> Update {
         guard let first = symbols.first else { return .none }
         let parts = symbols.compactMap { CodePart(parsing: $0.bytes) }
         guard let set = parts.first?.set else {

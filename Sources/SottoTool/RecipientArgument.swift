@@ -1,74 +1,76 @@
 import Glibc
 public import Sotto
 
-/// Whom `-r`, `--to` and their kind name: a card with an identity behind it, or a bare age recipient.
-public enum Addressee: Sendable {
+/// The recipient that `-r`, `--to` and similar options name: a card with an identity, or a bare age recipient.
+public enum RecipientArgument: Sendable {
     case card(Card)
     case recipient(AgeRecipient)
 
-    /// The longest card or list of recipients that is read.
+    /// The maximum length of a card or list of recipients in bytes.
     private static let limit = 16 << 20
 
-    /// Finds what `argument` names: a `sotto:` URI, an `age1…` string, an SSH key, or a file with one.
-    public static func find(_ argument: String) throws -> Addressee {
-        if let addressee = try parse(argument) { return addressee }
+    /// Returns the recipient that `argument` names: a `sotto:` URI, an `age1…` string, an SSH key, or a file that
+    /// contains one.
+    public static func find(_ argument: String) throws -> RecipientArgument {
+        if let target = try parse(argument) { return target }
         return try only(in: contents(of: argument), of: argument)
     }
 
-    /// What the file `argument` holds, or stdin for `-`. Throws a failure that says what a card may be.
+    /// Returns the content of the file `argument`, or of stdin for `-`. Throws a failure that lists the forms of a
+    /// card.
     public static func contents(of argument: String) throws(Failure) -> [UInt8] {
         var status = stat()
         if argument != "-", stat(argument, &status) != 0 {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the card \(argument): \(Failure.text(of: errno))",
-                hint: "a card is a file, a sotto: URI, an age1… string or an ssh-ed25519 key")
+                hint: "use a card file, a sotto: URI, an age1… string or an ssh-ed25519 key")
         }
         return try Input(path: argument).readAll(limit: limit)
     }
 
-    /// The one addressee in `text`, which was read from `path`.
-    public static func only(in text: [UInt8], of path: String) throws -> Addressee {
+    /// Returns the only recipient in `text`, which was read from `path`.
+    public static func only(in text: [UInt8], of path: String) throws -> RecipientArgument {
         let all = try list(in: text, of: path)
         guard let first = all.first, all.count == 1 else {
             throw Failure(
                 .malformed,
-                "\(name(of: path)) holds \(all.count) recipients, where one card is expected",
-                hint: all.isEmpty ? nil : "give a list with -R")
+                "\(name(of: path)) contains \(all.count) recipients instead of one card",
+                hint: all.isEmpty ? nil : "use -R for a list")
         }
         return first
     }
 
-    /// Whether `argument` holds a recipient itself: a `sotto:` URI, a `whisper2:` URL, an `age1…` string or an
-    /// SSH key.
+    /// Returns whether `argument` is a recipient itself: a `sotto:` URI, a `whisper2:` URL, an `age1…` string or an SSH
+    /// key.
     public static func isWritten(_ argument: String) -> Bool {
         argument.hasPrefix("sotto:") || isWhisper2(argument) || isSSH(argument)
             || argument.lowercased().hasPrefix("age1") && !argument.contains("/")
                 && access(argument, F_OK) != 0
     }
 
-    /// Whether `argument` is the URL of a Whisper2 account, which is no card.
+    /// Returns whether `argument` is the URL of a Whisper2 account, which is not a card.
     public static func isWhisper2(_ argument: String) -> Bool { argument.hasPrefix("whisper2:") }
 
-    /// Whether `argument` is a public key of SSH: its type and its base64.
+    /// Returns whether `argument` is an SSH public key: its type and its base64.
     private static func isSSH(_ argument: String) -> Bool {
         ["ssh-ed25519 ", "ssh-rsa "].contains { argument.hasPrefix($0) }
     }
 
-    /// Whether something that can be read as a file has this name.
+    /// Returns whether `argument` is the name of a readable file.
     public static func isFile(_ argument: String) -> Bool {
         var status = stat()
         return argument != "-" && stat(argument, &status) == 0
             && status.st_mode & S_IFMT != S_IFDIR
     }
 
-    /// All recipients in a file, one on a line: cards, URIs, `age1…` strings, SSH keys; `#` begins a comment.
-    public static func list(in path: String) throws -> [Addressee] {
+    /// Returns all recipients in a file, one per line: cards, URIs, `age1…` strings and SSH keys. `#` begins a comment.
+    public static func list(in path: String) throws -> [RecipientArgument] {
         try list(in: Input(path: path).readAll(limit: limit), of: path)
     }
 
-    private static func list(in text: [UInt8], of path: String) throws -> [Addressee] {
-        var addressees: [Addressee] = []
+    private static func list(in text: [UInt8], of path: String) throws -> [RecipientArgument] {
+        var targets: [RecipientArgument] = []
         for (index, bytes) in text.split(
             separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
         ).enumerated() {
@@ -76,11 +78,11 @@ public enum Addressee: Sendable {
             if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
             do {
                 if line.first == UInt8(ascii: "{") {
-                    addressees.append(.card(try card(Array(line))))
+                    targets.append(.card(try card(Array(line))))
                 } else if let text = String(validating: line, as: UTF8.self),
-                    let addressee = try parse(text)
+                    let target = try parse(text)
                 {
-                    addressees.append(addressee)
+                    targets.append(target)
                 } else {
                     throw Failure(
                         .malformed,
@@ -93,29 +95,29 @@ public enum Addressee: Sendable {
                     hint: failure.hint)
             }
         }
-        return addressees
+        return targets
     }
 
     private static func name(of path: String) -> String {
         path == "-" ? "standard input" : path
     }
 
-    /// The card that `argument` names; a bare recipient is refused.
+    /// Returns the card that `argument` names. Throws a failure for a bare recipient.
     public static func card(_ argument: String) throws -> Card {
         try find(argument).card()
     }
 
-    /// The card; a bare recipient is refused.
+    /// Returns the card. Throws a failure for a bare recipient.
     public func card() throws(Failure) -> Card {
         guard case .card(let card) = self else {
             if case .recipient(.ssh) = self {
                 throw Failure(
-                    .usage, "an SSH key names no identity, and a card is needed here",
-                    hint: "give a card file or a sotto: URI")
+                    .usage, "an SSH key has no sotto identity, but a card is needed here",
+                    hint: "use a card file or a sotto: URI")
             }
             throw Failure(
-                .usage, "an age1… string names no identity, and a card is needed here",
-                hint: "give a card file or a sotto: URI")
+                .usage, "an age1… string has no sotto identity, but a card is needed here",
+                hint: "use a card file or a sotto: URI")
         }
         return card
     }
@@ -124,29 +126,31 @@ public enum Addressee: Sendable {
         let record = try JSON.object(parsing: line)
         if record["type"]?.string == "identity" {
             throw Failure(
-                .malformed, "an identity, with its secret keys, where a card is expected",
-                hint: "the card is what keygen public prints of it")
+                .malformed, "this is an identity with its secret keys, not a card",
+                hint: "use its card, the output of keygen public")
         }
         return try Card(record: record)
     }
 
-    private static func parse(_ text: String) throws -> Addressee? {
+    private static func parse(_ text: String) throws -> RecipientArgument? {
         if text.hasPrefix("sotto:") { return .card(Card(uri: try ContactURI(text))) }
         if isWhisper2(text) {
             throw Failure(
-                .usage, "a whisper2: URL is no card, and no key for files",
+                .usage, "a whisper2: URL is neither a card nor a key for files",
                 hint:
-                    "it serves as a recipient of messages, with --to; contact add keeps it under a name"
+                    "use it as a message recipient with --to, or give it a name with contact add"
             )
         }
         if isWritten(text) {
             guard let recipient = AgeRecipient(text) else {
                 if isSSH(text) {
                     throw Failure(
-                        .malformed, "not a valid ssh-ed25519 key: of another type, mistyped or cut",
-                        hint: "make one: ssh-keygen -t ed25519")
+                        .malformed,
+                        "not a valid ssh-ed25519 key: it has another type, is mistyped or is truncated",
+                        hint: "create one: ssh-keygen -t ed25519")
                 }
-                throw Failure(.malformed, "not a valid age1… recipient: mistyped or cut")
+                throw Failure(
+                    .malformed, "not a valid age1… recipient: it is mistyped or truncated")
             }
             return .recipient(recipient)
         }
@@ -159,13 +163,13 @@ public enum Addressee: Sendable {
         return line
     }
 
-    /// The key that files are encrypted to.
+    /// Returns the key that files are encrypted to.
     public func recipient(classic: Bool) throws(Failure) -> AgeRecipient {
         switch self {
         case .card(let card): return card.recipient(classic: classic)
         case .recipient(let recipient):
             guard !classic || !recipient.isPostQuantum else {
-                throw Failure(.usage, "--classic does not fit an age1pq1… recipient")
+                throw Failure(.usage, "--classic cannot be used with an age1pq1… recipient")
             }
             return recipient
         }

@@ -4,7 +4,7 @@ import SottoWire
 
 /// The handling of envelopes.
 extension Reception.Run {
-    /// The envelope that the relay delivered; `nil` if it is for another mailbox.
+    /// Returns the envelope that the relay delivered, or `nil` if it is for another mailbox.
     mutating func ours(_ delivered: Delivered) -> AddressedEnvelope? {
         guard let envelope = noteOrigin(of: delivered.envelope),
             session?.mailboxes.contains(envelope.to) == true
@@ -12,7 +12,7 @@ extension Reception.Run {
         return envelope
     }
 
-    /// Remembers the mailbox that an envelope came to.
+    /// Records the mailbox that received an envelope.
     @discardableResult
     mutating func noteOrigin(of line: [UInt8]) -> AddressedEnvelope? {
         guard let record = try? JSON.object(parsing: line),
@@ -22,19 +22,19 @@ extension Reception.Run {
         return envelope
     }
 
-    /// Takes pushed envelopes, up to the number that is still wanted.
+    /// Takes pushed envelopes, up to the remaining maximum.
     mutating func take(_ pushed: [(id: String, envelope: [UInt8])]) throws {
-        // After a reconnection the relay pushes again what is not acknowledged.
+        // After a reconnection the relay pushes unacknowledged envelopes again.
         let batch = pushed.filter { !retries.contains($0.id) }
         guard let store = plan.store else {
             return try handle(Array(batch.prefix(left)), acknowledging: true)
         }
         var rest = batch[...]
         while !rest.isEmpty, !isFull {
-            // Those known already do not count, so several rounds may be needed.
+            // Known envelopes do not count, so several rounds may be needed.
             let some = Array(rest.prefix(left))
             rest = rest.dropFirst(some.count)
-            let known = try store.receive(some, to: handing)
+            let known = try store.receive(some, to: deliveryMode)
             var fresh: [(id: String, envelope: [UInt8])] = []
             var done: [String] = []
             var dead: [String] = []
@@ -97,10 +97,10 @@ extension Reception.Run {
         }
     }
 
-    /// Has a command that failed tried again after a delay.
+    /// Schedules another attempt of a failed command after a delay.
     ///
-    /// The failure counts toward the limit of failures only if the command has handled another envelope since the last
-    /// attempt: then the envelope causes the failure, and not the command.
+    /// The failure counts towards the limit only if the command has handled another envelope since the last attempt:
+    /// then this envelope causes the failure, and not the command.
     private mutating func retryLater(_ id: String, _ envelope: [UInt8]) throws {
         let origin = origins[id]
         let counts = retries.noteFailure(
@@ -119,7 +119,7 @@ extension Reception.Run {
         origins[id] = origin
     }
 
-    /// Runs the commands again whose delay is over.
+    /// Runs the commands whose delay is over.
     mutating func retryDue() throws {
         guard case .run(let body) = handling else { return }
         for retry in retries.due(at: Monotonic.seconds()) where !isFull {
@@ -145,7 +145,7 @@ extension Reception.Run {
         }
     }
 
-    /// Waits a little for the relay to confirm what was acknowledged, and closes.
+    /// Waits up to 5 seconds for the relay to confirm the acknowledgements, and closes the connections.
     mutating func finish() {
         let deadline = Monotonic.seconds() + 5
         waiting: while session?.waitingForAcks ?? 0 > 0 {
