@@ -1,5 +1,5 @@
 import NIOCore
-import Sotto
+import SottoState
 import Synchronization
 
 /// The open connections of a relay.
