@@ -10,7 +10,7 @@ struct Protection {
     /// Whether the next message begins a session with a bundle that `recv` claimed.
     let canBegin: Bool
     /// Whether the keys of the suite are post-quantum: those that began the session, or without a session those of the
-    /// card.
+    /// card. `encrypt` begins no other session with a recipient whose card has a post-quantum key.
     let isPostQuantum: Bool
 
     init(of contact: Contact, _ store: IdentityStore) throws {
@@ -20,8 +20,8 @@ struct Protection {
             && store.preview { try $0.freshBundle(of: contact.id) }?.pqSignedPreKey != nil
         suite = contact.suite ?? (session == nil && !canBegin ? .sealed : .ratchet)
         isPostQuantum =
-            suite == .ratchet
-            ? session?.isPostQuantum ?? canBegin : contact.card?.hybrid != nil
+            suite == .ratchet && (session != nil || canBegin)
+            ? session?.isPostQuantum ?? true : contact.card?.hybrid != nil
     }
 
     /// The cells of a list: the suite, the start of the session, and whether it is post-quantum.

@@ -14,6 +14,7 @@ struct SottoDispatcher: Program {
             sotto TOOL [ARGUMENT ...]
             """,
         discussion: """
+            The tools are keygen, fingerprint, qr, contact, encrypt, decrypt, pad, send, recv and relay. \
             `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
             """,
