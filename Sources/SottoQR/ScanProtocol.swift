@@ -95,7 +95,8 @@ public enum ScanReply: Sendable, Hashable {
             switch self {
             case .symbol(let symbol):
                 [
-                    "type": .string("symbol"), "data": .string(Base64.standard.encode(symbol.bytes)),
+                    "type": .string("symbol"),
+                    "data": .string(Base64.standard.encode(symbol.bytes)),
                     "polygon": .array(symbol.polygon.map(Self.corner)),
                 ]
             case .end: ["type": .string("end")]

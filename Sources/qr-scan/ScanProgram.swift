@@ -51,24 +51,33 @@ enum ScanProgram {
 
     /// Searches the frames of a camera.
     private static func watch(_ device: String) -> Never {
+        let camera: Camera
         do throws(CameraError) {
-            let camera = try Camera(device: device)
-            Restriction.enter(camera: camera.descriptor)
-            Output.write([])
-            while true {
-                let picture = Picture(raster: try camera.next())
-                do throws(ScanError) {
-                    Output.write(try picture.symbols(.quick))
-                } catch {
-                    Output.write(.fault(.search(error)))
-                    _exit(0)
-                }
-            }
-        } catch {
-            Output.write(.fault(.camera(error)))
-            // Not by returning: the restricted process cannot close the camera.
-            _exit(0)
+            camera = try Camera(device: device)
+        } catch { fail(.camera(error)) }
+        Restriction.enter(camera: camera.descriptor)
+        Output.write([])
+        while true {
+            // The restricted process cannot close the camera, so it ends without returning from this function.
+            do throws(ScanFault) {
+                Output.write(try symbols(from: camera))
+            } catch { fail(error) }
         }
+    }
+
+    private static func symbols(from camera: Camera) throws(ScanFault) -> [Symbol] {
+        let picture: Picture
+        do throws(CameraError) {
+            picture = Picture(raster: try camera.next())
+        } catch { throw .camera(error) }
+        do throws(ScanError) {
+            return try picture.symbols(.quick)
+        } catch { throw .search(error) }
+    }
+
+    private static func fail(_ fault: ScanFault) -> Never {
+        Output.write(.fault(fault))
+        _exit(0)
     }
 }
 
@@ -106,7 +115,8 @@ enum Output {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = Glibc.write(1, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                let count = Glibc.write(
+                    1, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { _exit(0) }
                 rest = rest.dropFirst(count)

@@ -38,7 +38,8 @@ final class ScanProcess {
         self.task = task
         guard let path = Sibling.path(of: Self.program) else {
             throw Failure(
-                .configuration, "the program \(Self.program), which reads pictures, is not installed",
+                .configuration,
+                "the program \(Self.program), which reads pictures, is not installed",
                 hint: "install it in the directory of qr, or in libexec/sotto next to it")
         }
         let (input, output) = (try Self.pipe(), try Self.pipe())

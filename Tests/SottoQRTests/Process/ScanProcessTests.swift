@@ -139,7 +139,9 @@ import Testing
     private func qr(_ arguments: [String], script: String?) throws -> Run {
         let files = try TemporaryDirectory()
         try FileManager.default.copyItem(atPath: BuiltQR.path.path, toPath: files("qr"))
-        if let script { try files.write("qr-scan", Array("#!/bin/sh\n\(script)\n".utf8), mode: 0o755) }
+        if let script {
+            try files.write("qr-scan", Array("#!/bin/sh\n\(script)\n".utf8), mode: 0o755)
+        }
         // The shared libraries of a debug build are found as before.
         return try Command(
             path: files("qr"), arguments,
@@ -151,7 +153,8 @@ import Testing
         for arguments in [["scan"], ["-t", "ascii"], ["scan", "--camera", "/dev/null"]] {
             let run = try qr(arguments, script: nil)
             #expect(run.status == 78 && run.stdout.isEmpty, "\(run.stderr)")
-            #expect(run.stderr.contains("the program qr-scan, which reads pictures, is not installed"))
+            #expect(
+                run.stderr.contains("the program qr-scan, which reads pictures, is not installed"))
             #expect(run.stderr.contains("hint: "))
         }
     }
@@ -180,7 +183,9 @@ import Testing
     @Test func aCodeThatIsNotReadBackIsABug() throws {
         let run = try qr(
             ["-t", "png"],
-            script: "echo '{\"type\":\"error\",\"error\":\"verification-differs\",\"code\":0}'; sleep 1")
+            script:
+                "echo '{\"type\":\"error\",\"error\":\"verification-differs\",\"code\":0}'; sleep 1"
+        )
         #expect(run.status == 70 && run.stdout.isEmpty)
         #expect(run.stderr.contains("different bytes, so nothing was written"))
     }
