@@ -1,6 +1,6 @@
 /*
- * A simulated camera: loaded before the C library (LD_PRELOAD) and libv4l2, it implements the latter for
- * /dev/fake-camera. The pictures are the files frame-0, frame-1 and so on in the directory FAKE_CAMERA, in raw form, with the size FAKE_SIZE,
+ * A simulated camera: loaded before libv4l2 (LD_PRELOAD), it implements that library for /dev/fake-camera. The pictures
+ * are the files frame-0, frame-1 and so on in the directory FAKE_CAMERA, in raw form, with the size FAKE_SIZE,
  * "640x480", and the format FAKE_FORMAT, four letters. After the last picture the camera is unplugged. With FAKE_BUSY
  * set, another program uses it.
  */
