@@ -135,17 +135,31 @@ import Testing
 
     // MARK: A process that does not answer
 
-    /// Runs a copy of `qr` with a shell script as its `qr-scan`, or with none.
+    /// Runs `qr` from a directory in which a shell is its `qr-scan`, or which has none. The shell runs `script`, because
+    /// the first argument of `qr-scan` is the name of a file with it.
+    ///
+    /// Links instead of new executable files: while a file is open for writing in any process, also in a new child of
+    /// another test, it cannot be executed.
     private func qr(_ arguments: [String], script: String?) throws -> Run {
-        let files = try TemporaryDirectory()
-        try FileManager.default.copyItem(atPath: BuiltQR.path.path, toPath: files("qr"))
+        let directory = URL(fileURLWithPath: Self.folderOfPrograms)
+            .appendingPathComponent("qr-scan-tests-\(UUID().uuidString)").path
+        let files = FileManager.default
+        try files.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        defer { try? files.removeItem(atPath: directory) }
+        try files.linkItem(atPath: BuiltQR.path.path, toPath: directory + "/qr")
         if let script {
-            try files.write("qr-scan", Array("#!/bin/sh\n\(script)\n".utf8), mode: 0o755)
+            try files.createSymbolicLink(
+                atPath: directory + "/qr-scan", withDestinationPath: "/bin/sh")
+            for name in ["pictures", "drawings"] {
+                try Data("\(script)\n".utf8).write(
+                    to: URL(fileURLWithPath: directory + "/" + name))
+            }
         }
         // The shared libraries of a debug build are found as before.
         return try Command(
-            path: files("qr"), arguments,
-            environment: ["LD_LIBRARY_PATH": Self.folderOfPrograms, "PATH": "/usr/bin:/bin"]
+            path: directory + "/qr", arguments,
+            environment: ["LD_LIBRARY_PATH": Self.folderOfPrograms, "PATH": "/usr/bin:/bin"],
+            directory: directory
         ).run(stdin: .whole(Array("picture".utf8)))
     }
 
