@@ -79,6 +79,9 @@ int sotto_sandbox_enter(int camera) {
     if (camera >= 0) {
         ALLOW(read, 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)camera));
         ALLOW(ioctl, 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)camera));
+        /* libv4l2 maps the camera's buffers when it converts the first frame. */
+        ALLOW(mmap, 2, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+              SCMP_A4(SCMP_CMP_MASKED_EQ, 0xFFFFFFFF, (scmp_datum_t)camera));
         ALLOW(poll, 0);
         ALLOW(ppoll, 0);
     }

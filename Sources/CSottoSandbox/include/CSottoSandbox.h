@@ -11,7 +11,7 @@ void sotto_sandbox_prepare(void);
 /*
  * Restricts this process for the rest of its life (seccomp(2)). It can read standard input, write standard output,
  * allocate memory that is not executable, and exit. With a `camera`, the descriptor of an open device, it can also
- * read and control this device and wait for it; without one `camera` is -1.
+ * read, map and control this device and wait for it; without one `camera` is -1.
  *
  * To open a file fails with EACCES, because some libraries try to read an optional file. Every other system call ends
  * the process with SIGSYS. Call it while the process has a single thread.
