@@ -19,6 +19,8 @@ COMPLETIONS = $(if $(PROGRAM_PREFIX),sotto*,*)
 ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 
 TOOLS := keygen contact encrypt decrypt fingerprint qr pad send recv relay
+# Started by a tool and not by users, so never on the path: qr starts qr-scan.
+HELPERS := qr-scan
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 RELEASE := .build-release/release
 
@@ -33,7 +35,7 @@ deps:
 ## build: release programs in .build-release/release
 build: deps
 	@# One by one: a release build of everything would take in what only the tests use.
-	for p in $(TOOLS) sotto relay-load ratchet-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
+	for p in $(TOOLS) $(HELPERS) sotto relay-load ratchet-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
 
 ## demo: play a whole conversation over a loopback relay
 demo: build
@@ -59,7 +61,7 @@ faults: build
 ## soak: two people, two relays, kills and clock jumps; SOAK_SECONDS of it, with the programs of a debug build
 SOAK_SECONDS ?= 7200
 soak: deps
-	for p in $(TOOLS); do $(SWIFT) build --product $$p || exit 1; done
+	for p in $(TOOLS) $(HELPERS); do $(SWIFT) build --product $$p || exit 1; done
 	python3 Bench/soak.py .build/debug $(SOAK_SECONDS)
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each
@@ -84,11 +86,13 @@ install:
 	  "$(DESTDIR)$(mandir)/man7" "$(DESTDIR)$(mandir)/man8" "$(DESTDIR)$(bashcompdir)" \
 	  "$(DESTDIR)$(zshcompdir)" "$(DESTDIR)$(fishcompdir)"
 	install -m 755 $(RELEASE)/sotto "$(DESTDIR)$(bindir)/sotto"
+	install -d "$(DESTDIR)$(libexecdir)/sotto"
+	for p in $(HELPERS); do \
+	  install -m 755 $(RELEASE)/$$p "$(DESTDIR)$(libexecdir)/sotto/$$p" || exit 1; done
 ifeq ($(PROGRAM_PREFIX),)
 	for t in $(TOOLS); do \
 	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(bindir)/$$t" || exit 1; done
 else
-	install -d "$(DESTDIR)$(libexecdir)/sotto"
 	for t in $(TOOLS); do \
 	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(libexecdir)/sotto/$$t" || exit 1; \
 	  ln -sf "$(libexecdir)/sotto/$$t" "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" || exit 1; done
@@ -113,6 +117,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(bindir)/sotto"
 	for t in $(TOOLS); do \
 	  rm -f "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" "$(DESTDIR)$(libexecdir)/sotto/$$t"; done
+	for p in $(HELPERS); do rm -f "$(DESTDIR)$(libexecdir)/sotto/$$p"; done
 	rmdir "$(DESTDIR)$(libexecdir)/sotto" 2>/dev/null || true
 	for page in man/*.[1578]; do \
 	  name=$$(basename $$page); \

@@ -21,7 +21,7 @@ package struct FuzzTarget: Sendable {
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
         senderKey, messageFlow, whisper2, whisper2URL, whisper2Attachment, mercurio, mercurioKey,
         keptSession, ownFile, tampered, ageHeader, stanza, sshKey, minisign, codePart, picture,
-        codeText, profiles, chat, frame, lines, relayURL, directory,
+        codeText, scanRecord, profiles, chat, frame, lines, relayURL, directory,
     ]
 
     /// The recipient of the inputs. Its words are those of sixteen zero bytes and are public.

@@ -70,7 +70,7 @@ public struct QRCode: Sendable, Hashable {
     }
 
     /// Creates a code from modules found in a picture.
-    init(side: Int, modules: [Bool]) {
+    package init(side: Int, modules: [Bool]) {
         self.side = side
         self.modules = modules
     }

@@ -4,27 +4,10 @@ public struct Point: Sendable, Hashable {
     public let x: Double
     /// Pixels down.
     public let y: Double
-}
 
-extension Point {
-    static func + (one: Point, other: Point) -> Point {
-        Point(x: one.x + other.x, y: one.y + other.y)
-    }
-
-    static func - (one: Point, other: Point) -> Point {
-        Point(x: one.x - other.x, y: one.y - other.y)
-    }
-
-    static func * (point: Point, factor: Double) -> Point {
-        Point(x: point.x * factor, y: point.y * factor)
-    }
-
-    /// The signed area that two vectors span: positive if the other is clockwise from this one in picture coordinates.
-    func cross(_ other: Point) -> Double { x * other.y - y * other.x }
-
-    func dot(_ other: Point) -> Double { x * other.x + y * other.y }
-
-    var length: Double { (x * x + y * y).squareRoot() }
+    /// Creates a position.
+    @inlinable
+    public init(x: Double, y: Double) { (self.x, self.y) = (x, y) }
 }
 
 /// A QR code that was found in a picture.
@@ -34,10 +17,6 @@ public struct Symbol: Sendable, Hashable {
     /// The corners in order, in the coordinates of the original picture.
     public let polygon: [Point]
 
-    var top: Double { polygon.map(\.y).min() ?? 0 }
-
-    /// Returns the symbol with its corners mapped by `place`.
-    func moved(_ place: (Point) -> Point) -> Symbol {
-        Symbol(bytes: bytes, polygon: polygon.map(place))
-    }
+    /// Creates a symbol.
+    public init(bytes: [UInt8], polygon: [Point]) { (self.bytes, self.polygon) = (bytes, polygon) }
 }

@@ -15,32 +15,20 @@ extension ScanCommand {
                 .usage, "-o cannot be combined with --camera and --all, which have no end",
                 hint: "redirect standard output instead: > \(output ?? "")")
         }
-        let camera: Camera
-        do throws(CameraError) {
-            camera = try Camera(device: device)
-        } catch { throw Failure(error, device: device) }
-        func frame() throws(Failure) -> Raster {
-            do throws(CameraError) { return try camera.next() } catch {
-                throw Failure(error, device: device)
-            }
-        }
+        let camera = try ScanProcess(.camera(device: device))
+        // The camera is open.
+        _ = try camera.symbols()
         Terminal.say("qr: note: show the code to \(device)\(all ? "; Ctrl-C ends" : "")")
-        if all { try printEach(of: frame, device) } else { try printFirst(of: frame, device) }
-    }
-
-    private func symbols(in frame: Raster) throws(Failure) -> [Symbol] {
-        do throws(ScanError) {
-            return try Picture(raster: frame).symbols(.quick)
-        } catch { throw Failure(error) }
+        if all { try printEach(of: camera, device) } else { try printFirst(of: camera, device) }
     }
 
     /// Prints the first complete content.
-    private func printFirst(of frame: () throws(Failure) -> Raster, _ device: String) throws {
+    private func printFirst(of camera: ScanProcess, _ device: String) throws {
         var collector = PartCollector()
         var reported = PartCollector.Update.none
         while true {
             let update: PartCollector.Update
-            let symbols = try symbols(in: frame())
+            let symbols = try camera.symbols()
             do throws(CodePartsError) {
                 update = try collector.add(symbols)
             } catch { throw Failure(error) }
@@ -63,10 +51,10 @@ extension ScanCommand {
     }
 
     /// Prints each content once, when it is first seen; parts are printed as they are.
-    private func printEach(of frame: () throws(Failure) -> Raster, _ device: String) throws {
+    private func printEach(of camera: ScanProcess, _ device: String) throws {
         var known: Set<[UInt8]> = []
         while true {
-            for symbol in try symbols(in: frame()) where known.insert(symbol.bytes).inserted {
+            for symbol in try camera.symbols() where known.insert(symbol.bytes).inserted {
                 try write([content(of: symbol, in: device)])
             }
         }

@@ -74,11 +74,13 @@ struct EncodeCommand: Program {
         let destinations = try paths.map { path throws(Failure) in
             try Output(path: path, content: plan.type == .png ? .binary : .text, inputs: [input])
         }
+        let process = try ScanProcess(.drawings)
         for (place, code) in codes.enumerated() {
             let destination = destinations[min(place, destinations.count - 1)]
             try plan.check(code, fitsInto: destination.terminalWidth)
             let picture = try plan.picture(
-                of: code, holding: contents[place], onTerminal: destination.isTerminal)
+                of: code, holding: contents[place], onTerminal: destination.isTerminal,
+                checkedBy: process)
             if destinations.count < codes.count {
                 try destination.writeText("\(place + 1) of \(codes.count)\n")
             }

@@ -97,9 +97,10 @@ struct EncodePlan {
             hint: "enlarge the terminal, or write a picture: -o FILE.png")
     }
 
-    /// Returns the file or drawing, after reading it back and comparing it with `bytes`.
+    /// Returns the file or drawing, after `process` has read it back and compared it with `bytes`. A drawing in another
+    /// format than PNG is read as the smallest PNG picture of the same code.
     func picture(
-        of code: QRCode, holding bytes: [UInt8], onTerminal: Bool
+        of code: QRCode, holding bytes: [UInt8], onTerminal: Bool, checkedBy process: ScanProcess
     ) throws(Failure) -> [UInt8] {
         let side = (code.side + 2 * margin) * size
         guard type != .png || side * side <= Raster.maximumPixels else {
@@ -107,25 +108,17 @@ struct EncodePlan {
                 .usage, "a picture of \(side) by \(side) pixels is too large",
                 hint: "use a smaller --size or --margin")
         }
-        do throws(VerificationError) {
-            switch type {
-            case .png:
-                guard let png = code.png(size: size, margin: margin) else {
-                    throw VerificationError.pixels
-                }
-                try QRCode.verify(png: png, size: size, margin: margin, holds: bytes)
-                return png
-            case .svg:
-                try code.verify(holds: bytes)
-                return Array(code.svg(size: size, margin: margin).utf8)
-            case .terminal:
-                try code.verify(holds: bytes)
-                return Array(code.halfBlocks(margin: margin, ink: ink(onTerminal)).utf8)
-            case .ascii:
-                try code.verify(holds: bytes)
-                return Array(code.ascii(margin: margin, ink: ink(onTerminal)).utf8)
-            }
-        } catch { throw Failure(error) }
+        let (pixels, border) = type == .png ? (size, margin) : (1, 0)
+        guard let png = code.png(size: pixels, margin: border) else {
+            throw Failure(VerificationError.outOfMemory)
+        }
+        try process.verify(png: png, size: pixels, margin: border, content: bytes)
+        return switch type {
+        case .png: png
+        case .svg: Array(code.svg(size: size, margin: margin).utf8)
+        case .terminal: Array(code.halfBlocks(margin: margin, ink: ink(onTerminal)).utf8)
+        case .ascii: Array(code.ascii(margin: margin, ink: ink(onTerminal)).utf8)
+        }
     }
 
     /// Colors if the terminal supports them; otherwise the background is unknown.

@@ -19,6 +19,22 @@ extension Failure {
         }
     }
 
+    /// Creates the failure for an error that `qr-scan` reports; `device` is its camera.
+    init(_ fault: ScanFault, device: String) {
+        switch fault {
+        case .picture(let error): self.init(error)
+        case .search(let error): self.init(error)
+        case .verification(let error): self.init(error)
+        case .camera(let error): self.init(error, device: device)
+        case .unrestricted(let code):
+            self.init(
+                .configuration,
+                "the system does not let qr-scan restrict itself, so no picture is read "
+                    + "(seccomp: error \(code))",
+                hint: "use Linux 4.14 or newer, and a container that allows seccomp")
+        }
+    }
+
     init(_ error: VerificationError) {
         let what: String
         switch error {
@@ -59,7 +75,7 @@ extension Failure {
                 hint: "crop it to the code, or scale it down")
         case .tooManyBytes:
             self.init(
-                .malformed, "the picture is longer than \(Picture.maximumBytes >> 20) MiB")
+                .malformed, "the picture is longer than \(Raster.maximumBytes >> 20) MiB")
         case .outOfMemory: self = .memoryLimit
         }
     }

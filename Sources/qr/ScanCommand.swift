@@ -57,9 +57,6 @@ struct ScanCommand: Program {
 
     func execute() throws {
         if let camera { return try watch(camera) }
-        let limits = ScanWorker.Limits(seconds: timeLimit, mebibytes: memoryLimit)
-        guard ScanWorker.isWorker else { try ScanWorker.run(limits) }
-        ScanWorker.set(limits)
         guard files.count(where: { $0 == "-" }) < 2 else {
             throw Failure(.usage, "standard input can be given only once")
         }
@@ -67,17 +64,20 @@ struct ScanCommand: Program {
         if inputs.contains(where: \.isTerminal) {
             throw Failure(.usage, "no picture is given", hint: "give a PNG or JPEG file")
         }
+        let process = try ScanProcess(
+            .pictures(.init(seconds: timeLimit, mebibytes: memoryLimit)))
         var pictures: [ScannedPicture] = []
         for (place, input) in inputs.enumerated() {
             let file = files.isEmpty || files[place] == "-" ? nil : files[place]
             pictures.append(
-                try ScannedPicture(input, file: file, isOneOfSeveral: inputs.count > 1, all: all))
+                try ScannedPicture(
+                    input, file: file, isOneOfSeveral: inputs.count > 1, all: all, by: process))
         }
         if pictures.contents.isEmpty { throw Failure(.no, "no QR code found") }
         for (picture, input) in zip(pictures, inputs) where picture.symbols.isEmpty {
             Terminal.say("qr: note: no QR code found in \(input.name)")
         }
-        try write(try all ? each(of: pictures) : [one(of: &pictures)], besides: inputs)
+        try write(try all ? each(of: pictures) : [one(of: &pictures, by: process)], besides: inputs)
     }
 
     /// The bytes to print for a code, and its record.
@@ -108,8 +108,10 @@ struct ScanCommand: Program {
     }
 
     /// Returns the only content. For a content in parts, the record has their number instead of a polygon.
-    private func one(of pictures: inout [ScannedPicture]) throws(Failure) -> Content {
-        let (bytes, parts) = try pictures.content()
+    private func one(
+        of pictures: inout [ScannedPicture], by process: ScanProcess
+    ) throws(Failure) -> Content {
+        let (bytes, parts) = try pictures.content(by: process)
         if let parts { return content(of: bytes, parts: parts) }
         for picture in pictures {
             if let symbol = picture.symbols.first { return content(of: symbol, in: picture.file) }

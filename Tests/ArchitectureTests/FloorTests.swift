@@ -6,11 +6,11 @@ struct FloorTests {
     /// The floors of our modules; a target with a lower-case name is a program, on floor 4.
     static let floors = [
         "CSodium": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0,
-        "CPostgres": 0, "CKeyutils": 0,
+        "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "Sotto": 1, "Arguments": 1,
         "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoTransport": 2,
-        "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3,
+        "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
     ]
 
     /// The targets that may import an external implementation.
@@ -19,8 +19,9 @@ struct FloorTests {
         ("Crypto", ["Sotto", "SottoServer"]),
         ("CryptoExtras", ["Sotto"]),
         ("CCryptoBoringSSL", ["Sotto"]),
-        ("CQREncode", ["SottoQR"]), ("CZBar", ["SottoQR"]), ("CPNG", ["SottoQR"]),
-        ("CJPEG", ["SottoQR"]), ("CSottoImage", ["SottoQR"]), ("CPostgres", ["SottoServer"]),
+        ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
+        ("CZBar", ["SottoScan"]), ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
+        ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
         ("CSQLite", ["SottoState"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
     ]
 
@@ -109,6 +110,17 @@ struct FloorTests {
         for item in Self.imports where item.module.hasPrefix("NIO") {
             #expect(
                 ["SottoClient", "SottoServer", "SottoTransport"].contains(item.target), "\(item)")
+        }
+    }
+
+    /// The libraries that decode pictures of unknown origin run only in the restricted process.
+    @Test func onlyTheRestrictedProgramReadsPictures() {
+        for item in Self.imports where item.module == "SottoScan" {
+            #expect(item.target == "qr-scan", "\(item)")
+        }
+        for item in Self.imports where item.target == "qr-scan" {
+            #expect(
+                ["CSottoSandbox", "Glibc", "SottoQR", "SottoScan"].contains(item.module), "\(item)")
         }
     }
 

@@ -1,4 +1,5 @@
 import SottoQR
+import SottoScan
 import Testing
 
 @Suite struct BrokenPictureTests {

@@ -1,4 +1,5 @@
 @testable import SottoQR
+@testable import SottoScan
 import Testing
 
 /// Pictures distorted as by cameras.

@@ -2,6 +2,7 @@ import CQREncode
 import Foundation
 import Sotto
 @testable import SottoQR
+@testable import SottoScan
 import Testing
 
 /// Encodes bytes, writes a PNG and reads it.

@@ -1,4 +1,5 @@
 @testable import SottoQR
+@testable import SottoScan
 import Testing
 
 /// Tests of binary PGM and PPM files.

@@ -2,6 +2,7 @@ import CJPEG
 import CPNG
 import Glibc
 @testable import SottoQR
+@testable import SottoScan
 
 /// Returns a JPEG file of a grey picture, made with libjpeg; with `inks` in four channels (CMYK).
 func jpeg(

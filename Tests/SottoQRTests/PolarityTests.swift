@@ -1,4 +1,5 @@
 @testable import SottoQR
+@testable import SottoScan
 import Testing
 
 /// Text drawings on terminals with a dark and a light background: never inverted, because not every reader accepts

@@ -1,6 +1,7 @@
 import Foundation
 import Sotto
 @testable import SottoQR
+@testable import SottoScan
 import SottoTool
 import TestSupport
 import Testing

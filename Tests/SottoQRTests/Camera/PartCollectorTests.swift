@@ -1,4 +1,5 @@
 import SottoQR
+import SottoScan
 import Testing
 
 /// Tests of collecting the codes in a camera's pictures.

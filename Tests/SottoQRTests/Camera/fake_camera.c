@@ -1,6 +1,6 @@
 /*
- * A simulated camera: loaded before the C library (LD_PRELOAD), it implements Video4Linux for /dev/fake-camera. The
- * pictures are the files frame-0, frame-1 and so on in the directory FAKE_CAMERA, in raw form, with the size FAKE_SIZE,
+ * A simulated camera: loaded before libv4l2 (LD_PRELOAD), it implements that library for /dev/fake-camera. The pictures
+ * are the files frame-0, frame-1 and so on in the directory FAKE_CAMERA, in raw form, with the size FAKE_SIZE,
  * "640x480", and the format FAKE_FORMAT, four letters. After the last picture the camera is unplugged. With FAKE_BUSY
  * set, another program uses it.
  */
@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/videodev2.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST = 8, ROOM = 4 << 20 };
+enum { MOST = 8, FRAMES = 16, ROOM = 4 << 20 };
 static int camera = -1;
-static unsigned frame;
+static unsigned frame, frames;
+static void *pictures[FRAMES];
+static size_t sizes[FRAMES];
 static void *buffers[MOST];
 static unsigned waiting[MOST], first, count;
 
@@ -62,39 +65,55 @@ int open64(const char *path, int flags, ...) {
     return opened(path, flags, mode);
 }
 
-void *mmap(void *start, size_t length, int protection, int flags, int descriptor, off_t offset) {
-    static void *(*real)(void *, size_t, int, int, int, off_t);
-    if (!real) real = dlsym(RTLD_NEXT, "mmap");
-    if (descriptor < 0 || descriptor != camera) return real(start, length, protection, flags, descriptor, offset);
-    return buffers[offset / ROOM] = real(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
 static int fail(int code) {
     errno = code;
     return -1;
 }
 
 static int next_frame(struct v4l2_buffer *buffer) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/frame-%u", getenv("FAKE_CAMERA"), frame++);
-    FILE *file = fopen(path, "rb");
-    if (!file || !count) return fail(ENODEV);
+    if (frame >= frames || !count) return fail(ENODEV);
     buffer->index = waiting[first];
     first = (first + 1) % MOST;
     count--;
-    buffer->bytesused = fread(buffers[buffer->index], 1, ROOM, file);
-    fclose(file);
+    memcpy(buffers[buffer->index], pictures[frame], sizes[frame]);
+    buffer->bytesused = sizes[frame++];
     return 0;
 }
 
-int ioctl(int descriptor, unsigned long request, ...) {
-    static int (*real)(int, unsigned long, ...);
-    if (!real) real = dlsym(RTLD_NEXT, "ioctl");
+/* The process cannot open files later. */
+static void read_frames(void) {
+    for (frames = 0; frames < FRAMES; frames++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/frame-%u", getenv("FAKE_CAMERA"), frames);
+        FILE *file = fopen(path, "rb");
+        if (!file) return;
+        pictures[frames] = malloc(ROOM);
+        sizes[frames] = fread(pictures[frames], 1, ROOM, file);
+        fclose(file);
+    }
+}
+
+int v4l2_open(const char *path, int flags, ...) {
+    int descriptor = opened(path, flags, 0);
+    if (is_camera(path)) read_frames();
+    return descriptor;
+}
+
+int v4l2_close(int descriptor) { return close(descriptor); }
+
+void *v4l2_mmap(void *start, size_t length, int protection, int flags, int descriptor, int64_t offset) {
+    (void)start, (void)protection, (void)flags, (void)descriptor;
+    return buffers[offset / ROOM] = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+int v4l2_munmap(void *start, size_t length) { return munmap(start, length); }
+
+int v4l2_ioctl(int descriptor, unsigned long request, ...) {
     va_list arguments;
     va_start(arguments, request);
     void *argument = va_arg(arguments, void *);
     va_end(arguments);
-    if (descriptor < 0 || descriptor != camera) return real(descriptor, request, argument);
+    if (descriptor < 0 || descriptor != camera) return fail(EBADF);
     switch (request) {
     case VIDIOC_QUERYCAP: {
         struct v4l2_capability *answer = argument;
