@@ -115,7 +115,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         let bytes = unwrapInboundIn(data)
         if bytes.readableBytes == 0 {
             emptyReads += 1
-            guard emptyReads <= Self.emptyReadLimit else { return close() }
+            // At once: while the last lines leave, each further ping would still be decoded and answered.
+            guard emptyReads <= Self.emptyReadLimit else { return abort() }
         }
         bytes.withUnsafeReadableBytes { splitter.append($0) }
         process()
