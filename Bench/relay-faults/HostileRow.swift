@@ -10,7 +10,8 @@ extension Row {
     /// Costly frames from connections without a login.
     static let hostileFrames = Row(
         name: "hostile-frames",
-        fault: "hostile frames before a login: 5,500 members, false signatures, escapes, pings",
+        fault:
+            "hostile frames before a login: members, false signatures, escapes, pings, fragments",
         goal: "others connect and send in 0.3 s, 99 of 100"
     ) { scale in
         let connections = scale.pick(small: 20, full: 400)
@@ -26,7 +27,10 @@ extension Row {
                 "127.0.0.1:\(port)", times: scale.pick(small: 10, full: 300))
             let answered = attack.stop()
             subject.relay.end()
-            guard let times else { return .broken("\(kind): not stored", after: connections) }
+            guard let times else {
+                figures.append("\(kind): not stored")
+                return .broken(figures.joined(separator: "; "), after: connections)
+            }
             let sorted = times.sorted()
             let (median, p99) = (sorted[sorted.count / 2], sorted[sorted.count * 99 / 100])
             figures.append(
@@ -54,7 +58,7 @@ extension Row {
     }
 }
 
-/// An IPv4 address of this machine that is not loopback, or `nil` if it has none.
+/// An IPv4 address of this machine that is not loopback, or `nil` without one.
 private func machineAddress() -> String? {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return nil }
@@ -86,6 +90,14 @@ private enum HostileKind: String, CaseIterable {
     case escapes
     /// WebSocket pings, 300 at a time.
     case pings
+    /// WebSocket messages of 200 empty fragments.
+    case fragments
+
+    /// The handshake of a WebSocket connection.
+    private static let handshake = Array(
+        ("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+            .utf8)
 
     /// The first bytes of a connection, and those that are repeated after them.
     var bytes: (first: [UInt8], again: [UInt8]) {
@@ -104,12 +116,15 @@ private enum HostileKind: String, CaseIterable {
             let escapes = String(repeating: #"\u0041"#, count: 15_000)
             return ([], Array("{\"request_id\":\"h\",\"x\":\"\(escapes)\"}\n".utf8))
         case .pings:
-            let handshake =
-                "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
             let ping: [UInt8] = [0x89, 0x80, 1, 2, 3, 4]
+            return (Self.handshake, Array(repeatElement(ping, count: 300).joined()))
+        case .fragments:
+            let (first, next): ([UInt8], [UInt8]) = (
+                [0x01, 0x80, 1, 2, 3, 4], [0x00, 0x80, 1, 2, 3, 4]
+            )
+            let last: [UInt8] = [0x80, 0x80, 1, 2, 3, 4]
             return (
-                Array(handshake.utf8), Array(repeatElement(ping, count: 300).joined())
+                Self.handshake, first + Array(repeatElement(next, count: 198).joined()) + last
             )
         }
     }

@@ -5,8 +5,7 @@ import RelayHarness
 /// and prints a line for each fault: its count, the result and the goal.
 ///
 /// The exit status is 1 if a goal was missed. The small scale is for every run of the tests: on a busy machine, a time
-/// or
-/// memory over its goal is reported but is no miss. The full scale is for a release.
+/// or memory over its goal is reported but is no miss. The full scale is for a release.
 @main
 struct RelayFaults {
     static let rows: [Row] = [

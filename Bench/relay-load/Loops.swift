@@ -38,8 +38,7 @@ final class ClosedLoop: @unchecked Sendable {
 /// An open loop: sends at fixed times, without waiting for answers, over all connections in turn.
 ///
 /// The time of a send counts from when it was due, even if the previous one delayed it: no delay of a client is left
-/// out.
-/// Used only on its event loop, which makes `@unchecked Sendable` safe.
+/// out. Used only on its event loop, which makes `@unchecked Sendable` safe.
 final class OpenLoop: @unchecked Sendable {
     private let rate: Double
     private let seconds: Double

@@ -11,8 +11,7 @@ import SottoState
 /// | `relay-load open URL CONNECTIONS RATE SECONDS` | rate and times of an open loop |
 /// | `relay-load idle URL CONNECTIONS PID` | resident kB of the process before and after, and kB for each connection |
 ///
-/// Rate and times are five numbers: the rate per second, and the median, the 99th and 99.9th percentile and the
-/// maximum
+/// Rate and times are five numbers: the rate per second, and the median, the 99th and 99.9th percentile and the maximum
 /// of the times in milliseconds. A URL is a relay's, with its pin over TLS, or `mqtt://HOST:PORT`.
 @main
 struct RelayLoad {

@@ -11,8 +11,7 @@ extension TLSFiles {
     /// Checks that the files can be served. Returns the seconds until the certificate expires, negative if it has.
     ///
     /// Throws ``RelayError/tls(_:)`` for files that cannot be read or do not belong together, and for a certificate
-    /// that
-    /// is not valid yet.
+    /// that is not valid yet.
     public func secondsLeft() throws(RelayError) -> Double {
         _ = try TLSCertificate(self)
         let now = Date()

@@ -28,8 +28,6 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private static let pendingBytesLimit = 1 << 20
     /// The number of unreadable lines in a row that closes the connection.
     private static let badLineLimit = 10
-    /// The most reads without a line that wait to be charged; one more closes the connection.
-    private static let emptyReadLimit = 256
     /// The number of failed logins that closes the connection.
     private static let failedLoginLimit = 5
 
@@ -49,7 +47,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var claims = RateLimit(count: WireLimits.claimsInAMinute, seconds: 60)
     private var failedLogins = 0
     private var isPaused = false
-    private var isClosing = false
+    private(set) var isClosing = false
     private var mayRead = true
 
     /// Whether each request comes alone, over HTTP: any connection may then use a nonce.
@@ -65,8 +63,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private var requests: TokenBucket?
     /// The next frame, while it waits for the rate limit.
     private var held: IncomingFrame?
-    /// The number of reads without a line that are not charged yet, such as WebSocket pings.
-    private var emptyReads = 0
+    /// The number of WebSocket frames without a line that are not charged yet: pings, pongs, fragments.
+    private var emptyFrames = 0
 
     private var lineSince: Double? = Monotonic.seconds()
     private var lastLine = Monotonic.seconds()
@@ -113,11 +111,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isClosing else { return }
         let bytes = unwrapInboundIn(data)
-        if bytes.readableBytes == 0 {
-            emptyReads += 1
-            // At once: while the last lines leave, each further ping would still be decoded and answered.
-            guard emptyReads <= Self.emptyReadLimit else { return abort() }
-        }
+        if bytes.readableBytes == 0 { noteEmptyFrame() }
         bytes.withUnsafeReadableBytes { splitter.append($0) }
         process()
     }
@@ -145,7 +139,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         close()
     }
 
-    private var canWork: Bool {
+    /// Whether the connection can handle another frame now.
+    var canWork: Bool {
         !isClosing && !isPaused && pending < Self.pendingLimit
             && pendingBytes < Self.pendingBytesLimit
             && stalledSince == nil
@@ -159,9 +154,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func process() {
         while canWork {
-            if emptyReads > 0 {
-                guard isWithinRate(cost: Double(emptyReads) * emptyReadCost) else { return }
-                emptyReads = 0
+            if emptyFrames > 0 {
+                guard isWithinRate(cost: Double(emptyFrames) * emptyFrameCost) else { return }
+                emptyFrames = 0
                 continue
             }
             if let frame = held {
@@ -205,8 +200,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         return isWithin
     }
 
-    /// The cost, in requests, of a read without a line: an honest client sends a few in a minute.
-    private var emptyReadCost: Double { max(1, Double(services.connectionRate) / 100) }
+    /// The cost, in requests, of a frame without a line: an honest client sends a few in a minute.
+    private var emptyFrameCost: Double { max(1, Double(services.connectionRate) / 100) }
 
     /// The cost, in requests, of a frame that is refused before it is parsed: one second's worth.
     private var refusedCost: Double { Double(services.connectionRate) }
@@ -248,8 +243,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Closes after the written lines have been sent.
     ///
     /// First it closes only the sending half: a close with unread input would reset the connection, and the client
-    /// might
-    /// never read the reason. Input is dropped for two seconds; then the connection is closed.
+    /// might never read the reason. Input is dropped for two seconds; then the connection is closed.
     func close() {
         guard !isClosing, let context else { return }
         isClosing = true
@@ -268,6 +262,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     func noteBegun() {
         if pending == 0 { lineSince = lineSince ?? Monotonic.seconds() }
     }
+
+    /// Notes a WebSocket frame without a line, which is charged before the next request.
+    func noteEmptyFrame() { emptyFrames += 1 }
 
     /// Tells the client that another connection consumes the mailbox now, and closes.
     private func replace() {
@@ -416,10 +413,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Delays the answer to a failed login, and closes the connection after too many.
     ///
     /// A signature cannot be guessed, so this only limits the cost of verifying. The count is kept per connection, so
-    /// that
-    /// the failures of others never delay an owner. Over HTTP one connection may serve several clients: only the
-    /// answer is
-    /// delayed there, not other requests.
+    /// that the failures of others never delay an owner. Over HTTP one connection may serve several clients: only the
+    /// answer is delayed there, not other requests.
     private func refuseLogin(_ response: Response, _ requestID: String?) {
         failedLogins += 1
         services.counters.add(.failedLogins)

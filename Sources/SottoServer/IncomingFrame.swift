@@ -3,8 +3,7 @@ import SottoWire
 
 /// A line from a client, before and after it is parsed.
 ///
-/// Its cost is bounded before it is parsed, by its type and by whether a mailbox is open on the connection: an
-/// attacker
+/// Its cost is bounded before it is parsed, by its type and by whether a mailbox is open on the connection: an attacker
 /// can send it without a login.
 struct IncomingFrame: Sendable {
     /// The line, without its line feed.

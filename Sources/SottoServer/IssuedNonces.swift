@@ -6,8 +6,7 @@ import Synchronization
 /// within a minute.
 ///
 /// A nonce contains its time, authenticated with a keyed BLAKE2b, so only used nonces are kept. A client that asks for
-/// many
-/// cannot use up the nonces of other clients.
+/// many cannot use up the nonces of other clients.
 final class IssuedNonces: Sendable {
     private struct State {
         var used: Set<[UInt8]> = []

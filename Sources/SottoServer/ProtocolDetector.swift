@@ -92,7 +92,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
                 connection.isHTTP = false
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
-                        WebSocketRules(),
+                        WebSocketRules(), FragmentCount(of: connection),
                         NIOWebSocketFrameAggregator(
                             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 256,
                             maxAccumulatedFrameSize: WireLimits.requestBytes),

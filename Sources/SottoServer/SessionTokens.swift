@@ -4,8 +4,7 @@ import Sotto
 /// on any connection.
 ///
 /// A token contains its session and its time of expiry, authenticated with a keyed BLAKE2b. The key is made at the
-/// start
-/// of the process. The relay stores no token, and no token is valid after a restart.
+/// start of the process. The relay stores no token, and no token is valid after a restart.
 struct SessionTokens: Sendable {
     /// Seconds for which a token is valid.
     static let seconds = 900.0

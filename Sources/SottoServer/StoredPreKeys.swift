@@ -34,8 +34,7 @@ extension StoreTransaction {
     /// one-time prekeys above the highest number that was ever stored, up to the limit.
     ///
     /// Both numbers of an owner only increase. If the signed prekey is newer but the one-time prekeys are not, the
-    /// owner lost
-    /// the state after its last publication: the stored one-time prekeys are useless and are deleted.
+    /// owner lost the state after its last publication: the stored one-time prekeys are useless and are deleted.
     func publish(_ publication: PreKeyPublication, _ head: [UInt8]) throws(StateError) -> Outcome {
         let signedID = Int64(publication.signedPreKey.id)
         var owner: Owner
@@ -89,8 +88,7 @@ extension StoreTransaction {
 
     /// Hands out a bundle, with a one-time prekey that no other claim gets.
     ///
-    /// All of it is in this transaction: a client that lost the reply and repeats the claim gets the same bundle, and
-    /// a
+    /// All of it is in this transaction: a client that lost the reply and repeats the claim gets the same bundle, and a
     /// deleted one-time prekey is in the row of exactly one claim.
     func claim(_ id: [UInt8], of owner: SessionID) throws(StateError) -> Outcome {
         if let earlier = try repeated(id, of: owner) { return earlier }

@@ -3,8 +3,7 @@ import SottoWire
 /// The state of a subscription to a mailbox.
 ///
 /// Envelopes are always read from the store, after the last one pushed; a commit only makes the subscription read
-/// again.
-/// So no envelope is missed or pushed twice, and the order is the store's.
+/// again. So no envelope is missed or pushed twice, and the order is the store's.
 struct Subscription {
     private var cursor: Int64 = 0
     private var inFlight: Set<String> = []

@@ -37,9 +37,8 @@ struct WakeUp: Sendable {
 ///
 /// It gets mail after the commit, and never delays the store. Only mailboxes of known ids are announced on a relay for
 /// members, where anonymous senders can write to any id. The first message is announced at once. Messages within the
-/// next
-/// seconds are announced when these are over, unless the mailbox was subscribed to meanwhile. A mailbox waits at most
-/// once, with a count that grows, and a known one is never dropped. An announcement has only the mailbox and the
+/// next seconds are announced when these are over, unless the mailbox was subscribed to meanwhile. A mailbox waits at
+/// most once, with a count that grows, and a known one is never dropped. An announcement has only the mailbox and the
 /// count.
 final class WakeUps: Sendable {
     /// The most wake-ups that run at once.

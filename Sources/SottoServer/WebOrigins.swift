@@ -4,8 +4,7 @@ import SottoWire
 /// The web pages that may use a relay: those of the same host, and those that the operator allows.
 ///
 /// A browser names the page's origin in each WebSocket handshake and each `POST` (RFC 6454 §7). Sotto's own clients
-/// send
-/// no `Origin`. Without this rule every page that a user opens could talk to a relay on that user's machine.
+/// send no `Origin`. Without this rule every page that a user opens could talk to a relay on that user's machine.
 struct WebOrigins: Sendable {
     private let allowed: Set<String>
 

@@ -182,12 +182,9 @@ extension StateTransaction {
         if let header = step.begun {
             try markBegun(header)
             if let id = header.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
-            all.insert(slot, at: 0)
-        } else {
-            // An older session is not in the list.
-            all.removeAll { $0.session.tag == slot.session.tag }
-            all.insert(slot, at: 0)
         }
+        all.removeAll { $0.session.tag == slot.session.tag }
+        all.insert(slot, at: 0)
         sessions[peer] = all
         try keepSkipped(slot.session.displaced)
     }

@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 /// Handles SIGPIPE, which ends a tool after its output pipe was closed, as it ends cat(1).
 ///
@@ -37,7 +37,7 @@ public enum ClosedPipe {
     }
 
     /// Sets attributes for a child process, so that it gets the signal setting that this process got.
-    static func restore(in attributes: inout posix_spawnattr_t) {
+    public static func restore(in attributes: inout posix_spawnattr_t) {
         guard !isIgnoredByParent else { return }
         var defaults = sigset_t()
         sigemptyset(&defaults)

@@ -86,31 +86,3 @@ public enum Sibling {
         guard status == 0 else { throw Failure(.ioError, "\(tool) failed") }
     }
 }
-
-/// A pipe that child processes do not inherit.
-private final class PipeEnds {
-    private(set) var reading: Int32
-    private(set) var writing: Int32
-
-    init() throws(Failure) {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure(errno: errno, "make", "a pipe") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        (reading, writing) = (ends[0], ends[1])
-    }
-
-    deinit {
-        closeReading()
-        closeWriting()
-    }
-
-    func closeReading() {
-        if reading >= 0 { close(reading) }
-        reading = -1
-    }
-
-    func closeWriting() {
-        if writing >= 0 { close(writing) }
-        writing = -1
-    }
-}

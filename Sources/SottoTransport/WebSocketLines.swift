@@ -6,12 +6,9 @@ import Sotto
 /// received message becomes one line.
 ///
 /// In JSON, line feeds occur only between tokens. A line feed in a message becomes a carriage return, which is white
-/// space
-/// too and equally forbidden in strings. A server answers a violation of the protocol with a close frame and passes
-/// the
-/// error, a ``WebSocketViolation``, on; the handler that receives it closes the connection. Used only on its event
-/// loop,
-/// which makes `@unchecked Sendable` safe.
+/// space too and equally forbidden in strings. A server answers a violation of the protocol with a close frame and
+/// passes the error, a ``WebSocketViolation``, on; the handler that receives it closes the connection. Used only on its
+/// event loop, which makes `@unchecked Sendable` safe.
 public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
     /// Frames are read.
     public typealias InboundIn = WebSocketFrame

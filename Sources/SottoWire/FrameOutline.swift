@@ -2,10 +2,8 @@ import Glibc
 
 /// The type of a frame and a measure of its cost, found in its bytes before they are parsed.
 ///
-/// A parser's time grows more with the number of values than with the bytes: a line of 55 KB with 5,500 members takes
-/// a
-/// hundred times as long as a line with a single long string. One linear pass counts the values, up to a limit. It
-/// does
+/// A parser's time grows more with the number of values than with the bytes: a line of 55 KB with 5,500 members takes a
+/// hundred times as long as a line with a single long string. One linear pass counts the values, up to a limit. It does
 /// not validate: the parser refuses invalid JSON.
 public struct FrameOutline: Sendable, Equatable {
     /// The value of the member `type`, if it is written without escapes.

@@ -22,10 +22,8 @@ public struct OwnersRecord: Sendable, Equatable {
     /// Parses a `contact` or `login-key` record with a time of issue.
     ///
     /// Throws ``Reason/badFields`` for another record, one that nests deeper than ``WireLimits/envelopeDepth`` or a
-    /// card with
-    /// an address for a single contact, ``Reason/tooLarge`` over ``WireLimits/cardBytes``, and ``Reason/badSignature``
-    /// unless
-    /// its id has signed it.
+    /// card with an address for a single contact, ``Reason/tooLarge`` over ``WireLimits/cardBytes``, and
+    /// ``Reason/badSignature`` unless its id has signed it.
     public init(_ record: JSONObject) throws(Reason) {
         guard JSON.object(record).nests(atMost: WireLimits.envelopeDepth) else { throw .badFields }
         bytes = record.serialized()

@@ -30,7 +30,7 @@ final class ScanProcess {
 
     private let task: Task
     private let process: pid_t
-    private let requests: Int32
+    private let requests: PipeEnds
     private var replies: LineReader
 
     /// Starts the process. Throws a failure with status 78 if the program is not installed.
@@ -42,7 +42,7 @@ final class ScanProcess {
                 "the program \(Self.program), which reads pictures, is not installed",
                 hint: "install it in the directory of qr, or in libexec/sotto next to it")
         }
-        let (input, output) = (try Self.pipe(), try Self.pipe())
+        let (input, output) = (try PipeEnds(), try PipeEnds())
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -56,12 +56,12 @@ final class ScanProcess {
         setenv("SWIFT_BACKTRACE", "enable=no", 1)
         var child: pid_t = 0
         let code = posix_spawn(&child, path, &actions, nil, words, environ)
-        close(input.reading)
-        close(output.writing)
+        input.closeReading()
+        output.closeWriting()
         guard code == 0 else { throw Failure(errno: code, "run", path) }
         process = child
-        requests = input.writing
-        replies = LineReader(PipeSource(output.reading), limit: ScanReply.maximumLine)
+        requests = input
+        replies = LineReader(PipeSource(output), limit: ScanReply.maximumLine)
     }
 
     /// Returns the codes in a picture's file. The process keeps the file under the next number, from 0.
@@ -118,7 +118,8 @@ final class ScanProcess {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = write(
-                    requests, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                    requests.writing, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count
+                )
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { return }
                 rest = rest.dropFirst(count)
@@ -128,7 +129,7 @@ final class ScanProcess {
 
     /// Ends the process and returns the failure for the way in which it ended.
     private func ending() -> Failure {
-        close(requests)
+        requests.closeWriting()
         var status: Int32 = 0
         var isEnded = false
         // The system closes the pipe before the process can be waited for. A process that still runs wrote nonsense.
@@ -150,13 +151,6 @@ final class ScanProcess {
                 hint: "install the libraries of zbar, libjpeg and libseccomp")
         default: return task.crash
         }
-    }
-
-    private static func pipe() throws(Failure) -> (reading: Int32, writing: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw Failure(errno: errno, "make", "a pipe") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return (ends[0], ends[1])
     }
 }
 
@@ -210,14 +204,14 @@ extension ScanProcess.Task {
 
 /// The reading end of a pipe.
 private final class PipeSource: ByteSource {
-    private let descriptor: Int32
+    private let pipe: PipeEnds
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    init(_ pipe: PipeEnds) { self.pipe = pipe }
 
     /// Returns 0 after an error too: the reader then reports that a reply is missing.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
-            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            let count = Glibc.read(pipe.reading, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
             guard errno == EINTR else { return 0 }
         }

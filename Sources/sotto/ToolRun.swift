@@ -49,7 +49,7 @@ struct ToolRun {
         if let secretPipe { posix_spawn_file_actions_adddup2(&actions, secretPipe.reading, 3) }
         let child = try spawn(&actions)
         messages.closeWriting()
-        let said = collectsMessages ? messages.readAll() : []
+        let said = collectsMessages ? readToEnd(messages.reading) : []
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7F
@@ -71,11 +71,7 @@ struct ToolRun {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        ClosedPipe.restore(in: &attributes)
         var child: pid_t = 0
         let code =
             if let path = Sibling.path(of: tool.rawValue) {
@@ -124,37 +120,14 @@ private final class Scratch {
     }
 }
 
-/// A pipe. A tool inherits only the end that it is given.
-private final class PipeEnds {
-    let reading: Int32
-    private(set) var writing: Int32
-
-    init() throws(Failure) {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure(errno: errno, "make", "a pipe") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        (reading, writing) = (ends[0], ends[1])
-    }
-
+extension PipeEnds {
     /// Creates a pipe that contains a secret and a line feed; a secret is shorter than the capacity of a pipe.
-    convenience init(holding secret: PassedSecret) throws(Failure) {
+    fileprivate convenience init(holding secret: PassedSecret) throws(Failure) {
         try self.init()
         secret.bytes.withBytes { _ = write(writing, $0.baseAddress, $0.count) }
         _ = write(writing, "\n", 1)
         closeWriting()
     }
-
-    deinit {
-        close(reading)
-        closeWriting()
-    }
-
-    func closeWriting() {
-        if writing >= 0 { close(writing) }
-        writing = -1
-    }
-
-    func readAll() -> [UInt8] { readToEnd(reading) }
 }
 
 private func readToEnd(_ descriptor: Int32) -> [UInt8] {

@@ -160,7 +160,7 @@ public struct Session: Sendable {
         if let place = skipped.firstIndex(where: {
             $0.number == header.number && $0.publicKey == header.publicKey
         }) {
-            let plaintext = try open(message, with: skipped[place].key)
+            let plaintext = try message.open(with: skipped[place].key, associatedData)
             skipped.remove(at: place)
             return plaintext
         }
@@ -188,7 +188,7 @@ public struct Session: Sendable {
         try skip(to: message.header.number, in: &chain)
         guard chain.number == message.header.number else { throw .noKey }
         guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
-        let plaintext = try open(message, with: chain.key.messageKey)
+        let plaintext = try message.open(with: chain.key.messageKey, associatedData)
         chain.key = chain.key.next
         chain.number += 1
         return plaintext
@@ -221,12 +221,6 @@ public struct Session: Sendable {
         // Keep the chain key and not many message keys. It does not reveal the keys of earlier messages.
         unfinished.append(UnfinishedChain(chain: chain, length: length))
         if unfinished.count > Self.maximumUnfinished { unfinished.removeFirst() }
-    }
-
-    private func open(
-        _ message: RatchetMessage, with key: MessageKey
-    ) throws(RatchetError) -> [UInt8] {
-        try message.open(with: key, associatedData)
     }
 
     /// Keeps the keys of the messages before `number` in a receiving chain.

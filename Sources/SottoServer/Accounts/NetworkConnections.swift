@@ -2,13 +2,13 @@ import Glibc
 
 /// Limits the connections of each network: a /24 of IPv4, or a /64 of IPv6.
 ///
-/// It keeps one network from taking all connections of a relay, and from taking its time with new connections: setting
-/// up a connection costs more than closing it. Loopback addresses are exempt, because all clients of a proxy on this
+/// It keeps one network from using all connections of a relay, and limits its rate of new connections, because each one
+/// costs work before any request. Loopback addresses are exempt, because all clients of a proxy on this
 /// machine have one. Addresses are in textual form; `nil` is exempt too.
 struct NetworkConnections {
     /// New connections of one network in a second. A network may open as many as its limit at once.
     static let connectionsPerSecond: Double = 100
-    /// The most networks without a connection that are remembered. Beyond it, networks below the rate are forgotten.
+    /// The most networks in memory. At the limit, networks without a connection and with a full rate are deleted.
     private static let rememberedLimit = 65_536
 
     private struct Network {

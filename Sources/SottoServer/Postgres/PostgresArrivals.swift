@@ -6,8 +6,7 @@ import Synchronization
 
 /// Notifies other relays on the same database of arrivals in mailboxes, and receives their notifications.
 ///
-/// It has its own connection and notifies outside of the storing transaction: `NOTIFY` in there would make commits
-/// wait
+/// It has its own connection and notifies outside of the storing transaction: `NOTIFY` in there would make commits wait
 /// for each other. Arrivals of a few milliseconds are sent together. A notification can be lost, for instance with the
 /// connection, so every few seconds it also polls the mailboxes that have a subscriber here.
 final class PostgresArrivals: Sendable {

@@ -5,8 +5,7 @@ import SottoWire
 /// The changes of a commit as a few function calls, whatever the number of changes.
 ///
 /// Order matters only within a mailbox, or within an owner's prekeys. Each change goes into the first round in which
-/// its
-/// kind comes after all earlier changes of the same mailbox; most commits have one round.
+/// its kind comes after all earlier changes of the same mailbox; most commits have one round.
 struct PostgresBatch {
     private enum Kind: Int, CaseIterable { case store, fail, acknowledge, publish, claim, account }
 

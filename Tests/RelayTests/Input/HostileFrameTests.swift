@@ -198,16 +198,38 @@ import Testing
         #expect(!text.contains("pong"))
     }
 
-    /// A flood of pings closes the connection.
-    @Test func aFloodOfPingsEndsTheConnection() throws {
-        let running = try RunningRelay()
+    /// A flood of pings is decoded a slice at a time: after the first slice the connection waits.
+    @Test func aFloodOfPingsWaitsBeforeItIsDecoded() throws {
+        let running = try RunningRelay { $0.connectionRate = 10 }
         let client = TransportClient(.ws, running.relay.address)
-        let ping = WebSocketBytes.frame(.ping, [])
-        client.send(Array(repeatElement(ping, count: 20_000).joined()))
-        var received = client.receive()
-        while received == .pong([]) { received = client.receive() }
-        #expect(received == .closeFrame(1000) || received == .end)
+        client.send(
+            (0..<20_000).flatMap { number in
+                WebSocketBytes.frame(.ping, [UInt8(number >> 8), UInt8(number & 0xFF)])
+            })
+        guard case .pong(let data) = client.receive(), data.count == 2 else {
+            Issue.record("no pong")
+            return
+        }
+        // One pong answers all pings of a slice, 8 bytes each, and has the data of the last one.
+        #expect(Int(data[0]) << 8 + Int(data[1]) < 1536 / 8)
         #expect(running.client().ask(.ping) == .pong)
+        #expect(client.receivedSoFar().isEmpty)
+    }
+
+    /// A message of many fragments is charged for each of them.
+    @Test func fragmentsCountAgainstTheRate() throws {
+        let running = try RunningRelay { $0.connectionRate = 20 }
+        let client = TransportClient(.ws, running.relay.address)
+        let text = Array(#"{"type":"ping"}"#.utf8)
+        let fragments =
+            WebSocketBytes.frame(.text, [], isFinal: false)
+            + repeatElement(WebSocketBytes.frame(.continuation, [], isFinal: false), count: 200)
+            .joined() + WebSocketBytes.frame(.continuation, text)
+        client.send(fragments + WebSocketBytes.frame(.text, text))
+        let asking = running.client()
+        asking.send((0..<40).flatMap { Request.ping.line(requestID: "\($0)") })
+        for _ in 0..<40 { #expect(asking.response() == .pong) }
+        #expect(!String(decoding: client.receivedSoFar(), as: UTF8.self).contains("pong"))
     }
 
     /// Requests behind one that is verified on another thread wait for it.

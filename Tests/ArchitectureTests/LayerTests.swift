@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Checks the layers of the architecture: each target imports only targets of lower floors (Package.swift, DESIGN.md).
-struct FloorTests {
-    /// The floors of our modules; a target with a lower-case name is a program, on floor 4.
-    static let floors = [
+/// Checks the layers of the architecture: each target imports only targets of lower layers (Package.swift, DESIGN.md).
+struct LayerTests {
+    /// The layers of our modules; a target with a lower-case name is a program, on layer 4.
+    static let layers = [
         "CSodium": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "Sotto": 1, "Arguments": 1,
@@ -25,7 +25,7 @@ struct FloorTests {
         ("CSQLite", ["SottoState"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
     ]
 
-    /// The system's modules, which any floor may import.
+    /// The system's modules, which any layer may import.
     static let system: Set<String> = [
         "Glibc", "FoundationEssentials", "Foundation", "Synchronization", "Dispatch", "Swift",
     ]
@@ -35,12 +35,12 @@ struct FloorTests {
         let module: String
         let place: String
         var description: String { "\(place): \(target) imports \(module)" }
-        var isProgram: Bool { FloorTests.isProgram(target) }
+        var isProgram: Bool { LayerTests.isProgram(target) }
     }
 
     static func isProgram(_ target: String) -> Bool { target.first?.isLowercase == true }
 
-    static func floor(of name: String) -> Int? { floors[name] ?? (isProgram(name) ? 4 : nil) }
+    static func layer(of name: String) -> Int? { layers[name] ?? (isProgram(name) ? 4 : nil) }
 
     static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources")
@@ -83,15 +83,15 @@ struct FloorTests {
         #expect(Self.imports.contains { $0.target == "decrypt" && $0.module == "SottoState" })
     }
 
-    @Test func everyTargetHasAFloor() {
+    @Test func everyTargetHasALayer() {
         for target in Set(Self.imports.map(\.target)) {
-            #expect(Self.floor(of: target) != nil, "add the floor of \(target) to FloorTests")
+            #expect(Self.layer(of: target) != nil, "add the layer of \(target) to LayerTests")
         }
     }
 
-    @Test func eachFloorImportsOnlyLowerOnes() {
+    @Test func eachLayerImportsOnlyLowerOnes() {
         for item in Self.imports {
-            guard let own = Self.floor(of: item.target), let other = Self.floor(of: item.module)
+            guard let own = Self.layer(of: item.target), let other = Self.layer(of: item.module)
             else { continue }
             #expect(other < own, "\(item)")
         }
@@ -106,7 +106,7 @@ struct FloorTests {
         }
     }
 
-    @Test func onlyFloorThreeImportsNIO() {
+    @Test func onlyLayerThreeImportsNIO() {
         for item in Self.imports where item.module.hasPrefix("NIO") {
             #expect(
                 ["SottoClient", "SottoServer", "SottoTransport"].contains(item.target), "\(item)")
@@ -170,9 +170,9 @@ struct FloorTests {
         let known = Self.system.union(Self.owners.map(\.module))
         for item in Self.imports {
             #expect(
-                known.contains(item.module) || Self.floor(of: item.module) != nil
+                known.contains(item.module) || Self.layer(of: item.module) != nil
                     || item.module.hasPrefix("NIO"),
-                "\(item): add the targets that may import it to FloorTests")
+                "\(item): add the targets that may import it to LayerTests")
         }
     }
 
