@@ -9,6 +9,7 @@ import PackageDescription
 //   1  Sotto                                  the core: values in, values out
 //      Arguments                              the command line
 //   2  SottoTool SottoWire SottoQR SottoState
+//      SottoMessengers                        the formats of five messengers
 //   3  SottoClient SottoServer                the only importers of NIO
 //      SottoContacts                          the address book on the command line
 //      SottoScan                              reading pictures, which only `qr-scan` links
@@ -163,11 +164,19 @@ let package = Package(
             dependencies: ["SottoQR", "CQREncode", "CZBar", "CPNG", "CSottoJPEG"],
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .target(
+            name: "SottoMessengers",
+            dependencies: [
+                "Sotto",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ], swiftSettings: core),
+        .target(
             name: "SottoState", dependencies: ["Sotto", "CSQLite"], swiftSettings: strict,
             linkerSettings: sqlite),
 
         .target(
-            name: "SottoContacts", dependencies: ["Sotto", "SottoTool", "SottoState"],
+            name: "SottoContacts",
+            dependencies: ["Sotto", "Arguments", "SottoTool", "SottoMessengers", "SottoState"],
             swiftSettings: strict),
         .target(
             name: "SottoTransport",
@@ -191,9 +200,14 @@ let package = Package(
             swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
+        program(
+            "bridge", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
+            link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("decrypt", ["SottoState", "SottoContacts", "CBotan"], link: botan + fullyStatic),
-        program("contact", ["SottoState", "SottoContacts", "SottoWire"], link: fullyStatic),
+        program(
+            "contact", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
+            link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("pad", [], link: fullyStatic),
         program("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
@@ -247,7 +261,8 @@ let package = Package(
             providers: [.apt(["zlib1g-dev"])]),
         // The parsers for `make fuzz` and for the tests that replay its corpus.
         .target(
-            name: "FuzzParsers", dependencies: ["Sotto", "SottoQR", "SottoScan", "SottoWire"],
+            name: "FuzzParsers",
+            dependencies: ["Sotto", "SottoMessengers", "SottoQR", "SottoScan", "SottoWire"],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
@@ -255,13 +270,21 @@ let package = Package(
         .testTarget(
             name: "SottoTests",
             dependencies: [
-                "Sotto", "TestSupport", "FuzzParsers",
+                "Sotto", "SottoMessengers", "TestSupport", "FuzzParsers",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .testTarget(
+            name: "SottoMessengersTests",
+            dependencies: [
+                "Sotto", "SottoMessengers", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
+                "Sotto", "SottoMessengers", "SottoContacts", "SottoState", "TestSupport", "keygen",
+                "bridge", "encrypt", "decrypt", "contact",
                 "fingerprint", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
                 "RelayHarness",
             ],
@@ -271,7 +294,7 @@ let package = Package(
         .testTarget(
             name: "DocumentTests",
             dependencies: [
-                "SottoTool", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
+                "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
                 "fingerprint", "pad", "qr", "send", "recv", "relay", "sotto",
             ],
             swiftSettings: strict),

@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// The payload of Kecalek's QR code. One that is read is written unchanged.

@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// A key file: ECP1, an RSA key in PEM, and PBES2's DER. No password is tried, because key derivation is slow.

@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// Message Flow's objects. One that is read is written and read back unchanged.

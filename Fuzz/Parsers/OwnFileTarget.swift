@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// A copy for the sender and an encrypted file, which the keys must refuse. The bytes are also encrypted and

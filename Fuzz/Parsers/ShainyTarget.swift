@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// A message of SHAiny. The bytes are also read as a text of its chat, and encrypted as a plaintext.

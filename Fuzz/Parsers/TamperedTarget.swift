@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// An encrypted object, changed. The first byte selects the object, and the other bytes are XORed over it. It must

@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// A Whisper2 message, group message, call, attachment pointer or contacts backup. One that is read is written and

@@ -1,4 +1,5 @@
 public import Sotto
+public import SottoMessengers
 public import SottoState
 public import SottoTool
 
@@ -38,7 +39,8 @@ public struct Correspondent: Sendable {
         self.contact = contact
         self.isOwn = isOwn
         let known = contact?.profiles ?? Profiles()
-        self.profiles = profiles ?? (known.isEmpty ? card?.profiles ?? Profiles() : known)
+        self.profiles =
+            profiles ?? (known.isEmpty ? (try? card?.profiles()) ?? Profiles() : known)
     }
 }
 
@@ -233,7 +235,10 @@ public final class AddressBook {
     /// Returns a card with the contact of its id if the identity has been read already. Of two cards with the same
     /// keys, the one with the post-quantum key is used; of two signed ones, the later: an address that was revoked is
     /// not used again.
+    ///
+    /// Throws ``ProfileError`` for a card with an account without a valid proof.
     private func known(_ card: Card) throws -> Correspondent {
+        _ = try card.profiles()
         if loaded.isReady, try identity().id == card.id {
             // Only the owner's signature proves that an encryption key belongs to the owner.
             let own = card.record == nil ? try identity().card() : card

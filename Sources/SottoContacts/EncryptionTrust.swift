@@ -1,4 +1,5 @@
 public import Sotto
+public import SottoMessengers
 import SottoState
 public import SottoTool
 
@@ -86,14 +87,25 @@ extension AddressBook {
                 hint:
                     "get the signed card: \(cardLookupCommand(person.id, relay: person.card?.relay))"
             )
-        case .whisper2:
-            guard let account = person.profiles.whisper2 else { return }
+        case .ratchet, .phrase: return
+        }
+    }
+
+    /// Throws a failure with status 12 like ``check(_:suite:_:)``, for a message in a messenger's own format. The
+    /// checked key is the one of the account.
+    public func check(
+        _ person: Correspondent, messenger: Messenger, _ policy: TrustPolicy?
+    ) throws {
+        if person.isOwn { return }
+        try checkKeyChange(person)
+        try checkTrust(person, policy)
+        guard person.contact != nil else { return }
+        if messenger == .whisper2, let account = person.profiles.whisper2 {
             try check(
                 person.binding(of: account), "whisper2 account \(account.id)", person, policy)
-        case .mercurio:
-            guard let bundle = person.profiles.mercurio else { return }
+        }
+        if messenger == .mercurio, let bundle = person.profiles.mercurio {
             try check(person.binding(of: bundle), "RSA key", person, policy)
-        case .ratchet, .phrase, .shainy: return
         }
     }
 
@@ -119,13 +131,13 @@ extension AddressBook {
 extension Correspondent {
     /// Returns how a Whisper2 account is bound to the contact, by the given card or by the contact's stored data.
     func binding(of account: Whisper2Contact) -> AccountBinding {
-        if let card, card.record != nil, card.profiles.whisper2 == account { return .proven }
+        if (try? card?.profiles())?.whisper2 == account { return .proven }
         return contact?.binding(of: account) ?? .firstUse
     }
 
     /// Returns how a Mercurio account is bound to the contact.
     func binding(of bundle: MercurioKeyBundle) -> AccountBinding {
-        if let card, card.record != nil, let signed = card.profiles.mercurio,
+        if let signed = (try? card?.profiles())?.mercurio,
             signed.id == bundle.id, signed.key == bundle.key
         {
             return .proven

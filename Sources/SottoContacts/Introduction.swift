@@ -1,4 +1,5 @@
 public import Sotto
+import SottoMessengers
 public import SottoState
 public import SottoTool
 
@@ -21,12 +22,14 @@ extension StateTransaction {
     /// Adds a card to the address book, under `name` or else the name on the card.
     ///
     /// A known contact keeps the name that the user gave. Throws a failure with status 64 for the owner's own card and
-    /// for an invalid name, and 12 for an unsigned card of a verified contact without a card.
+    /// for an invalid name, and 12 for an unsigned card of a verified contact without a card. Throws
+    /// ``ProfileError`` for a card with an account without a valid proof.
     public func introduce(_ card: Card, as name: String?) throws -> Introduction {
         guard card.id != owner.id else {
             throw Failure(
                 .usage, "this is your own card", hint: "give it to others: keygen public")
         }
+        let claimed = try card.profiles()
         let known = try contact(id: card.id)
         if var known, !known.name.isEmpty {
             guard known.agrees(with: card) else { return try offer(card, instead: known) }
@@ -39,7 +42,7 @@ extension StateTransaction {
                     .untrusted, "\(known.name) is verified, but this card is not signed",
                     hint: "get the signed card: \(cardLookupCommand(known.id, relay: card.relay))")
             }
-            try check(card.profiles, of: card.id)
+            try check(claimed, of: card.id)
             known.keep(card)
             try save(known)
             return .completed(known)
@@ -48,7 +51,7 @@ extension StateTransaction {
         if let other = try contact(named: name), other.id != card.id {
             return try offer(card, instead: other)
         }
-        try check(card.profiles, of: card.id)
+        try check(claimed, of: card.id)
         var contact = Contact(name: name, id: card.id, card: card)
         contact.isBlocked = known?.isBlocked ?? false
         try save(contact)
@@ -75,7 +78,8 @@ extension Card {
             return false
         }
         guard let before = old.issued else {
-            return issued != nil || profiles.cover(old.profiles)
+            return issued != nil
+                || old.accounts.members.allSatisfy { accounts[$0.name] != nil }
         }
         return issued.map { $0.seconds >= before.seconds } ?? false
     }

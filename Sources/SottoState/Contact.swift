@@ -14,9 +14,9 @@ public struct Contact: Sendable, Equatable {
     public var isBlocked = false
     /// The suite that the user set; `nil` selects it automatically.
     public var suite: Suite?
-    /// Accounts in other messengers, learned from the messengers' own codes and not from a card. They are introductions
-    /// unless ``binding(of:)-(Whisper2Contact)`` is stronger.
-    public var learned = Profiles()
+    /// Accounts in other messengers, learned from the messengers' own codes and not from a card, by the messengers'
+    /// names. The state does not interpret them.
+    public var accounts = JSONObject()
     /// The keys, other than the id, that were compared with their owner.
     public var compared = ComparedKeys()
     /// Our send address that only this contact was given.
@@ -78,7 +78,7 @@ public struct Contact: Sendable, Equatable {
             ("id", .string(id.description)), ("trust", .string(trust.rawValue)),
             ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
             ("added", .string(added.description)),
-            ("profiles", learned.isEmpty ? nil : .object(learned.object)),
+            ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("compared", compared.isEmpty ? nil : compared.json),
             ("address", address.map { .string(hex($0.salt)) }),
             (
@@ -102,14 +102,13 @@ public struct Contact: Sendable, Equatable {
         self.init(name: name, id: id, card: nil, trust: trust, added: added)
         isBlocked = record["blocked"]?.bool ?? false
         if let text = record["suite"] {
-            guard let suite = text.string.flatMap({ Suite(rawValue: $0) }) else { return nil }
-            // Other suites cannot be set: a message must not go to another messenger's key without the sender's
-            // request.
-            self.suite = Self.suites.contains(suite) ? suite : nil
+            guard let name = text.string else { return nil }
+            // Other suites cannot be set. Version 0.1.0 accepted messengers' formats.
+            suite = Suite(rawValue: name).flatMap { Self.suites.contains($0) ? $0 : nil }
         }
         if let value = record["profiles"] {
-            guard let profiles = value.object.flatMap({ Profiles($0) }) else { return nil }
-            learned = profiles
+            guard let accounts = value.object else { return nil }
+            self.accounts = accounts
         }
         if let value = record["compared"] {
             guard let keys = ComparedKeys(value) else { return nil }
@@ -136,16 +135,6 @@ public struct Contact: Sendable, Equatable {
         }
     }
 
-    /// The contact's accounts in other messengers: those on the card, and the learned ones for messengers that the card
-    /// does not name.
-    public var profiles: Profiles {
-        let signed = card?.profiles ?? Profiles()
-        return Profiles(
-            kecalek: signed.kecalek ?? learned.kecalek,
-            whisper2: signed.whisper2 ?? learned.whisper2,
-            mercurio: signed.mercurio ?? learned.mercurio)
-    }
-
     private static func json(_ card: Card) -> JSON {
         card.record.map { .object($0) } ?? .string(card.uri.text)
     }
@@ -158,14 +147,27 @@ public struct Contact: Sendable, Equatable {
         }
     }
 
-    /// Returns whether another card of the same id has the same keys. The signature on a card authenticates its
-    /// content; a URI was authenticated by the way it was received. Introduced accounts are not compared.
-    public func agrees(with card: Card) -> Bool {
+    /// Returns whether another card of the same id has the same encryption keys. The signature on a card authenticates
+    /// its content; a URI was authenticated by the way it was received. Accounts are not compared.
+    public func hasKeys(of card: Card) -> Bool {
         guard card.id == id else { return false }
-        guard vouchedProfiles.agree(with: card.profiles) else { return false }
         guard let own = self.card else { return true }
         return own.age == card.age
             && (own.hybrid == nil || card.hybrid == nil || own.hybrid == card.hybrid)
+    }
+
+    /// Returns whether a card is signed by the contact's key, or has the encryption key that was compared.
+    public func vouches(for card: Card) -> Bool {
+        guard card.id == id else { return false }
+        if card.record != nil || compared.contains(card.age) { return true }
+        guard let own = self.card else { return false }
+        return own.record != nil && own.age == card.age
+    }
+
+    /// Stores a card, and deletes the learned accounts of the messengers that the card names.
+    public mutating func keep(_ card: Card) {
+        self.card = card
+        for (name, _) in card.accounts.members { accounts[name] = nil }
     }
 
     /// Returns whether two contacts have the same record.

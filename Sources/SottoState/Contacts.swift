@@ -107,32 +107,8 @@ extension StateTransaction {
         return try store.contacts(connection).first { $0.name.lowercased() == name.lowercased() }
     }
 
-    /// Returns the contacts that have this Whisper2 account, on their card or learned. Reads all contacts.
-    public func contacts(whisperID: WhisperID) throws(StateError) -> [Contact] {
-        try store.contacts(connection).filter { $0.profiles.whisper2?.id == whisperID }
-    }
-
-    /// Returns the contact that has this Whisper2 account, or `nil`. Reads all contacts.
-    public func contact(whisperID: WhisperID) throws(StateError) -> Contact? {
-        try contacts(whisperID: whisperID).first
-    }
-
-    /// Returns the contacts that have this id in Mercurio. Reads all contacts.
-    public func contacts(mercurioID: SessionID) throws(StateError) -> [Contact] {
-        try store.contacts(connection).filter { $0.profiles.mercurio?.id == mercurioID }
-    }
-
-    /// Returns the contacts that have this user's id in Kecalek, compared as bytes. Reads all contacts.
-    public func contacts(kecalekUserID: String) throws(StateError) -> [Contact] {
-        try store.contacts(connection).filter {
-            $0.profiles.kecalek?.utf8.elementsEqual(kecalekUserID.utf8) == true
-        }
-    }
-
-    /// Returns the contact that has this user's id in Kecalek, or `nil`. Reads all contacts.
-    public func contact(kecalekUserID: String) throws(StateError) -> Contact? {
-        try contacts(kecalekUserID: kecalekUserID).first
-    }
+    /// Returns all contacts.
+    public func allContacts() throws(StateError) -> [Contact] { try store.contacts(connection) }
 
     /// Returns whether the address book has a contact that is not merely blocked.
     public func hasContacts() throws(StateError) -> Bool {

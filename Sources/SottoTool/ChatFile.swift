@@ -1,14 +1,17 @@
 import Glibc
 public import Sotto
 
-/// A file with the keys of a chat, as created by `keygen chat`.
+/// A file with the keys of a chat, as created by `keygen chat` or `bridge chat`.
 public enum ChatFile {
     private static let limit = 1 << 20
 
     /// Reads a chat after checking that other users cannot read it. `-` is stdin.
     ///
     /// Throws a failure with status 77 for a file that other users can read, and ``ChatError``.
-    public static func read(_ path: String) throws -> Chat {
+    public static func read(_ path: String) throws -> Chat { try Chat(record: record(path)) }
+
+    /// Reads the secret record of a chat file, like ``read(_:)``.
+    public static func record(_ path: String) throws -> JSONObject {
         var status = stat()
         if path != "-", stat(path, &status) != 0 {
             throw Failure(
@@ -23,6 +26,6 @@ public enum ChatFile {
         }
         var text = try Input(path: path).readAll(limit: limit)
         defer { wipe(&text) }
-        return try Chat(record: JSON.object(parsing: text))
+        return try JSON.object(parsing: text)
     }
 }

@@ -18,16 +18,9 @@ extension Failure {
         case let error as PaddingError: self.init(error)
         case let error as ChatError: self.init(error)
         case let error as PhraseError: self.init(error)
-        case let error as ECP1Error: self.init(error)
         case let error as OpenSSHKeyError: self.init(error)
         case let error as MinisignError: self.init(error)
         case let error as RSAKeyError: self.init(error)
-        case let error as MercurioKeyError: self.init(error)
-        case let error as MercurioKeyBundleError: self.init(error)
-        case let error as Whisper2ChallengeError: self.init(error)
-        case let error as Whisper2AddURLError: self.init(error)
-        case let error as Whisper2RecordError: self.init(error)
-        case let error as KecalekQRError: self.init(error)
         case let error as ProofOfWorkError: self.init(error)
         case let error as any ReportableError: self.init(error)
         default: return nil
@@ -98,11 +91,6 @@ extension Failure {
             self.init(
                 .authentication, "the card's signature does not match its id and content",
                 hint: "it was changed in transit; ask for the card again")
-        case .profile:
-            self.init(
-                .authentication,
-                "the card names an account in another messenger without a valid proof of ownership",
-                hint: "ask its owner for a new card, made with keygen public")
         }
     }
 

@@ -136,6 +136,16 @@ extension IdentitySource {
         }
     }
 
+    /// Returns the identity of the argument `file`, else of `-i` or its default. Throws a failure with status 64 if both
+    /// are given.
+    public func load(argument file: String?) throws -> Identity {
+        guard let file else { return try load() }
+        guard !isGiven else {
+            throw Failure(.usage, "the identity is given twice: use either an argument or -i")
+        }
+        return try load(path: file)
+    }
+
     /// Returns all keys that may decrypt an age file. `derivation` decrypts an OpenSSH key with a passphrase.
     public func loadAll(derivation: @escaping OpenSSHKey.Derivation) throws -> [IdentityFile] {
         let paths = identities.isEmpty ? [try IdentityFile.defaultPath()] : identities

@@ -11,29 +11,28 @@ public enum KeyFile {
         try source?.read() ?? Terminal.ask("Password for \(path): ", secret: true)
     }
 
-    /// Reads the RSA key for Mercurio from a file: PKCS #8 or PKCS #1, PEM or DER. Asks for the password of an
-    /// encrypted key if `source` is `nil`.
-    public static func rsaKey(at path: String, _ source: SecretSource?) throws -> MercurioPrivateKey
-    {
+    /// Reads an RSA key from a file: PKCS #8 or PKCS #1, PEM or DER. Asks for the password of an encrypted key if
+    /// `source` is `nil`. `plain` and `encrypted` parse the two forms.
+    public static func rsaKey<Key>(
+        at path: String, _ source: SecretSource?, plain: ([UInt8]) throws -> Key,
+        encrypted: ([UInt8], borrowing SecretBytes) throws -> Key
+    ) throws -> Key {
         var file = try contents(of: path)
         defer { wipe(&file) }
         if RSALoginKey.isEncrypted(file: file) {
-            return try MercurioPrivateKey(
-                encryptedFile: file, password: try password(of: path, source))
+            return try encrypted(file, try password(of: path, source))
         }
         guard source == nil else { throw RSAKeyError.notEncrypted }
-        return try MercurioPrivateKey(file: file)
+        return try plain(file)
     }
 
-    /// Reads the RSA key for Kecalek's login from a file, like ``rsaKey(at:_:)``.
+    /// Reads the RSA key for Kecalek's login from a file, like ``rsaKey(at:_:plain:encrypted:)``.
     public static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
-        var file = try contents(of: path)
-        defer { wipe(&file) }
-        if RSALoginKey.isEncrypted(file: file) {
-            return try RSALoginKey(encryptedFile: file, password: try password(of: path, source))
+        try rsaKey(at: path, source) {
+            try RSALoginKey(file: $0)
+        } encrypted: {
+            try RSALoginKey(encryptedFile: $0, password: $1)
         }
-        guard source == nil else { throw RSAKeyError.notEncrypted }
-        return try RSALoginKey(file: file)
     }
 
     /// Reads a key file; refuses one without a password that other users can read.

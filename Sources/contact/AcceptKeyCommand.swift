@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessengers
 import SottoState
 import SottoTool
 
@@ -48,7 +49,7 @@ struct AcceptKeyCommand: Program {
                         ? "contact unblock \(other.argument)"
                         : "remove one of the two contacts first")
             }
-            try transaction.check(card.profiles, of: card.id, replacing: contact.id)
+            try transaction.check(card.profiles(), of: card.id, replacing: contact.id)
             wasVerified = contact.trust == .verified
             var new = Contact(name: contact.name, id: card.id, card: card, added: contact.added)
             new.isBlocked = contact.isBlocked

@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessengers
 import SottoState
 import SottoTool
 
@@ -56,7 +57,11 @@ struct ContactImport {
     private func read(_ record: JSONObject) throws -> Contact {
         if let failure = Failure(errorRecord: record) { throw failure }
         if record["type"]?.string == "contact" { return try read(Card(record: record)) }
-        guard let entry = Contact(record: record) else {
+        guard let entry = Contact(record: record), Profiles(entry.accounts) != nil,
+            [entry.card, entry.changed].allSatisfy({
+                $0.map { (try? $0.profiles()) != nil } ?? true
+            })
+        else {
             throw Failure(
                 .malformed, "not a contact: a member is missing, malformed or not authentic")
         }
@@ -75,7 +80,7 @@ struct ContactImport {
         // A block deletes mail, so another user's file must not set it.
         contact.isBlocked = isOurs && entry.isBlocked
         if isNameless { return contact }
-        contact.learned = entry.learned
+        contact.accounts = entry.accounts
         guard isOurs else { return contact }
         contact.suite = entry.suite
         contact.changed = entry.changed
@@ -85,6 +90,7 @@ struct ContactImport {
     }
 
     private func read(_ card: Card) throws -> Contact {
+        _ = try card.profiles()
         guard !card.name.isEmpty else {
             throw Failure(
                 .usage, "the card has no name",
@@ -161,27 +167,5 @@ struct ContactImport {
         var contact = known
         contact.takeAddresses(of: entry)
         if contact != known { try transaction.save(contact) }
-    }
-
-    // MARK: Whisper2's backup
-
-    /// Imports one contact of Whisper2's backup: `{"whisperId","name","publicKey","signingPublicKey"}`.
-    mutating func take(whisper2 value: JSON, number: Int) throws {
-        do {
-            let entry = try Whisper2Entry(value)
-            let result = try store.transaction {
-                try $0.introduce(.whisper2(entry.account), as: entry.name)
-            }
-            outcome.succeeded()
-            switch result {
-            case .added: added += 1
-            case .completed(let contact), .known(let contact), .outdated(let contact),
-                .changed(let contact, _):
-                knownNames.append(contact.name)
-            }
-        } catch {
-            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            try output.writeLine(outcome.failed(failure, line: number))
-        }
     }
 }

@@ -16,7 +16,6 @@ struct ContactTool: Program {
             contact requests [ID] | requests --drop ID | requests --drop-all
             contact accept ID [--name NAME] [CARD]
             contact export [NAME ...] | export --backup [-o FILE] | import [FILE]
-            contact export --whisper2 [-o FILE] | import --whisper2 [FILE]
             """,
         discussion: """
             A contact is your name for another person's key. The name can be used wherever a tool needs a card. A key \

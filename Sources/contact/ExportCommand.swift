@@ -10,21 +10,12 @@ struct ExportCommand: Program {
         usage: """
             contact export [-o FILE] [NAME ...]
             contact export --backup [--passphrase SOURCE] [-o FILE]
-            contact export --whisper2 [--json] [-o FILE] [NAME ...]
             """)
 
     @Flag(
         "--backup",
         help: "Write all contacts as an age file, encrypted to your own post-quantum key.")
     var backup = false
-
-    @Flag(
-        "--whisper2",
-        help: "Write the contacts with a Whisper2 account as Whisper2's encrypted backup.")
-    var whisper2 = false
-
-    @Flag("--json", help: "With --whisper2: write the JSON record for the server.")
-    var json = false
 
     @Option(
         "--passphrase", value: "source",
@@ -46,10 +37,6 @@ struct ExportCommand: Program {
         guard backup || passphrase == nil else {
             throw UsageError("--passphrase requires --backup")
         }
-        guard !backup || !whisper2 else {
-            throw UsageError("--backup and --whisper2 cannot be combined")
-        }
-        guard !json || whisper2 else { throw UsageError("--json requires --whisper2") }
         guard !backup || names.isEmpty else {
             throw UsageError("a backup contains all contacts and takes no names")
         }
@@ -65,25 +52,9 @@ struct ExportCommand: Program {
         guard !contacts.isEmpty else {
             throw Failure(.no, options.quiet ? "" : "the address book is empty")
         }
-        if whisper2 { return try write(whisper2BackupOf: contacts, open.identity) }
         if backup { return try write(backupOf: contacts, open.identity) }
         let output = try Output(path: output, content: .text)
         for contact in contacts { try output.writeRecord(contact.record) }
-        try output.finish()
-    }
-
-    private func write(whisper2BackupOf contacts: [Contact], _ identity: Identity) throws {
-        let entries = contacts.compactMap { Whisper2Entry($0) }
-        guard !entries.isEmpty else {
-            throw Failure(.no, options.quiet ? "" : "no contact has a Whisper2 account")
-        }
-        let output = try Output(path: output, content: json ? .text : .binary)
-        let backup = try Whisper2Backup.seal(entries, identity)
-        if json {
-            try output.writeLine(backup.record)
-        } else {
-            try output.write(backup.file)
-        }
         try output.finish()
     }
 

@@ -16,9 +16,6 @@ struct ImportCommand: Program {
         help: "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
-    @Flag("--whisper2", help: "Read Whisper2's encrypted backup in either format.")
-    var whisper2 = false
-
     @OptionGroup var options: ContactOptions
 
     @Argument("file", help: "Input file; `-` is stdin, the default.")
@@ -26,15 +23,11 @@ struct ImportCommand: Program {
 
     func validate() throws {
         try passphrase?.validate()
-        guard passphrase == nil || !whisper2 else {
-            throw UsageError("--whisper2 takes no passphrase: its key is derived from the words")
-        }
     }
 
     private static let lineLimit = 1 << 20
 
     func execute() throws {
-        if whisper2 { return try takeWhisper2() }
         let source = PeekingSource(try Input(path: file))
         let open = try options.open()
         var content: any ByteSource = source
@@ -55,17 +48,6 @@ struct ImportCommand: Program {
             if try lines.mustWait() { try work.process() }
         }
         try work.process()
-        try report(work)
-    }
-
-    private func takeWhisper2() throws {
-        let bytes = try Input(path: file).readAll(limit: Whisper2Backup.limit)
-        let open = try options.open()
-        let entries = try Whisper2Backup.open(bytes, open.identity)
-        var work = try ContactImport(store: try open.book.writableStore(), isOurs: false)
-        for (index, entry) in entries.enumerated() {
-            try work.take(whisper2: entry, number: index + 1)
-        }
         try report(work)
     }
 

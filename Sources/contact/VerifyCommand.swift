@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessengers
 import SottoState
 import SottoTool
 
@@ -116,7 +117,7 @@ struct VerifyCommand: Program {
             throw Failure(
                 .untrusted,
                 "the number matches, but the RSA key of \(contact.name) is not signed",
-                hint: "ask its owner for the signed key: keygen public --profile mercurio --bundle"
+                hint: "ask its owner for the signed key: bridge account mercurio --bundle"
             )
         }
         if let account = contact.learned.whisper2, contact.binding(of: account) < .compared {

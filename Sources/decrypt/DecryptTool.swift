@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoContacts
 import SottoTool
 
 @main
@@ -9,7 +10,7 @@ struct DecryptTool: Program {
         abstract: "Decrypt an age file, or envelopes into message records.",
         usage: """
             decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
-            decrypt [-i FILE] [--chat FILE ...] [--suite SUITE] [--text] [-o FILE] [FILE]
+            decrypt [-i FILE] [--chat FILE ...] [--text] [-o FILE] [FILE]
             decrypt --again [--since WHEN] [--text] [-o FILE]
             decrypt --attachment RECORD [-o FILE] BLOB
             decrypt --verify SIGNATURE --from CARD [FILE]
@@ -59,8 +60,7 @@ struct DecryptTool: Program {
         help: "Write to this file, which is created only when complete; `-` is stdout.")
     var output: String?
 
-    @Flag("--text", help: "Print only the text of messages, each with a line feed.")
-    var text = false
+    @OptionGroup var form: TextForm
 
     @Flag("--hold", help: "Print no part of a file before all of it is verified.")
     var hold = false
@@ -85,9 +85,19 @@ struct DecryptTool: Program {
     @Flag("--json", help: "Print the result as a JSON record.")
     var json = false
 
-    @OptionGroup var form: TextForm
+    @OptionGroup var again: AgainOptions
 
-    @OptionGroup var other: SuiteArguments
+    @Option(
+        "--chat", value: "file",
+        help: "Open messages of the chat in this file, made by keygen chat; may be repeated.")
+    var chat: [String] = []
+
+    @Option(
+        "--attachment", value: "record",
+        help:
+            "Decrypt the input, an attachment, with the key in this message record from decrypt, or in the message with this number."
+    )
+    var attachment: String?
 
     @OptionGroup var lock: LockOptions
 
@@ -101,31 +111,27 @@ struct DecryptTool: Program {
         guard !stateless || trust == nil || trust == .any else {
             throw UsageError("--stateless has no contacts, so only --trust any is possible")
         }
-        guard text || !form.isMarked else {
-            throw UsageError("--time and --null require --text")
-        }
         guard
-            !form.again
-                || other.isUnused && file == nil && verify == nil && passphrase == nil
+            !again.again
+                || chat.isEmpty && attachment == nil && file == nil && verify == nil
+                    && passphrase == nil
                     && !(preview || stateless || hold || inspect)
         else { throw UsageError("--again reads only the state and takes no input") }
         guard inspect || !json else { throw UsageError("--json requires --inspect") }
-        guard !inspect || other.isUnused && trust == nil && verify == nil else {
+        guard !inspect || chat.isEmpty && attachment == nil && trust == nil && verify == nil else {
             throw UsageError("--inspect can be combined only with --json, -o, -q and a file")
         }
         try passphrase?.validate()
     }
 
     func execute() throws {
-        for path in [output, other.ack] {
-            try Output.check(
-                path,
-                isNoneOf: identity.files + from + other.files
-                    + [passphrase?.path].compactMap(\.self))
-        }
-        if form.again { return try StoredMessages(tool: self).run() }
-        if let record = other.attachment {
-            try AttachmentDecryption(tool: self, record: record).run()
+        try Output.check(
+            output,
+            isNoneOf: identity.files + from + chat
+                + [attachment, passphrase?.path].compactMap(\.self))
+        if again.again { return try StoredMessages(tool: self).run() }
+        if let record = attachment {
+            try openAttachment(of: record)
             return
         }
         if let verify {
@@ -135,17 +141,17 @@ struct DecryptTool: Program {
         let input = try Input(path: file)
         if inspect { return try Inspection(tool: self, input: input).run() }
         // Text that is typed while the tool waits for input, including a passphrase, would be visible.
-        if !input.isReady, !input.isTerminal, other.chat.isEmpty, passphrase == nil {
+        if !input.isReady, !input.isTerminal, chat.isEmpty, passphrase == nil {
             try identity.askAhead()
         }
         let source = PeekingSource(input)
         let beginning = try source.peek(Self.beginningSize)
         if AgeFormat.isAge(beginning) {
             try FileDecryption(tool: self, input: input, source: source).run()
-        } else if try !beginning.isEmpty && other.ownCopy || Self.hasEnvelopes(source, beginning) {
-            try MessageDecryption(tool: self, input: input, source: source).run()
+        } else if try Self.hasEnvelopes(source, beginning) {
+            try openMessages(input, source)
         } else if beginning.isEmpty {
-            throw Failure(.no, text ? "" : "the input is empty")
+            throw Failure(.no, form.text ? "" : "the input is empty")
         } else {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",
@@ -155,6 +161,29 @@ struct DecryptTool: Program {
 }
 
 extension DecryptTool {
+    /// The plan for messages, and for those that were opened before.
+    var plan: ReadingPlan {
+        var plan = ReadingPlan(tool: Self.toolName, form: form, identity: identity)
+        plan.from = from
+        plan.trust = trust
+        plan.preview = preview
+        plan.stateless = stateless
+        plan.quiet = quiet
+        plan.lockTimeout = lock.timeout
+        plan.output = output
+        return plan
+    }
+
+    private func openMessages(_ input: Input, _ source: any ByteSource) throws {
+        let (plan, book) = (plan, plan.book())
+        let chats = try chat.map { try ChatFile.read($0) }
+        let owner = try plan.owner(book, hasChats: !chats.isEmpty)
+        try MessageReading(
+            plan, EnvelopeInput(chats: chats), book: book, owner: owner, chats: chats,
+            senderPolicy: plan.senderPolicy(book, owner: owner), input: input, source: source
+        ).run()
+    }
+
     /// The number of bytes that identify most inputs.
     static let beginningSize = 64
     /// The number of bytes that are searched for an envelope.

@@ -14,7 +14,7 @@ struct DetachedVerification {
                 .usage, "--verify requires the expected signer",
                 hint: "give the signer's card: --from CARD")
         }
-        guard tool.output == nil, !tool.text, !tool.preview, !tool.hold else {
+        guard tool.output == nil, !tool.form.text, !tool.preview, !tool.hold else {
             throw Failure(
                 .usage,
                 "--verify writes no plaintext and cannot be combined with -o, --text or --hold")

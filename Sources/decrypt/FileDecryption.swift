@@ -20,7 +20,7 @@ struct FileDecryption {
     }
 
     func run() throws {
-        guard !tool.text else {
+        guard !tool.form.text else {
             throw Failure(.usage, "--text is only for messages, but the input is a file")
         }
         let identities = try loadIdentities()

@@ -1,4 +1,5 @@
 import Sotto
+import SottoContacts
 import SottoTool
 
 /// Describes an age file without a key.
@@ -8,7 +9,7 @@ struct Inspection {
 
     func run() throws {
         guard tool.from.isEmpty, tool.passphrase == nil, !tool.identity.isGiven,
-            !(tool.hold || tool.text || tool.preview || tool.stateless)
+            !(tool.hold || tool.form.text || tool.preview || tool.stateless)
         else {
             throw Failure(.usage, "--inspect can be combined only with --json, -o, -q and a file")
         }

@@ -12,18 +12,18 @@ struct StoredMessages {
     private static let batchSize = 256
 
     func run() throws {
-        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
-        let senderPolicy = SenderPolicy(
-            owner: try book.identity().id, signers: try DemandedSigners(tool.from, book),
-            policy: tool.trust)
+        let book = tool.plan.book()
+        let senderPolicy = try tool.plan.senderPolicy(book, owner: book.identity())
         guard let store = try book.store() else { throw Failure(.no, "") }
         let output = try Output(path: tool.output, content: .text)
-        let printer = MessagePrinter(output: output, tool: tool)
+        let printer = MessagePrinter(
+            output: output, tool: DecryptTool.toolName, form: tool.form, identity: tool.identity,
+            quiet: tool.quiet)
         var last: Int64 = 0
         var count = 0
         while true {
             let messages = try store.opened(
-                since: tool.form.since ?? .number(0), after: last, limit: Self.batchSize)
+                since: tool.again.since ?? .number(0), after: last, limit: Self.batchSize)
             guard let end = messages.last else { break }
             last = end.number
             count += try store.preview { transaction in

@@ -31,11 +31,9 @@ struct EncryptTool: Program {
 
             \(SuiteTraits.table.joined(separator: "\n"))
 
-            phrase is as strong as its phrase. In shainy the server gets the key. mercurio authenticates the sender only \
-            of messages written by sotto. In ratchet only the beginning of a session is post-quantum.
+            phrase is as strong as its phrase. In ratchet only the beginning of a session is post-quantum.
 
-            shainy, whisper2 and mercurio are other messengers' formats; use them only to exchange messages with these:
-            \(Self.legacyReasons)
+            To write to someone who uses another messenger: bridge seal --help
             """,
         version: sottoVersion)
 
@@ -97,18 +95,7 @@ struct EncryptTool: Program {
             + "phrase with --chat.")
     var suite: Suite?
 
-    @Option(
-        "--bundle", value: "file",
-        help:
-            "Begin the session with this bundle from recv --bundle; `-` is stdin. May be repeated."
-    )
-    var bundle: [String] = []
-
-    @Flag("--new-session", help: "Begin a new session even if one exists.")
-    var newSession = false
-
-    @Flag("--require-opk", help: "Begin no session without a one-time prekey.")
-    var requireOneTime = false
+    @OptionGroup var session: SessionOptions
 
     @Option(
         "--trust", value: "policy",
@@ -120,7 +107,21 @@ struct EncryptTool: Program {
     @Flag("--stateless", help: "Use no state: neither sessions nor contacts.")
     var stateless = false
 
-    @OptionGroup var other: SuiteArguments
+    @Option(
+        "--chat", value: "file",
+        help:
+            "Encrypt the message for the chat in this file, made by keygen chat; alone or with --to."
+    )
+    var chat: String?
+
+    @Flag(
+        "--bare",
+        help:
+            "With --chat: write the encrypted text alone, a line that begins with v2., and no envelope."
+    )
+    var bare = false
+
+    @OptionGroup var attachment: AttachmentOptions
 
     @OptionGroup var lock: LockOptions
 
@@ -139,35 +140,11 @@ struct EncryptTool: Program {
         try passphrase?.validate()
     }
 
-    private static var legacyReasons: String {
-        Suite.allCases.compactMap { suite in
-            suite.traits.legacyReason.map { "  \(suite.rawValue): \($0)." }
-        }.joined(separator: "\n")
-    }
-
     /// The suite that was selected by its name or by other options.
-    var chosenSuite: Suite? {
-        if let suite { return suite }
-        if other.publicChannel { return .shainy }
-        return other.chat == nil ? nil : .phrase
-    }
-
-    /// Returns the options for the suites.
-    func suiteOptions(_ attachment: Attachment?) throws -> SuiteOptions {
-        var options = SuiteOptions()
-        options.classic = classic
-        options.gcm = other.gcm
-        options.hidesHash = other.hidesHash
-        options.isPublic = other.publicChannel
-        options.showsSecret = other.showSecret
-        options.group = other.group
-        options.whisperID = other.whisperID
-        if suite == .whisper2 { options.attachment = try attachment?.writeWhisper2() }
-        return options
-    }
+    var chosenSuite: Suite? { suite ?? (chat == nil ? nil : .phrase) }
 
     /// Whether the input is a message.
-    private var isMessage: Bool { !to.isEmpty || other.isForChat }
+    private var isMessage: Bool { !to.isEmpty || chat != nil }
 
     /// Checks the combination of options. Called late, so that an unknown option is reported first.
     private func check() throws {
@@ -178,8 +155,7 @@ struct EncryptTool: Program {
         }
         if detached {
             guard !(isFile || isPassphrase || isMessage || sign || armor || jsonl || classic),
-                bundle.isEmpty, !newSession, !requireOneTime, suite == nil, trust == nil,
-                !other.isGiven
+                !session.begins, suite == nil, trust == nil, !bare, attachment.attach == nil
             else { throw UsageError("--detached can be combined only with -i, -o and a file") }
             return
         }
@@ -205,26 +181,32 @@ struct EncryptTool: Program {
         guard !jsonl || isMessage else {
             throw UsageError("--jsonl requires --to or --chat")
         }
-        let begins = !bundle.isEmpty || newSession || requireOneTime
-        guard isMessage || !begins && suite == nil && trust == nil && !other.isGiven else {
+        guard
+            isMessage
+                || !session.begins && suite == nil && trust == nil && !bare
+                    && attachment.attach == nil
+        else {
             throw UsageError(
                 "--suite, --trust and the message options require --to or --chat")
         }
-        guard suite == nil || suite == .ratchet || !begins else {
+        guard suite == nil || suite == .ratchet || !session.begins else {
             throw UsageError("--suite \(suite!.rawValue) has no session to begin")
         }
-        guard other.attach == nil || !jsonl else {
+        guard attachment.attach == nil || !jsonl else {
             throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
         }
         guard isMessage else { return }
         guard chosenSuite?.traits.isOfChat == true || !to.isEmpty else {
             throw UsageError("no recipient is given: use --to CARD")
         }
-        try other.check(chosenSuite)
-        guard other.form == .envelope || chosenSuite != .ratchet || to.count == 1 else {
-            throw UsageError("--form \(other.form.rawValue) of a session requires exactly one --to")
+        guard chat == nil || chosenSuite == .phrase else {
+            throw UsageError("--chat is only for --suite phrase")
         }
-        guard bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1 else {
+        guard !bare || chat != nil && to.isEmpty && attachment.attach == nil else {
+            throw UsageError("--bare requires --chat and has no --to and no --attach")
+        }
+        guard session.bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1
+        else {
             throw UsageError("standard input can be a bundle or the message, not both")
         }
     }
@@ -232,11 +214,11 @@ struct EncryptTool: Program {
     func execute() throws {
         try check()
         let read =
-            identity.files + recipient + recipientsFile + to + bundle + other.files
-            + [passphrase?.path].compactMap(\.self)
+            identity.files + recipient + recipientsFile + to + session.bundle
+            + [chat, attachment.attach, passphrase?.path].compactMap(\.self)
         try Output.check(output, isNoneOf: read)
-        try Output.check(other.blob, isNoneOf: read + [file].compactMap(\.self))
-        guard other.blob == nil || other.blob != output else {
+        try Output.check(attachment.blob, isNoneOf: read + [file].compactMap(\.self))
+        guard attachment.blob == nil || attachment.blob != output else {
             throw UsageError("--blob and -o are the same file")
         }
         let input = try Input(path: file)

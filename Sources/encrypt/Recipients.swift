@@ -14,25 +14,23 @@ struct Recipients {
     private let keys: SuiteKeys
     private let store: IdentityStore?
     private let routes: [Route]
-    /// The recipients' cards, which may name a mailbox other than the id's; `nil` if the messenger's own format is
-    /// requested.
+    /// The recipients' cards, which may name a mailbox other than the id's.
     private let cards: [Card?]
-    /// The name of each recipient in Kecalek and Message Flow.
-    private let flowNames: [String?]
     /// The relay of each recipient, for `send`: the one on the signed card. A `sotto:` URI does not authenticate a
     /// relay.
     let relays: [String?]
 
-    init(tool: EncryptTool, attachment: Attachment?) throws {
+    init(tool: EncryptTool) throws {
         let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
         // A chat needs no identity, so a user without one can write to it.
         let needsIdentity = tool.chosenSuite?.traits.isOfChat != true || !tool.to.isEmpty
         let identity = needsIdentity ? try book.identity() : nil
         keys = SuiteKeys(
-            identity: identity, chats: try tool.other.chat.map { [try ChatFile.read($0)] } ?? [],
-            options: try tool.suiteOptions(attachment))
-        let bundles = try tool.bundle.map { try BundleFile.read($0) }
-        let needsState = tool.suite == .ratchet || !bundles.isEmpty
+            identity: identity, chats: try tool.chat.map { [try ChatFile.read($0)] } ?? [],
+            classic: tool.classic)
+        let sessions = try SessionPlan(
+            tool: EncryptTool.toolName, tool.session, classic: tool.classic, quiet: tool.quiet)
+        let needsState = tool.suite == .ratchet || sessions.hasBundles
         if tool.stateless || identity == nil {
             guard !needsState else {
                 throw Failure(
@@ -51,8 +49,8 @@ struct Recipients {
                 ? book.identity().card() : RecipientArgument.card(argument)
             return Correspondent(id: card.id, card: card, contact: nil)
         }
-        let plan = RoutePlan(tool: tool, own: identity?.id, bundles: bundles)
-        try plan.check(people)
+        let plan = RoutePlan(tool: tool, own: identity?.id, sessions: sessions)
+        try sessions.check(people)
         // If no session has to begin, this only reads the state and does not wait for other processes.
         var suites: Set<Suite> = []
         var routes: [Route] = []
@@ -67,20 +65,16 @@ struct Recipients {
             routes.append(.suite(type, .chat))
         }
         self.routes = routes
-        cards =
-            people.isEmpty
-            ? routes.map { _ in nil }
-            : people.map { tool.other.form == .envelope ? $0.card : nil }
-        flowNames = people.map(\.profiles.kecalek)
+        cards = people.isEmpty ? routes.map { _ in nil } : people.map(\.card)
         relays = people.isEmpty ? routes.map { _ in nil } : people.map(\.notedRelay)
-        if !tool.quiet { Self.note(suites, people, keys, tool) }
+        if !tool.quiet { Self.note(suites, people, tool) }
         guard let store else { return }
         for (person, route) in zip(people, routes) {
             var hasBegun = false
             let suite: Suite
             switch route {
             case .session:
-                hasBegun = try plan.prepare(person, store)
+                hasBegun = try sessions.prepare(person, store)
                 suite = .ratchet
             case .suite(let type, _):
                 guard type == Sealed.self else { continue }
@@ -97,13 +91,12 @@ struct Recipients {
                 .noKey, "no card of \(person.name) is known",
                 hint: "get the card: \(cardLookupCommand(person.id))")
         }
-        return .suite(
-            type, Recipient(id: person.id, card: person.card, profiles: person.profiles))
+        return .suite(type, Recipient(id: person.id, card: person.card))
     }
 
-    /// Prints the notes and warnings before any output.
+    /// Prints the notes before any output.
     private static func note(
-        _ suites: Set<Suite>, _ people: [Correspondent], _ keys: SuiteKeys, _ tool: EncryptTool
+        _ suites: Set<Suite>, _ people: [Correspondent], _ tool: EncryptTool
     ) {
         if suites.contains(.sealed), !tool.classic,
             people.contains(where: { $0.card?.hybrid == nil })
@@ -111,34 +104,21 @@ struct Recipients {
             Terminal.say(
                 "encrypt: note: a sotto: URI has no post-quantum key; use the signed card instead")
         }
-        if suites.contains(.whisper2) || suites.contains(.mercurio), tool.other.form == .envelope {
-            for person in people where person.card == nil {
-                Terminal.say(
-                    "encrypt: note: the mailbox of \(person.name) is unknown; use --form app for the messenger's own format"
-                )
+    }
+
+    /// Returns the bare texts of messages to a chat.
+    func sealBare(_ messages: [MessageText]) throws -> [Result<String, Failure>] {
+        try messages.map { message in
+            try result {
+                try PhraseSuite.bareText(
+                    Draft(body: message.body, extra: message.extra), with: keys)
             }
-        }
-        for suite in Suite.allCases where suites.contains(suite) {
-            guard let reason = suite.traits.legacyReason else { continue }
-            Terminal.say(
-                "encrypt: note: \(suite.rawValue) is another messenger's format: \(reason)")
-        }
-        guard suites.contains(.shainy) else { return }
-        if tool.other.publicChannel {
-            Terminal.say("encrypt: warning: the channel is public: this is not confidential")
-        } else if let chat = keys.chats.first,
-            Double(chat.strength) < PhraseStrength.recommended
-        {
-            Terminal.say(
-                "encrypt: warning: the chat's phrase has about \(chat.strength) bits of entropy and can be guessed"
-            )
         }
     }
 
     /// Returns the envelopes of each message, one for each recipient, or its failure. A thrown error ends the whole
     /// run: nothing was encrypted.
     func seal(_ messages: [MessageText]) throws -> [Result<[Envelope], Failure>] {
-        guard !messages.isEmpty else { return [] }
         let hasSession = routes.contains { if case .session = $0 { true } else { false } }
         guard hasSession, let store else { return try messages.map { try seal($0, nil) } }
         return try store.transaction { transaction in
@@ -149,24 +129,14 @@ struct Recipients {
     private func seal(
         _ message: MessageText, _ transaction: StateTransaction?
     ) throws -> Result<[Envelope], Failure> {
-        do {
-            // The members of a group get the same message; other recipients get one each.
+        try result {
             let milliseconds = Timestamp.milliseconds()
-            let id = Envelope.newID()
-            return .success(
-                try zip(routes, cards).map { route, card in
-                    let draft = Draft(
-                        body: message.body, extra: message.extra,
-                        id: keys.options.group == nil ? Envelope.newID() : id,
-                        milliseconds: milliseconds)
-                    let envelope = try seal(draft, route, transaction)
-                    return card.map { envelope.addressed(to: $0) } ?? envelope
-                })
-        } catch let error as StateError {
-            throw error
-        } catch {
-            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            return .failure(failure)
+            return try zip(routes, cards).map { route, card in
+                let draft = Draft(
+                    body: message.body, extra: message.extra, milliseconds: milliseconds)
+                let envelope = try seal(draft, route, transaction)
+                return card.map { envelope.addressed(to: $0) } ?? envelope
+            }
         }
     }
 
@@ -180,26 +150,6 @@ struct Recipients {
             guard let transaction else { throw SessionError.nothingToSendWith(peer) }
             return try transaction.seal(
                 body: draft.body, extra: draft.extra, to: peer, time: draft.time)
-        }
-    }
-
-    /// Returns the lines of one message's envelopes in the messenger's own format.
-    func appLines(of envelopes: [Envelope], userID: String?, isFile: Bool) throws -> [AppLine] {
-        try routes.indices.flatMap { place -> [AppLine] in
-            let envelope = envelopes[place]
-            guard case .suite(let suite, _) = routes[place] else {
-                let content = try MessageFlowContent(payload: envelope.payload)
-                if isFile { return [.record(content.file)] }
-                let own = userID ?? envelope.from?.description ?? ""
-                let peer = flowNames[place] ?? envelope.to?.description ?? ""
-                let record = try MessageFlowMessage(envelope: envelope, from: own, to: peer)
-                return [.record(record.record())]
-            }
-            // A group gets one line.
-            if keys.options.group != nil {
-                return place == 0 ? try suite.appLines(of: envelopes, with: keys) : []
-            }
-            return try suite.appLines(of: [envelope], with: keys)
         }
     }
 }

@@ -8,7 +8,7 @@ struct ChatCommand: Program {
         abstract: "Create a chat file from a phrase, or print the chat's public record.",
         usage: """
             keygen chat [--name NAME] [--phrase SOURCE] [-o FILE]
-            keygen chat --public FILE [--shainy --show-secret]
+            keygen chat --public FILE
             keygen chat --read-name FILE < RECORD
             """,
         discussion: """
@@ -35,14 +35,6 @@ struct ChatCommand: Program {
         help: "Print the public record of the chat in this file: its id and its encrypted name.")
     var publicRecord: String?
 
-    @Flag(
-        "--shainy", help: "With --public: print SHAiny's record, whose id is the chat's key."
-    )
-    var shainy = false
-
-    @Flag("--show-secret", help: "Allow printing a record that contains a secret.")
-    var showSecret = false
-
     @Option(
         "--read-name", value: "file",
         help: "Print the chat's name from its public record on stdin; the chat is in this file.")
@@ -60,12 +52,6 @@ struct ChatCommand: Program {
                 "--public and --read-name cannot be combined with each other or with options for a new chat"
             )
         }
-        guard !shainy || publicRecord != nil else {
-            throw UsageError("--shainy requires --public")
-        }
-        guard !showSecret || shainy else {
-            throw UsageError("--show-secret requires --shainy")
-        }
     }
 
     func execute() throws {
@@ -80,13 +66,14 @@ struct ChatCommand: Program {
                 .usage, "refusing to write the chat's keys to the terminal",
                 hint: "write to a file with -o, or force it with -o -")
         }
-        let output = try destination.open(quiet: quiet)
+        let output = try destination.open(tool: KeygenTool.toolName, quiet: quiet)
         let secret = try readPhrase()
         let chat = try Chat(phrase: secret, name: name)
-        let isComposed = secret.withBytes { bytes in
-            String(validating: bytes, as: UTF8.self).map { isNFC($0) } ?? true
+        if !quiet {
+            Terminal.say(
+                "\(KeygenTool.toolName): note: the phrase's strength is about \(chat.strength) bits"
+            )
         }
-        report(chat, isComposed: isComposed)
         try output.write(chat.record.serialized() + [UInt8(ascii: "\n")])
         try output.finish()
     }
@@ -99,51 +86,19 @@ struct ChatCommand: Program {
         return try newSecret("phrase", phrase, warns: false)
     }
 
-    private func report(_ chat: Chat, isComposed: Bool) {
-        let tool = KeygenTool.toolName
-        if !quiet {
-            Terminal.say("\(tool): note: the phrase's strength is about \(chat.strength) bits")
-        }
-        if chat.shainy.isPublic {
-            Terminal.say(
-                "\(tool): warning: this phrase is public: nothing in the chat is confidential"
-            )
-        } else if Double(chat.strength) < PhraseStrength.recommended {
-            Terminal.say(
-                "\(tool): warning: below \(Int(PhraseStrength.recommended)) bits the phrase can be guessed in SHAiny's format, which hashes it once"
-            )
-        }
-        if !isComposed {
-            Terminal.say(
-                "\(tool): warning: the phrase is not in Unicode's composed form (NFC): in SHAiny's format it gives a different chat"
-            )
-        }
-    }
-
     // MARK: Its public record
 
     private func printRecord(of path: String) throws {
-        guard !shainy || showSecret else { throw Self.secretID }
         let chat = try ChatFile.read(path)
         let output = try Output(path: "-", content: .text)
-        if shainy { output.keepPrivate(tool: KeygenTool.toolName) }
-        try output.writeLine(shainy ? chat.shainyNameRecord : chat.nameRecord)
+        try output.writeLine(chat.nameRecord)
         try output.finish()
     }
-
-    private static let secretID = Failure(
-        .usage, "the id in SHAiny's record is the chat's secret key",
-        hint: "use --show-secret to print it")
 
     private func printName(of path: String) throws {
         let chat = try ChatFile.read(path)
         let record = try JSON.object(parsing: try Input(path: nil).readAll(limit: 1 << 20))
-        let (name, isAuthentic) = try chat.name(in: record)
-        if !isAuthentic {
-            Terminal.say(
-                "\(KeygenTool.toolName): warning: SHAiny's format does not authenticate the name: it may be forged"
-            )
-        }
+        let name = try chat.name(in: record)
         let output = try Output(path: "-", content: .text)
         try output.writeText(name + "\n")
         try output.finish()

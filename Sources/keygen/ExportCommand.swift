@@ -11,79 +11,63 @@ struct ExportCommand: Program {
             keygen export ssh [--public-key] [-o FILE] [FILE]
             keygen export minisign [-o FILE] [--password SOURCE | --unprotected] [FILE]
             keygen export minisign --public-key [-o FILE] [FILE]
-            keygen export ecp1 [-o KEYFILE] [--password SOURCE] [FILE]
-            keygen export rsa [-o KEYFILE] [--password SOURCE | --unprotected] [FILE]
             """,
         discussion: """
             age is an age identity file with the post-quantum and the classic key, for age 1.3 and newer; with --classic, \
             for every version of age. ssh is the signing key, which is the id, as an OpenSSH private key; minisign is the \
-            same key as minisign's secret key. With --public-key, the public key. ecp1 is Kecalek's key file with the \
-            signing key; rsa is the RSA key for Mercurio in PKCS #8 PEM format. The last three are protected by a \
-            separate password.
+            same key as minisign's secret key, which is protected by a separate password. With --public-key, the public \
+            key.
 
             EXAMPLES
               keygen export age --classic -o alice.age alice.key
               keygen export ssh -o ~/.ssh/id_alice alice.key
               keygen export minisign --public-key alice.key > alice.pub
-              keygen export ecp1 -o alice.ecp1 alice.key
-              keygen export rsa -o alice.pem alice.key
             """)
 
     enum Key: String, ExpressibleByArgument, CaseIterable {
-        case age, ssh, minisign, ecp1, rsa
-
-        /// Whether the key file can be protected by a password.
-        var hasPassword: Bool { self == .minisign || self == .ecp1 || self == .rsa }
+        case age, ssh, minisign
     }
 
     @OptionGroup var destination: SecretFileOptions
 
     @OptionGroup var password: PasswordOptions
 
-    @Flag("--unprotected", help: "Write the RSA key or minisign's key without a password.")
+    @Flag("--unprotected", help: "Write minisign's key without a password.")
     var unprotected = false
 
     @Flag("--classic", help: "For age: write only the X25519 key, without the post-quantum key.")
     var classic = false
 
-    @Flag("--public-key", help: "Write the public key; for age, ssh and minisign.")
+    @Flag("--public-key", help: "Write the public key.")
     var publicKey = false
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument("key", help: "The format to write: age, ssh, minisign, ecp1 or rsa.")
+    @Argument("key", help: "The format to write: age, ssh or minisign.")
     var key: Key
 
     @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func validate() throws {
-        guard !unprotected || key == .rsa || key == .minisign else {
-            throw UsageError("--unprotected is only for rsa and minisign")
+        guard !unprotected || key == .minisign else {
+            throw UsageError("--unprotected is only for minisign")
         }
         guard !unprotected || password.password == nil else {
             throw UsageError("--unprotected and --password cannot be combined")
         }
-        guard password.password == nil || key.hasPassword else {
-            throw UsageError("--password is only for minisign, ecp1 and rsa")
+        guard password.password == nil || key == .minisign else {
+            throw UsageError("--password is only for minisign")
         }
         guard !classic || key == .age else { throw UsageError("--classic is only for age") }
-        guard !publicKey || key != .ecp1 && key != .rsa else {
-            throw UsageError("--public-key is only for age, ssh and minisign")
-        }
         guard !publicKey || !unprotected && password.password == nil else {
             throw UsageError("--public-key needs no password")
         }
     }
 
     func execute() throws {
-        let output = try destination.open(key == .ecp1 ? .binary : .text, secret: !publicKey)
-        if key == .ecp1, output.isTerminal {
-            throw Failure(
-                .usage, "refusing to write a key file to the terminal",
-                hint: "write to a file with -o, or redirect the output")
-        }
-        let identity = try load(identity, file)
+        let output = try destination.open(tool: KeygenTool.toolName, secret: !publicKey)
+        let identity = try identity.load(argument: file)
         if publicKey {
             try output.writeText(publicText(of: identity))
         } else {
@@ -99,7 +83,7 @@ struct ExportCommand: Program {
             (classic ? identity.ageKey.recipient.text : identity.hybridKey.recipient.text) + "\n"
         case .ssh:
             "\(OpenSSHPublicKey(publicKey: identity.id.publicKey).text) \(comment(identity))\n"
-        case .minisign, .ecp1, .rsa: MinisignKey.publicFile(identity.id.publicKey)
+        case .minisign: MinisignKey.publicFile(identity.id.publicKey)
         }
     }
 
@@ -132,22 +116,6 @@ struct ExportCommand: Program {
                     .ioError, "256 MiB of memory for the password's key are not available")
             }
             try file.withBytes { try output.write($0) }
-        case .ecp1:
-            Terminal.say(
-                "\(KeygenTool.toolName): warning: the password of an ECP1 file is easy to guess (PBKDF2); an identity file made with --protect is safer"
-            )
-            let file = try ECP1File(
-                sealing: identity.signingSeed(),
-                password: try newSecret("password", password.password))
-            try output.write(file.bytes)
-        case .rsa:
-            guard let key = try identity.rsaKey() else { throw SuiteError.noRSAKey }
-            if unprotected {
-                try key.pem().withBytes { try output.write($0) }
-            } else {
-                let password = try newSecret("password", password.password)
-                try output.write(Array(key.pem(password: password).utf8))
-            }
         }
     }
 }

@@ -25,8 +25,8 @@ struct PaperCommand: Program {
     var file: String?
 
     func execute() throws {
-        let output = try destination.open()
-        let identity = try load(identity, file)
+        let output = try destination.open(tool: KeygenTool.toolName)
+        let identity = try identity.load(argument: file)
         guard identity.isConsistent() else {
             throw Failure(
                 .malformed, "the words in the identity do not match its keys",
@@ -129,10 +129,12 @@ private struct Page {
         if identity.hasWordsPassphrase {
             lines.append("The passphrase of the words: without it they give different keys.")
         }
-        if (try? identity.rsaKey()) ?? nil != nil {
-            lines.append("The RSA key for Mercurio: keygen export rsa.")
+        if identity.otherMembers["rsa"] != nil {
+            lines.append("The RSA key for Mercurio: bridge export rsa.")
         }
-        if let id = identity.whisperID { lines.append("The name in Whisper2: \(id).") }
+        if let id = identity.otherMembers["whisper2"]?.string {
+            lines.append("The name in Whisper2: \(id).")
+        }
         return lines.isEmpty ? nil : lines
     }
 }

@@ -83,34 +83,3 @@ struct PasswdCommand: Program {
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
     }
 }
-
-/// The file to replace, locked so that no other process replaces it at the same time.
-final class OriginalFile {
-    /// The owner of the file.
-    let owner: (user: uid_t, group: gid_t)
-    private let descriptor: Int32
-
-    init(_ path: String) throws(Failure) {
-        // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure(errno: errno, "read the identity", path) }
-        self.descriptor = descriptor
-        var (opened, named) = (stat(), stat())
-        guard fstat(descriptor, &opened) == 0 else { throw Failure(errno: errno, "read", path) }
-        owner = (opened.st_uid, opened.st_gid)
-        guard opened.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.usage, "\(path) is not a regular file and cannot be replaced")
-        }
-        guard opened.st_nlink == 1 else {
-            throw Failure(
-                .usage, "\(path) has further hard links, which would keep the old content",
-                hint: "find them: find . -samefile \(shellWord(path))")
-        }
-        // A second process finds the lock taken, or the name belongs to a new file.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0,
-            (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
-        else { throw Failure(.tryAgain, "another process is changing \(path)") }
-    }
-
-    deinit { close(descriptor) }
-}

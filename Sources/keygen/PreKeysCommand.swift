@@ -33,7 +33,7 @@ struct PreKeysCommand: Program {
     var file: String?
 
     func execute() throws {
-        let identity = try load(identity, file)
+        let identity = try identity.load(argument: file)
         let output = try Output(path: "-", content: .text)
         let store = try IdentityStore(
             directory: .standard(), identity: identity, lockTimeout: lock.timeout)

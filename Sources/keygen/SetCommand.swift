@@ -1,5 +1,4 @@
 import Arguments
-import Glibc
 import Sotto
 import SottoTool
 import SottoWire
@@ -41,41 +40,13 @@ struct SetCommand: Program {
         guard (relay == nil) == noRelay else {
             throw UsageError("use either --relay or --no-relay")
         }
-        guard file == nil || !identity.isGiven else {
-            throw UsageError("the identity is given twice: use either an argument or -i")
-        }
     }
 
     func execute() throws {
         let address = try relay.map { try RelayOptions.address($0) }
-        let path = try file ?? identity.identities.first ?? IdentityFile.defaultPath()
-        guard path != "-" else {
-            throw Failure(.usage, "standard input cannot be changed", hint: "give a file name")
+        let path = try identity.replaceRecord(argument: file) { record in
+            record["relay"] = address.map { .string($0.text) }
         }
-        let original = try OriginalFile(path)
-        var (text, passphrase) = try IdentityFile.opened(path, passphrase: identity.passphrase)
-        defer { wipe(&text) }
-        guard var record = try? JSON.object(parsing: text),
-            (try? Identity(record: record)) != nil
-        else {
-            throw Failure(
-                .malformed, "\(path) is not a sotto identity and cannot have a relay",
-                hint: "create one with keygen")
-        }
-        record["relay"] = address.map { .string($0.text) }
-        var line = record.serialized() + [UInt8(ascii: "\n")]
-        defer { wipe(&line) }
-        // A symbolic link is kept: its target is replaced.
-        guard let resolved = realpath(path, nil) else { throw Failure(errno: errno, "read", path) }
-        defer { free(resolved) }
-        let output = try Output(path: String(cString: resolved), content: .text)
-        if let passphrase {
-            try output.write(AgeFile.seal(line, for: .passphrase(passphrase), armored: true))
-        } else {
-            try output.write(line)
-        }
-        try output.keepOwner(original.owner)
-        try output.finish()
         guard !quiet else { return }
         let change = address.map { "has the relay \($0)" } ?? "no longer has a relay"
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")

@@ -101,7 +101,7 @@ struct RecvTool: Program {
     @Option(
         "--login-key", value: "pem",
         help:
-            "Log in for --of with this RSA key, a PEM file from keygen login-key; implies --stateless."
+            "Log in for --of with this RSA key, a PEM file from bridge login-key; implies --stateless."
     )
     var loginKey: String?
 

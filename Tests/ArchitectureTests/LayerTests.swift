@@ -9,15 +9,15 @@ struct LayerTests {
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "Sotto": 1, "Arguments": 1,
         "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
-        "SottoTransport": 2,
+        "SottoTransport": 2, "SottoMessengers": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
     ]
 
     /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [
         ("CSodium", ["Sotto"]), ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
-        ("Crypto", ["Sotto", "SottoServer"]),
-        ("CryptoExtras", ["Sotto"]),
+        ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),
+        ("CryptoExtras", ["Sotto", "SottoMessengers"]),
         ("CCryptoBoringSSL", ["Sotto"]),
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
@@ -126,7 +126,15 @@ struct LayerTests {
 
     @Test func onlyTheCommandLineImportsTheArguments() {
         for item in Self.imports where item.module == "Arguments" {
-            #expect(item.target == "SottoTool" || item.isProgram, "\(item)")
+            #expect(
+                ["SottoTool", "SottoContacts"].contains(item.target) || item.isProgram, "\(item)")
+        }
+    }
+
+    /// The other tools, the relay and the core know none of the messengers.
+    @Test func onlyTheBridgeAndTheContactsImportTheMessengers() {
+        for item in Self.imports where item.module == "SottoMessengers" {
+            #expect(["SottoContacts", "bridge", "contact"].contains(item.target), "\(item)")
         }
     }
 

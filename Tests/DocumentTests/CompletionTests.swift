@@ -49,7 +49,7 @@ struct CompletionTests {
             ("keygen public --ur", "--uri"), ("keygen --prot", "--protect"),
             ("pad --scheme b", "bucket"), ("sotto pad --scheme b", "bucket"),
             ("pad --scheme = b", "bucket"),
-            ("keygen export mini", "minisign"), ("keygen answer whi", "whisper2"),
+            ("keygen export mini", "minisign"), ("bridge answer whi", "whisper2"),
             ("sotto in", "init"), ("sotto init --rel", "--relay"),
             ("sotto help deco", ""), ("sotto help decr", "decrypt"),
         ])

@@ -36,16 +36,21 @@ struct SecurityTests {
         return names
     }
 
-    /// The documents contain the same lines about each suite as `encrypt --help`.
+    /// The documents contain the same lines about each suite as `encrypt --help`, and about each messenger's format as
+    /// `bridge --help`.
     @Test(
         "agrees with the help on what each suite protects",
-        arguments: ["README.md", "man/encrypt.1", "man/sotto-formats.5"])
-    func suites(_ document: String) throws {
-        let help = try runInRepository(Programs.path("encrypt"), ["--help"]).text.components(
+        arguments: [
+            ("encrypt", "README.md", 4), ("encrypt", "man/encrypt.1", 4),
+            ("encrypt", "man/sotto-formats.5", 4), ("bridge", "README.md", 4),
+            ("bridge", "man/bridge.1", 4), ("bridge", "man/sotto-formats.5", 4),
+        ])
+    func suites(_ tool: String, _ document: String, _ count: Int) throws {
+        let help = try runInRepository(Programs.path(tool), ["--help"]).text.components(
             separatedBy: "\n")
         let first = try #require(help.firstIndex { $0.hasPrefix("suite ") })
         let table = help[first...].prefix { !$0.isEmpty }
-        #expect(table.count == 7)
+        #expect(table.count == count)
         let text = try Repository.text(document).components(separatedBy: "\n")
         for line in table { #expect(text.contains(line), "\(line)") }
     }

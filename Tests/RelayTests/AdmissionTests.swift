@@ -180,7 +180,7 @@ extension RawClient {
         let running = try closed()
         let preKeys = Sample.preKeys(of: alice, oneTime: 1..<3)
         let card = try OwnersRecord(
-            try #require(alice.card(profiles: Profiles(), issued: .now()).record))
+            try #require(alice.card(issued: .now()).record))
         let client = running.client()
         #expect(client.publish(preKeys) == notAdmitted)
         #expect(client.ask(.record(card)) == notAdmitted)
@@ -311,7 +311,7 @@ extension RawClient {
     let alice = Sample.identity()
 
     func card(_ issued: Timestamp?, relay: String = "tcp://a:1") throws -> JSONObject {
-        try #require(alice.card(relay: relay, profiles: Profiles(), issued: issued).record)
+        try #require(alice.card(relay: relay, issued: issued).record)
     }
 
     @Test func theLatestCardIsHandedOut() throws {

@@ -95,7 +95,7 @@ import Testing
         let people = (0..<5).map { _ in Sample.identity() }
         let world = World(address: running.relay.address)
         let records = try people.flatMap { person throws -> [UInt8] in
-            let card = try person.card(profiles: Profiles(), issued: .now())
+            let card = try person.card(issued: .now())
             return (card.record?.serialized() ?? []) + [0x0A]
                 + Sample.preKeys(of: person, oneTime: 1..<3).record.serialized() + [0x0A]
         }

@@ -7,6 +7,12 @@ package struct Run: Sendable {
     package let stdout: [UInt8]
     package let stderr: String
 
+    package init(status: Int32, stdout: [UInt8], stderr: String) {
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr
+    }
+
     package var wasKilled: Int32? { status > 128 ? status - 128 : nil }
     package var text: String { String(decoding: stdout, as: UTF8.self) }
     package var lines: [String] { text.split(separator: "\n").map(String.init) }

@@ -98,7 +98,8 @@ struct InspectionTests {
 
     @Test(arguments: [
         ["--hold"], ["--from", "alice.card"], ["-i", "bob.key"], ["--text"],
-        ["--verify", "alice.card", "--from", "alice.card"], ["--own-copy"], ["--suite", "shainy"],
+        ["--verify", "alice.card", "--from", "alice.card"], ["--chat", "chat"],
+        ["--attachment", "1"],
     ])
     func optionsThatNeedAKeyAreRefused(_ option: [String]) throws {
         #expect(try home.run("decrypt", ["--inspect"] + option).status == 64)

@@ -49,9 +49,9 @@ struct PaperTests {
         try home.run(
             "keygen",
             [
-                "--name", "R&D <b>]]>", "--rsa", "2048", "--words-passphrase", "@FILE:one", "-o",
-                "n.key",
+                "--name", "R&D <b>]]>", "--words-passphrase", "@FILE:one", "-o", "n.key",
             ])
+        _ = try home.output("bridge", ["set", "-q", "--rsa", "2048", "n.key"])
         let page = String(
             decoding: try home.output("keygen", ["paper", "n.key"]), as: UTF8.self)
         #expect(page.contains("R&amp;D &lt;b&gt;]]&gt;"))

@@ -161,23 +161,21 @@ struct PassphraseChangeTests {
         let made = try home.run(
             "keygen",
             [
-                "--words-passphrase", "@FILE:one", "--whisper-id", "WSP-YS3T-HJGR-KQBZ", "-o",
-                "n.key",
+                "--words-passphrase", "@FILE:one", "-o", "n.key",
             ])
         #expect(made.status == 0 && made.stderr.contains("with their passphrase"))
         let words = try home.output("keygen", ["words", "n.key"])
         try home.run(
             "keygen",
             [
-                "recover", "--whisper-id", "WSP-YS3T-HJGR-KQBZ", "--words-passphrase", "@FILE:one",
-                "-o", "m.key",
+                "recover", "--words-passphrase", "@FILE:one", "-o", "m.key",
             ], stdin: .whole(words))
         #expect(try home.files.read("n.key") == home.files.read("m.key"))
         // The keys of other messengers are derived from the same seed.
-        let profile = ["public", "--profile", "whisper2"]
+        let account = ["account", "whisper2", "--whisper-id", "WSP-YS3T-HJGR-KQBZ"]
         #expect(
-            try home.output("keygen", profile + ["n.key"])
-                == home.output("keygen", profile + ["m.key"]))
+            try home.output("bridge", account + ["n.key"])
+                == home.output("bridge", account + ["m.key"]))
     }
 
     @Test func onlyASCIIIsAccepted() throws {

@@ -1,6 +1,6 @@
 /// The Distinguished Encoding Rules (X.690 §10), as far as key files need them.
-enum DER {
-    enum Tag: UInt8 {
+package enum DER {
+    package enum Tag: UInt8 {
         case integer = 0x02
         case octetString = 0x04
         case null = 0x05
@@ -9,7 +9,7 @@ enum DER {
     }
 
     /// Returns an element: tag, length and `content`.
-    static func element(_ tag: Tag, _ content: [UInt8]) -> [UInt8] {
+    package static func element(_ tag: Tag, _ content: [UInt8]) -> [UInt8] {
         guard content.count >= 0x80 else {
             return [tag.rawValue, UInt8(content.count)] + content
         }
@@ -17,12 +17,12 @@ enum DER {
         return [tag.rawValue, 0x80 | UInt8(length.count)] + length + content
     }
 
-    static func sequence(_ elements: [[UInt8]]) -> [UInt8] {
+    package static func sequence(_ elements: [[UInt8]]) -> [UInt8] {
         element(.sequence, elements.flatMap { $0 })
     }
 
     /// Returns the encoding of a non-negative integer.
-    static func integer(_ value: UInt64) -> [UInt8] {
+    package static func integer(_ value: UInt64) -> [UInt8] {
         var content = Array(value.bigEndianBytes.drop { $0 == 0 })
         if content.first.map({ $0 >= 0x80 }) ?? true { content.insert(0, at: 0) }
         return element(.integer, content)
@@ -30,17 +30,17 @@ enum DER {
 }
 
 /// Reads elements from the front of DER. It refuses lengths that are not in the shortest form.
-struct DERReader {
+package struct DERReader {
     private var rest: ByteReader
 
-    init(_ bytes: ArraySlice<UInt8>) { rest = ByteReader(bytes) }
+    package init(_ bytes: ArraySlice<UInt8>) { rest = ByteReader(bytes) }
 
-    var isAtEnd: Bool { rest.isAtEnd }
+    package var isAtEnd: Bool { rest.isAtEnd }
     /// The tag of the next element.
-    var nextTag: UInt8? { rest.remaining.first }
+    package var nextTag: UInt8? { rest.remaining.first }
 
     /// Returns the content of the next element, or `nil` if it has another tag.
-    mutating func content(_ tag: DER.Tag) -> ArraySlice<UInt8>? {
+    package mutating func content(_ tag: DER.Tag) -> ArraySlice<UInt8>? {
         guard rest.byte() == tag.rawValue, let first = rest.byte() else { return nil }
         guard first >= 0x80 else { return rest.bytes(Int(first)) }
         guard (1...4).contains(first & 0x7F), let digits = rest.bytes(Int(first & 0x7F)),
@@ -51,10 +51,10 @@ struct DERReader {
         return rest.bytes(length)
     }
 
-    mutating func sequence() -> DERReader? { content(.sequence).map { DERReader($0) } }
+    package mutating func sequence() -> DERReader? { content(.sequence).map { DERReader($0) } }
 
     /// Returns a non-negative integer below 2⁶³.
-    mutating func integer() -> Int? {
+    package mutating func integer() -> Int? {
         guard let digits = content(.integer), let first = digits.first, first < 0x80,
             digits.count <= 8
         else { return nil }
@@ -63,10 +63,10 @@ struct DERReader {
     }
 
     /// Consumes the next element and returns whether it is this object identifier.
-    mutating func takes(_ identifier: [UInt8]) -> Bool {
+    package mutating func takes(_ identifier: [UInt8]) -> Bool {
         content(.objectIdentifier).map { Array($0) == identifier } ?? false
     }
 
     /// Consumes the next element and returns whether it is NULL.
-    mutating func takesNull() -> Bool { content(.null).map(\.isEmpty) ?? false }
+    package mutating func takesNull() -> Bool { content(.null).map(\.isEmpty) ?? false }
 }

@@ -1,7 +1,7 @@
 /// Textual encodings of keys (RFC 7468): base64 between a BEGIN line and an END line.
-enum PEM {
+package enum PEM {
     /// Returns the text, with 64 characters on a line and a line feed at the end.
-    static func encode(_ label: String, _ bytes: [UInt8]) -> String {
+    package static func encode(_ label: String, _ bytes: [UInt8]) -> String {
         var text = Base64.standard.encode(bytes)[...]
         var lines = ["-----BEGIN \(label)-----"]
         while !text.isEmpty {
@@ -13,7 +13,7 @@ enum PEM {
 
     /// Returns the label and the bytes, or `nil` unless the text is one such encoding in ASCII. White space around it
     /// and CRLF are allowed.
-    static func decode(_ text: [UInt8]) -> (label: String, bytes: [UInt8])? {
+    package static func decode(_ text: [UInt8]) -> (label: String, bytes: [UInt8])? {
         // Swift compares some other characters as equal to ASCII characters.
         guard text.allSatisfy({ $0 < 0x80 }) else { return nil }
         let string = String(decoding: text, as: UTF8.self)

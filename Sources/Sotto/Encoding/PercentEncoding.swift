@@ -1,7 +1,7 @@
 /// Percent-encoding of the values in a URI's query (RFC 3986 §2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Returns the text with each byte outside the unreserved set (RFC 3986 §2.3) as `%` and two upper-case digits.
-    static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {
             switch byte {
@@ -16,7 +16,7 @@ enum PercentEncoding {
     }
 
     /// Returns the decoded text, or `nil` for a `%` without two hexadecimal digits or for bytes that are not UTF-8.
-    static func decode(_ text: Substring) -> String? {
+    package static func decode(_ text: Substring) -> String? {
         let input = Array(text.utf8)
         var out: [UInt8] = []
         var index = 0

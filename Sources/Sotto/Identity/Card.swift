@@ -6,8 +6,6 @@ public enum CardError: Error, Sendable, Equatable {
     case version(Int64)
     /// The signature is missing or does not belong to the id and this content.
     case signature
-    /// An account in another messenger is not signed by that account's own key for this id.
-    case profile
 }
 
 /// The public keys of a contact, for encrypting to them and verifying their signatures.
@@ -27,15 +25,16 @@ public struct Card: Sendable, Hashable {
     public let relay: String?
     /// The mailbox to which the holder of this card sends mail, in place of the id: see ``SendAddress``.
     public let address: SessionID?
-    /// The owner's accounts in other messengers.
-    public let profiles: Profiles
+    /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core does not
+    /// interpret them, and **does not verify that they belong to the owner**.
+    public let accounts: JSONObject
     /// The time of the signature, if the card has one. A directory keeps the later of two cards.
     public let issued: Timestamp?
     /// The signed record, including members that this version does not know, or `nil` for a card from a URI.
     public let record: JSONObject?
 
     static func signed(
-        by identity: Identity, relay: String?, profiles: Profiles, address: SessionID? = nil,
+        by identity: Identity, relay: String?, accounts: JSONObject, address: SessionID? = nil,
         issued: Timestamp? = nil
     ) -> Card {
         var record = JSONObject([
@@ -46,19 +45,19 @@ public struct Card: Sendable, Hashable {
             ("pq", .string(identity.hybridKey.recipient.text)),
             ("relay", relay.map { .string($0) }),
             ("address", address.map { .string($0.description) }),
-            ("profiles", profiles.isEmpty ? nil : .object(profiles.object)),
+            ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("issued", issued.map { .string($0.description) }),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         return Card(
             id: identity.id, name: identity.name, age: identity.ageKey.recipient,
             hybrid: identity.hybridKey.recipient, relay: relay, address: address,
-            profiles: profiles, issued: issued, record: record)
+            accounts: accounts, issued: issued, record: record)
     }
 
     private init(
         id: SessionID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, address: SessionID?, profiles: Profiles, issued: Timestamp?,
+        relay: String?, address: SessionID?, accounts: JSONObject, issued: Timestamp?,
         record: JSONObject?
     ) {
         self.id = id
@@ -67,7 +66,7 @@ public struct Card: Sendable, Hashable {
         self.hybrid = hybrid
         self.relay = relay
         self.address = address
-        self.profiles = profiles
+        self.accounts = accounts
         self.issued = issued
         self.record = record
     }
@@ -91,25 +90,20 @@ public struct Card: Sendable, Hashable {
         guard record["address"] == nil || address != nil else { throw .member("address") }
         let issued = record["issued"]?.string.flatMap { Timestamp($0) }
         guard record["issued"] == nil || issued != nil else { throw .member("issued") }
-        var profiles = Profiles()
-        if let value = record["profiles"] {
-            guard let read = value.object.flatMap({ Profiles($0) }) else {
-                throw .member("profiles")
-            }
-            guard read.areProven(for: id) else { throw .profile }
-            profiles = read
+        guard record["profiles"] == nil || record["profiles"]?.object != nil else {
+            throw .member("profiles")
         }
         self.init(
             id: id, name: record["name"]?.string ?? "", age: age, hybrid: hybrid,
-            relay: record["relay"]?.string, address: address, profiles: profiles, issued: issued,
-            record: record)
+            relay: record["relay"]?.string, address: address,
+            accounts: record["profiles"]?.object ?? JSONObject(), issued: issued, record: record)
     }
 
     /// Creates the unsigned card that a scanned URI describes.
     public init(uri: ContactURI) {
         self.init(
             id: uri.id, name: uri.name ?? "", age: AgeX25519Recipient(publicKey: uri.x25519),
-            hybrid: nil, relay: uri.relay, address: nil, profiles: Profiles(), issued: nil,
+            hybrid: nil, relay: uri.relay, address: nil, accounts: JSONObject(), issued: nil,
             record: nil)
     }
 

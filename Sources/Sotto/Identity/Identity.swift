@@ -23,13 +23,11 @@ public final class Identity: Sendable {
     private let wordlist: Wordlist
     /// BIP 39's passphrase, usually empty. With another passphrase the words give other keys.
     private let passphrase: SecretBytes
-    /// The id of the owner's Whisper2 account, which its server assigned.
-    public let whisperID: WhisperID?
     /// The address of the relay where the owner fetches mail, such as `tls://relay.example.org:7667`, or `nil` if none
     /// is chosen. Cards name it.
     public let relay: String?
-    /// The PKCS #8 PEM of the RSA key for Mercurio, which the words do not restore. Empty without such a key.
-    private let rsa: SecretBytes
+    /// The members of the record that the core does not interpret, as a JSON object. They can be secret.
+    private let others: SecretBytes
     /// The Ed25519 signing key.
     public let signingKey: SigningKey
     /// The classic age identity.
@@ -40,17 +38,16 @@ public final class Identity: Sendable {
     /// The id: `05` and the hexadecimal signing public key.
     public var id: SessionID { SessionID(publicKey: signingKey.publicKey) }
 
-    /// Creates the identity of a sentence, with values that the words do not restore. `passphrase` is BIP 39's, in
-    /// NFKD; ASCII always is.
+    /// Creates the identity of a sentence. `passphrase` is BIP 39's, in NFKD; ASCII always is. `others` are further
+    /// members of the record, which the words do not restore.
     public init(
-        mnemonic: Mnemonic, name: String, passphrase: String = "", whisperID: WhisperID? = nil,
-        rsaKey: MercurioPrivateKey? = nil, relay: String? = nil
+        mnemonic: Mnemonic, name: String, passphrase: String = "", relay: String? = nil,
+        others: JSONObject = JSONObject()
     ) {
         let seed = mnemonic.seed(passphrase: passphrase)
         self.name = name
         self.relay = relay
-        self.whisperID = whisperID
-        rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
+        self.others = Self.secret(others)
         words = SecretBytes(copying: mnemonic.sentenceText().utf8)
         wordlist = mnemonic.wordlist
         self.passphrase = SecretBytes(copying: passphrase.utf8)
@@ -62,21 +59,23 @@ public final class Identity: Sendable {
     /// Creates the identity of a signing key's 32-byte seed, which Kecalek's key files hold. The age keys are derived
     /// from this seed as from a sentence's seed. They differ from the age keys of the sentence that the signing seed
     /// was derived from.
-    public init(
-        seed: borrowing SecretBytes, name: String, whisperID: WhisperID? = nil,
-        rsaKey: MercurioPrivateKey? = nil, relay: String? = nil
-    ) {
+    public init(seed: borrowing SecretBytes, name: String, relay: String? = nil) {
         precondition(seed.count == 32)
         self.name = name
         self.relay = relay
-        self.whisperID = whisperID
-        rsa = rsaKey?.pem() ?? SecretBytes(copying: [])
+        others = Self.secret(JSONObject())
         words = SecretBytes(copying: [])
         wordlist = .english
         passphrase = SecretBytes(copying: [])
         signingKey = SigningKey(seed: seed.withBytes { SecretBytes(copying: $0) })
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
+    }
+
+    private static func secret(_ members: JSONObject) -> SecretBytes {
+        var text = members.members.isEmpty ? [] : members.serialized()
+        defer { wipe(&text) }
+        return SecretBytes(copying: text)
     }
 
     private static func key(_ seed: borrowing SecretBytes, _ info: String) -> SecretBytes {
@@ -95,7 +94,7 @@ public final class Identity: Sendable {
     /// It has the keys as well as the words, so that programs start without 2048 rounds of PBKDF2 and `age` can use the
     /// two age identities.
     public var record: JSONObject {
-        JSONObject([
+        var record = JSONObject([
             ("v", .integer(1)), ("type", .string("identity")),
             ("name", name.isEmpty ? nil : .string(name)), ("id", .string(id.description)),
             ("words", Self.text(words)),
@@ -103,9 +102,22 @@ public final class Identity: Sendable {
             ("words_passphrase", Self.text(passphrase)),
             ("sign", .string(signingKey.withSeed { Base64.standard.encode(Array($0)) })),
             ("age", .string(ageKey.text())), ("pq", .string(hybridKey.text())),
-            ("whisper2", whisperID.map { .string($0.description) }),
-            ("rsa", Self.text(rsa)), ("relay", relay.map { .string($0) }),
         ])
+        for (name, value) in otherMembers.members { record[name] = value }
+        record["relay"] = relay.map { .string($0) }
+        return record
+    }
+
+    private static let ownMembers: Set<String> = [
+        "v", "type", "name", "id", "words", "language", "words_passphrase", "sign", "age", "pq",
+        "relay",
+    ]
+
+    /// The members of the record that the core does not interpret, such as accounts in other messengers. They are
+    /// written back unchanged, and can be secret.
+    public var otherMembers: JSONObject {
+        guard others.count > 0 else { return JSONObject() }
+        return others.withBytes { (try? JSON.object(parsing: Array($0))) ?? JSONObject() }
     }
 
     private static func text(_ secret: borrowing SecretBytes) -> JSON? {
@@ -140,14 +152,10 @@ public final class Identity: Sendable {
         passphrase = SecretBytes(
             copying: record["words_passphrase"] == nil ? "".utf8 : try text("words_passphrase").utf8
         )
-        rsa = SecretBytes(copying: record["rsa"] == nil ? "".utf8 : try text("rsa").utf8)
+        var others = record
+        for name in Self.ownMembers { others[name] = nil }
+        self.others = Self.secret(others)
         relay = record["relay"] == nil ? nil : try text("relay")
-        if record["whisper2"] != nil {
-            guard let id = WhisperID(try text("whisper2")) else { throw .member("whisper2") }
-            whisperID = id
-        } else {
-            whisperID = nil
-        }
         signingKey = SigningKey(seed: SecretBytes(copying: seed))
         ageKey = age
         hybridKey = hybrid
@@ -171,20 +179,8 @@ public final class Identity: Sendable {
     public var hasWordsPassphrase: Bool { passphrase.count > 0 }
 
     /// Returns BIP 39's passphrase, which is empty if the identity has none.
-    func wordsPassphrase() -> String {
+    package func wordsPassphrase() -> String {
         passphrase.withBytes { String(decoding: $0, as: UTF8.self) }
-    }
-
-    /// Returns the RSA key for Mercurio, or `nil` if the identity has none. The key is parsed on demand. Throws
-    /// ``IdentityError/member(_:)`` for a damaged key.
-    public func rsaKey() throws(IdentityError) -> MercurioPrivateKey? {
-        guard rsa.count > 0 else { return nil }
-        do {
-            return try MercurioPrivateKey(
-                pem: rsa.withBytes { String(decoding: $0, as: UTF8.self) })
-        } catch {
-            throw .member("rsa")
-        }
     }
 
     /// Returns the signing key's seed, 32 bytes, which Kecalek's key files hold.
@@ -206,23 +202,13 @@ public final class Identity: Sendable {
     }
 
     /// Returns the signed public card, with `address` for the card's only holder. The default for `relay` is the
-    /// identity's relay.
+    /// identity's relay. `accounts` are the owner's accounts in other messengers, with their proofs.
     public func card(
-        relay: String? = nil, address: SendAddress? = nil, issued: Timestamp? = nil
+        relay: String? = nil, address: SendAddress? = nil, accounts: JSONObject = JSONObject(),
+        issued: Timestamp? = nil
     ) -> Card {
         Card.signed(
-            by: self, relay: relay ?? self.relay, profiles: Profiles(),
+            by: self, relay: relay ?? self.relay, accounts: accounts,
             address: address?.id(of: self), issued: issued)
-    }
-
-    /// Returns the signed public card with the owner's accounts in other messengers, each proven with its own key. The
-    /// default for `relay` is the identity's relay.
-    public func card(relay: String? = nil, profiles: Profiles, issued: Timestamp? = nil)
-        throws(MnemonicError) -> Card
-    {
-        var profiles = profiles
-        try profiles.prove(for: self)
-        return Card.signed(
-            by: self, relay: relay ?? self.relay, profiles: profiles, issued: issued)
     }
 }

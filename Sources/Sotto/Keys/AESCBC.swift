@@ -39,9 +39,9 @@ public enum AESCBC {
 
     /// The result of a decryption. If the padding is wrong, the message is all of the blocks, so that the caller can
     /// still hash it and return one error.
-    struct Opened {
-        let message: [UInt8]
-        let isPadded: Bool
+    package struct Opened {
+        package let message: [UInt8]
+        package let isPadded: Bool
     }
 
     /// Decrypts whole blocks without checking the padding, or returns `nil` for a length that is not a multiple of 16.
@@ -59,7 +59,9 @@ public enum AESCBC {
 
     /// Decrypts and checks the padding without a branch on it, or returns `nil` for a length that is not a positive
     /// multiple of 16.
-    static func open(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes) -> Opened? {
+    package static func open(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes)
+        -> Opened?
+    {
         guard !ciphertext.isEmpty, let bytes = openBlocks(ciphertext, iv: iv, key: key) else {
             return nil
         }

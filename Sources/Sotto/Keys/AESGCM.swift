@@ -7,15 +7,31 @@ import Crypto
 #endif
 
 /// AES-256-GCM (NIST SP 800-38D) with a 32-byte key: nonce (12 bytes) ‖ ciphertext ‖ tag (16).
-enum AESGCM {
-    static let nonceSize = 12
-    static let tagSize = 16
+package enum AESGCM {
+    package static let nonceSize = 12
+    package static let tagSize = 16
     /// The number of bytes that encryption adds to a message.
-    static let overhead = nonceSize + tagSize
+    package static let overhead = nonceSize + tagSize
 
-    /// Encrypts `message`, by default with a random nonce.
+    /// Encrypts `message`, by default with a random nonce. `key` has 32 bytes.
+    package static func seal(
+        _ message: [UInt8], authenticating data: [UInt8] = [], nonce: [UInt8]? = nil,
+        key: borrowing SecretBytes
+    ) -> [UInt8] {
+        seal(message, authenticating: data, nonce: nonce, key: key.symmetricKey())
+    }
+
+    /// Encrypts a secret, without associated data. `key` has 32 bytes.
+    package static func seal(
+        secret: borrowing SecretBytes, nonce: [UInt8], key: borrowing SecretBytes
+    ) -> [UInt8] {
+        var message = secret.withBytes { Array($0) }
+        defer { wipe(&message) }
+        return seal(message, nonce: nonce, key: key)
+    }
+
     static func seal(
-        _ message: some DataProtocol, authenticating data: [UInt8] = [], nonce: [UInt8]? = nil,
+        _ message: [UInt8], authenticating data: [UInt8] = [], nonce: [UInt8]? = nil,
         key: SymmetricKey
     ) -> [UInt8] {
         precondition(key.bitCount == 256)
@@ -30,18 +46,24 @@ enum AESGCM {
         }
     }
 
-    /// Decrypts the bytes of ``seal(_:authenticating:nonce:key:)``, or returns `nil` if the tag is wrong.
+    /// Decrypts the bytes of `seal`, or returns `nil` if the tag is wrong. `key` has 32 bytes.
+    package static func open(
+        _ combined: [UInt8], authenticating data: [UInt8] = [], key: borrowing SecretBytes
+    ) -> [UInt8]? {
+        open(combined, authenticating: data, key: key.symmetricKey())
+    }
+
     static func open(
         _ combined: [UInt8], authenticating data: [UInt8] = [], key: SymmetricKey
     ) -> [UInt8]? {
         decrypt(combined, data, key).map { Array($0) }
     }
 
-    /// Decrypts a secret message as ``open(_:authenticating:key:)`` does.
-    static func openSecret(
-        _ combined: [UInt8], authenticating data: [UInt8] = [], key: SymmetricKey
+    /// Decrypts a secret message as `open` does.
+    package static func openSecret(
+        _ combined: [UInt8], authenticating data: [UInt8] = [], key: borrowing SecretBytes
     ) -> SecretBytes? {
-        guard var message = decrypt(combined, data, key) else { return nil }
+        guard var message = decrypt(combined, data, key.symmetricKey()) else { return nil }
         defer { message.resetBytes(in: message.startIndex..<message.endIndex) }
         return SecretBytes(copying: message)
     }

@@ -17,6 +17,8 @@ public enum FileEncryptionError: Error, Sendable, Equatable {
 public enum FileEncryption {
     /// The longest file, 1 GiB. It is held in memory, because no part is authentic before its end.
     public static let limit = 1 << 30
+    /// The number of bytes that encryption adds to a file.
+    public static let overhead = AESGCM.overhead
     /// The length of a chunk, 24 KiB.
     public static let chunkSize = 24 << 10
 
@@ -28,15 +30,15 @@ public enum FileEncryption {
         _ file: [UInt8], key: borrowing SecretBytes
     ) throws(FileEncryptionError) -> [UInt8] {
         guard file.count <= limit else { throw .tooLong(limit: limit) }
-        return AESGCM.seal(file, key: key.symmetricKey())
+        return AESGCM.seal(file, key: key)
     }
 
     /// Decrypts a file that the caller has assembled from its chunks.
     public static func open(
         _ sealed: [UInt8], key: borrowing SecretBytes
     ) throws(FileEncryptionError) -> [UInt8] {
-        guard sealed.count <= limit + AESGCM.overhead else { throw .tooLong(limit: limit) }
-        guard let file = AESGCM.open(sealed, key: key.symmetricKey()) else { throw .authentication }
+        guard sealed.count <= limit + overhead else { throw .tooLong(limit: limit) }
+        guard let file = AESGCM.open(sealed, key: key) else { throw .authentication }
         return file
     }
 

@@ -2,14 +2,14 @@
 /// HMAC-SHA256 and AES-256-CBC. It is not authenticated.
 package struct PBES2: Sendable, Equatable {
     /// The rounds of new files.
-    static let writtenRounds = 600_000
+    package static let writtenRounds = 600_000
     /// The highest number of rounds that is accepted. They take a few seconds.
     package static let roundsLimit = 10_000_000
 
-    let salt: [UInt8]
-    let rounds: Int
-    let iv: [UInt8]
-    let ciphertext: [UInt8]
+    package let salt: [UInt8]
+    package let rounds: Int
+    package let iv: [UInt8]
+    package let ciphertext: [UInt8]
 
     private enum Identifier {
         static let pbes2: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 5, 13]
@@ -19,7 +19,7 @@ package struct PBES2: Sendable, Equatable {
     }
 
     /// Encrypts `plaintext` under a password.
-    init(
+    package init(
         sealing plaintext: [UInt8], password: borrowing SecretBytes, rounds: Int = writtenRounds
     ) {
         salt = randomBytes(16)
@@ -82,7 +82,7 @@ package struct PBES2: Sendable, Equatable {
 
     /// Returns the plaintext, or `nil` if its padding is wrong. A wrong password usually gives wrong padding, but not
     /// always.
-    func open(password: borrowing SecretBytes) -> [UInt8]? {
+    package func open(password: borrowing SecretBytes) -> [UInt8]? {
         AESCBC.decrypt(
             ciphertext, iv: iv, key: pbkdf2SHA256(password: password, salt: salt, rounds: rounds))
     }

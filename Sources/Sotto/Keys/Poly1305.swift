@@ -1,8 +1,8 @@
 import CSodium
 
 /// Poly1305 (Bernstein, 2005) over bytes that are added in pieces. Its 32-byte key must be used for one message only.
-final class Poly1305 {
-    static let tagSize = 16
+package final class Poly1305 {
+    package static let tagSize = 16
 
     // libsodium requires alignment to 16 bytes.
     private let memory: UnsafeMutableRawPointer

@@ -48,7 +48,7 @@ package enum RSAKeyFile: ~Copyable {
     }
 
     /// Returns the plain DER of PKCS #8. Throws ``RSAKeyError/encrypted`` for a key under a password.
-    consuming func withoutPassword() throws(RSAKeyError) -> SecretBytes {
+    package consuming func withoutPassword() throws(RSAKeyError) -> SecretBytes {
         switch consume self {
         case .plain(let der): return der
         case .encrypted: throw .encrypted
@@ -57,7 +57,7 @@ package enum RSAKeyFile: ~Copyable {
 
     /// Decrypts a key under a password and returns the plain DER of PKCS #8. Throws ``RSAKeyError/notEncrypted``, and
     /// ``RSAKeyError/password`` for a wrong password or a damaged key.
-    consuming func opened(
+    package consuming func opened(
         with password: borrowing SecretBytes
     ) throws(RSAKeyError) -> SecretBytes {
         switch consume self {

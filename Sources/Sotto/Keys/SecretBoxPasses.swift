@@ -1,7 +1,7 @@
 import CSodium
 
 /// A reason why a box could not be made or opened from a source.
-enum SecretBoxPassError: Error {
+package enum SecretBoxPassError: Error {
     /// The second pass read different bytes than the first.
     case changed
 }
@@ -15,14 +15,14 @@ enum SecretBoxPassError: Error {
 ///
 /// The second pass compares the BLAKE2b hash of each block with that of the first pass. If the file is replaced between
 /// the passes, no byte is returned that the tag did not cover.
-final class SecretBoxPasses {
-    static let nonceSize = 24
-    static let blockSize = 64 << 10
+package final class SecretBoxPasses {
+    package static let nonceSize = 24
+    package static let blockSize = 64 << 10
     /// The bytes of the key stream that form Poly1305's key, before those for the message.
     private static let reserved = 32
 
     /// The operation on the source.
-    enum Direction {
+    package enum Direction {
         /// The source is the message.
         case seal
         /// The source is the ciphertext.
@@ -42,7 +42,7 @@ final class SecretBoxPasses {
         byteCount: reserved + blockSize, alignment: 64)
 
     /// Prepares both passes over `count` bytes from `offset` on. `key` has 32 bytes, `nonce` 24.
-    init(
+    package init(
         _ source: any SeekableSource, from offset: Int, count: Int, nonce: [UInt8],
         key: borrowing SecretBytes
     ) {
@@ -61,7 +61,7 @@ final class SecretBoxPasses {
     }
 
     /// Runs the first pass and returns the 16-byte tag over the ciphertext.
-    func tag(_ direction: Direction) throws -> [UInt8] {
+    package func tag(_ direction: Direction) throws -> [UInt8] {
         let authenticator = Poly1305(
             key: SecretBytes(count: Self.reserved) { out in
                 let out = out.baseAddress!.assumingMemoryBound(to: UInt8.self)
@@ -80,7 +80,7 @@ final class SecretBoxPasses {
 
     /// Continues the second pass. Returns the next block, encrypted or decrypted, or `nil` after the last. The bytes
     /// are valid until the next call.
-    func next() throws -> UnsafeRawBufferPointer? {
+    package func next() throws -> UnsafeRawBufferPointer? {
         guard let block = try load(index) else { return nil }
         guard constantTimeEqual(Self.digest(UnsafeRawBufferPointer(block)), digests[index]) else {
             throw SecretBoxPassError.changed

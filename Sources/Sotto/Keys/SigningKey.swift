@@ -72,3 +72,9 @@ public func x25519Secret(fromEd25519Seed seed: borrowing SecretBytes) -> SecretB
         }
     }
 }
+
+/// Whether 32 bytes are the canonical encoding of a point of the main subgroup that does not have small order.
+package func isEd25519Key(_ publicKey: [UInt8]) -> Bool {
+    Sodium.start()
+    return publicKey.count == 32 && crypto_core_ed25519_is_valid_point(publicKey) == 1
+}

@@ -170,5 +170,5 @@ extension PeerSession {
     static let traits = SuiteTraits(
         payloadMembers: [
             "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength", "preKey",
-        ], bindsEnvelope: true, protection: ["yes", "yes", "yes", "at first", "yes"])
+        ], protection: ["yes", "yes", "yes", "at first", "yes"])
 }

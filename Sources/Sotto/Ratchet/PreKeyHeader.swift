@@ -23,14 +23,14 @@ public struct PreKeyHeader: Sendable, Equatable {
     }
 
     /// The length of an ML-KEM-1024 ciphertext (FIPS 203).
-    static let kemCiphertextBytes = 1568
+    package static let kemCiphertextBytes = 1568
 
     /// The name of the session: the first 16 bytes of SHA-256(identity key ‖ ephemeral key).
     public var tag: [UInt8] { Array(sha256(identityKey + ephemeralKey)[..<16]) }
 
     /// The member `preKey`: `{"identityKey","ephemeralKey","signedPreKeyId","oneTimePreKeyId",
     /// "kemCiphertext","pqPreKeyId"}`.
-    var object: JSONObject {
+    package var object: JSONObject {
         JSONObject([
             ("identityKey", .string(Base64.standard.encode(identityKey))),
             ("ephemeralKey", .string(Base64.standard.encode(ephemeralKey))),
@@ -41,7 +41,7 @@ public struct PreKeyHeader: Sendable, Equatable {
         ])
     }
 
-    init(
+    package init(
         identityKey: [UInt8], ephemeralKey: [UInt8], signedPreKeyID: UInt32,
         oneTimePreKeyID: UInt32?, kem: KEM?
     ) {
@@ -53,7 +53,7 @@ public struct PreKeyHeader: Sendable, Equatable {
     }
 
     /// Reads the member. Throws ``RatchetError/payload``.
-    init(_ object: JSONObject) throws(RatchetError) {
+    package init(_ object: JSONObject) throws(RatchetError) {
         func bytes(_ name: String, _ count: Int) throws(RatchetError) -> [UInt8] {
             guard let value = object[name]?.string.flatMap({ Base64.standard.decode($0) }),
                 value.count == count

@@ -19,7 +19,7 @@ struct RatchetHeader: Sendable, Equatable {
 public struct RatchetMessage: Sendable, Equatable {
     let header: RatchetHeader
     /// nonce (12) ‖ ciphertext ‖ tag (16), AES-256-GCM.
-    let combined: [UInt8]
+    package let combined: [UInt8]
 
     /// The payload object: `ciphertext`, `ratchetPublicKey`, `chainLength` (the number + 1),
     /// `previousChainLength`.
@@ -58,15 +58,12 @@ extension RatchetMessage {
     func open(
         with key: MessageKey, _ associatedData: [UInt8]
     ) throws(RatchetError) -> [UInt8] {
-        do {
-            let box = try AES.GCM.SealedBox(combined: combined)
-            return Array(
-                try AES.GCM.open(
-                    box, using: key.secret.symmetricKey,
-                    authenticating: header.authenticatedData(associatedData)))
-        } catch {
-            throw .authentication
-        }
+        guard
+            let plaintext = AESGCM.open(
+                combined, authenticating: header.authenticatedData(associatedData),
+                key: key.secret.symmetricKey)
+        else { throw .authentication }
+        return plaintext
     }
 }
 

@@ -108,11 +108,11 @@ public struct Session: Sendable {
     /// Encrypts `plaintext` under the next message key (Double Ratchet §3.4). Store the session before the result is
     /// sent, because a key must not be used twice.
     public mutating func encrypt(_ plaintext: [UInt8]) throws(RatchetError) -> RatchetMessage {
-        try encrypt(plaintext, nonce: AES.GCM.Nonce())
+        try encrypt(plaintext, nonce: randomBytes(AESGCM.nonceSize))
     }
 
     mutating func encrypt(
-        _ plaintext: [UInt8], nonce: AES.GCM.Nonce
+        _ plaintext: [UInt8], nonce: [UInt8]
     ) throws(RatchetError) -> RatchetMessage {
         guard var chain = sending else { throw .cannotSendYet }
         guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
@@ -121,15 +121,9 @@ public struct Session: Sendable {
         let key = chain.key.messageKey
         chain.key = chain.key.next
         chain.number += 1
-        let combined: [UInt8]
-        do {
-            let box = try AES.GCM.seal(
-                plaintext, using: key.secret.symmetricKey, nonce: nonce,
-                authenticating: header.authenticatedData(associatedData))
-            combined = Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
-        } catch {
-            preconditionFailure("AES-256-GCM refuses a 32-byte key")
-        }
+        let combined = AESGCM.seal(
+            plaintext, authenticating: header.authenticatedData(associatedData), nonce: nonce,
+            key: key.secret.symmetricKey)
         sending = chain
         return RatchetMessage(header: header, combined: combined)
     }

@@ -8,15 +8,12 @@ public enum ChatError: Error, Sendable, Equatable {
     case inconsistent
 }
 
-/// A chat whose members share a phrase. It has the keys of both forms: ``PhraseKey``, and ``ShainyChat`` for exchange
-/// with SHAiny.
+/// A chat whose members share a phrase.
 public final class Chat: Sendable {
     /// The name of the chat; may be empty.
     public let name: String
-    /// The key of the secure form.
+    /// The key of its texts.
     public let phrase: PhraseKey
-    /// The key of SHAiny's form.
-    public let shainy: ShainyChat
     /// The strength of the phrase when the chat was made: an estimate by ``PhraseStrength`` in whole bits.
     public let strength: Int
     private let root: SecretBytes
@@ -30,18 +27,16 @@ public final class Chat: Sendable {
         strength = Int(PhraseStrength.bits(of: text))
         root = try PhraseKey.root(of: SecretBytes(copying: nfc(text).utf8))
         self.phrase = PhraseKey(root: root)
-        shainy = ShainyChat(phrase: phrase)
         self.name = name
     }
 
-    /// The record in a chat file, which is secret: `{"v":1,"type":"chat","name","id","root","shainy","strength"}`. It
-    /// does not contain the phrase.
+    /// The record in a chat file, which is secret: `{"v":1,"type":"chat","name","id","root","strength"}`. It does not
+    /// contain the phrase.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("chat")),
             ("name", name.isEmpty ? nil : .string(name)), ("id", .string(hex(phrase.id))),
             ("root", .string(root.withBytes { Base64.standard.encode(Array($0)) })),
-            ("shainy", .string(Base64.standard.encode(shainy.keyBytes()))),
             ("strength", .integer(Int64(strength))),
         ])
     }
@@ -66,7 +61,6 @@ public final class Chat: Sendable {
         self.strength = Int(strength)
         root = try secret("root")
         phrase = PhraseKey(root: root)
-        shainy = ShainyChat(key: try secret("shainy"))
         guard record["id"]?.string == hex(phrase.id) else { throw .inconsistent }
     }
 
@@ -80,29 +74,12 @@ public final class Chat: Sendable {
         ])
     }
 
-    /// The record of the name in SHAiny's form: `{"chatId","name"}`. **The id is the key.**
-    public var shainyNameRecord: JSONObject {
-        JSONObject([
-            ("chatId", .string(shainy.id())),
-            ("name", .string(shainy.encrypt(Array(name.utf8)))),
-        ])
-    }
-
-    /// Returns the name in either record of this chat. In SHAiny's record only the padding protects it. Throws
-    /// ``SuiteError/refused``.
-    public func name(in record: JSONObject) throws(SuiteError) -> (text: String, isAuthentic: Bool)
-    {
-        guard let text = record["name"]?.string else { throw .refused }
-        if record["type"]?.string == "chat-name" {
-            guard record["id"]?.string == hex(phrase.id), let bytes = try? phrase.open(text),
-                let name = String(validating: bytes, as: UTF8.self)
-            else { throw .refused }
-            return (name, true)
-        }
-        guard let id = record["chatId"]?.string,
-            constantTimeEqual(Array(id.utf8), Array(shainy.id().utf8)),
-            let name = try? shainy.unverifiedText(text)
+    /// Returns the name in ``nameRecord`` of this chat. Throws ``SuiteError/refused``.
+    public func name(in record: JSONObject) throws(SuiteError) -> String {
+        guard record["type"]?.string == "chat-name", record["id"]?.string == hex(phrase.id),
+            let text = record["name"]?.string, let bytes = try? phrase.open(text),
+            let name = String(validating: bytes, as: UTF8.self)
         else { throw .refused }
-        return (name, false)
+        return name
     }
 }

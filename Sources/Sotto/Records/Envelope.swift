@@ -26,10 +26,10 @@ public struct Envelope: Sendable, Hashable {
     /// The output of the suite.
     public let payload: JSONObject
     /// The form of the foreign record that the envelope was made from, or `nil`. It is not written.
-    var foreignForm: ForeignForm?
+    package var foreignForm: ForeignForm?
 
     /// A messenger's own record or file. Its plaintext may be plain text and not a message record.
-    enum ForeignForm {
+    package enum ForeignForm {
         /// A record with an id and a time.
         case record
         /// A file without an id or a time. Those of the plaintext are used.
@@ -60,33 +60,30 @@ public struct Envelope: Sendable, Hashable {
         ])
     }
 
-    /// Whether the envelope was made from a messenger's own record or file.
-    public var isForeign: Bool { foreignForm != nil }
-
     /// SHA-256 over the authenticated and the meaningful members: the envelope without unknown members, which an
-    /// attacker may have added in transit. For a suite that does not bind its envelope, it covers the payload only.
+    /// attacker may have added in transit.
     ///
     /// The digest of a file does not include the time, because a file has none and the time of reading differs each
     /// time.
     public var digest: [UInt8] {
-        // Each part follows its length, so that different envelopes give different bytes.
-        var bytes: [UInt8] = []
-        func add(_ part: [UInt8]) {
-            bytes += UInt32(part.count).bigEndianBytes
-            bytes += part
-        }
-        let outer =
-            suite.traits.bindsEnvelope
-            ? [
+        Self.digest(
+            [
                 id, suite.rawValue, to?.description ?? "", from?.description ?? "",
                 foreignForm == .file ? "" : time.description,
-            ]
-            : [suite.rawValue]
-        for text in outer { add(Array(text.utf8)) }
-        for name in suite.traits.payloadMembers {
-            add(payload[name].map { $0.string.map { Array($0.utf8) } ?? $0.canonical() } ?? [])
+            ], suite.traits.payloadMembers, of: payload)
+    }
+
+    /// Returns SHA-256 over texts and the named members of a payload, each after its length.
+    package static func digest(
+        _ texts: [String], _ names: [String], of payload: JSONObject
+    ) -> [UInt8] {
+        let members = names.map { name in
+            payload[name].map { $0.string.map { Array($0.utf8) } ?? $0.canonical() } ?? []
         }
-        return sha256(bytes)
+        return sha256(
+            (texts.map { Array($0.utf8) } + members).flatMap {
+                UInt32($0.count).bigEndianBytes + $0
+            })
     }
 
     /// The value that a message shares with its repeats: the envelope's id, or the suite's replacement for it.
@@ -115,7 +112,7 @@ public struct Envelope: Sendable, Hashable {
     public static func newID() -> String { uuid(randomBytes(16)) }
 
     /// Returns an id for a record without one. It is derived from the ciphertext, so it is the same each time.
-    static func id(of bytes: [UInt8]) -> String { uuid(Array(sha256(bytes)[..<16])) }
+    package static func id(of bytes: [UInt8]) -> String { uuid(Array(sha256(bytes)[..<16])) }
 
     private static func uuid(_ bytes: [UInt8]) -> String {
         var bytes = bytes

@@ -26,8 +26,10 @@ public struct Message: Sendable, Hashable {
     public var name: String?
     /// The time of creation, or `nil` if it is not authenticated.
     public let time: Timestamp?
-    /// The suite that protected it.
-    public let suite: Suite
+    /// The suite or format that protected it.
+    public let suite: SuiteName
+    /// The reason to use the format only for exchange with its messenger, or `nil` for Sotto's own suites.
+    public let legacy: String?
     /// Whether the suite authenticates the sender.
     public let authenticated: Bool
     /// The trust in the sender's key.
@@ -48,7 +50,7 @@ public struct Message: Sendable, Hashable {
             ("to", to.map { .string($0.description) }),
             ("time", time.map { .string($0.description) }), ("suite", .string(suite.rawValue)),
             ("authenticated", .bool(authenticated)),
-            ("legacy", suite.traits.legacyReason.map { .string($0) }),
+            ("legacy", legacy.map { .string($0) }),
             ("trust", .string(trust.rawValue)),
             ("details", details.map { .object($0) }), ("body", .object(body)),
         ])
@@ -59,8 +61,9 @@ public struct Message: Sendable, Hashable {
     /// Creates a message. Of `members`, those that this version does not interpret are kept.
     public init(
         id: String, from: SessionID?, to: SessionID?, name: String? = nil, time: Timestamp?,
-        suite: Suite, authenticated: Bool, trust: Trust = .unverified, details: JSONObject? = nil,
-        body: JSONObject, members: JSONObject = JSONObject()
+        suite: SuiteName, authenticated: Bool, trust: Trust = .unverified,
+        details: JSONObject? = nil, legacy: String? = nil, body: JSONObject,
+        members: JSONObject = JSONObject()
     ) {
         self.id = id
         self.from = from
@@ -68,6 +71,7 @@ public struct Message: Sendable, Hashable {
         self.name = name
         self.time = time
         self.suite = suite
+        self.legacy = legacy
         self.authenticated = authenticated
         self.trust = trust
         self.details = details
@@ -78,7 +82,7 @@ public struct Message: Sendable, Hashable {
     /// Reads a message record, or returns `nil` if it is malformed.
     public init?(record: JSONObject) {
         guard record["type"]?.string == "message", let id = record["id"]?.string,
-            let suite = record["suite"]?.string.flatMap({ Suite(rawValue: $0) }),
+            let suite = record["suite"]?.string.map({ SuiteName(rawValue: $0) }),
             let authenticated = record["authenticated"]?.bool,
             let trust = record["trust"]?.string.flatMap({ Trust(rawValue: $0) }),
             let body = record["body"]?.object
@@ -94,7 +98,7 @@ public struct Message: Sendable, Hashable {
         self.init(
             id: id, from: from, to: to, name: record["name"]?.string, time: time, suite: suite,
             authenticated: authenticated, trust: trust, details: record["details"]?.object,
-            body: body, members: record)
+            legacy: record["legacy"]?.string, body: body, members: record)
     }
 
     /// Returns the members of a record that are passed through unchanged.

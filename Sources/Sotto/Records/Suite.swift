@@ -6,12 +6,6 @@ public enum Suite: String, Sendable, CaseIterable {
     case ratchet
     /// A key from a shared phrase, by Argon2id.
     case phrase
-    /// SHAiny's chats, for exchange with SHAiny.
-    case shainy
-    /// Whisper2's messages, for exchange with Whisper2.
-    case whisper2
-    /// Mercurio's messages, for exchange with Mercurio.
-    case mercurio
 
     /// The type that makes and opens its messages, or `nil` for the suite that needs a session.
     public var messageSuite: (any MessageSuite.Type)? {
@@ -19,9 +13,6 @@ public enum Suite: String, Sendable, CaseIterable {
         case .sealed: Sealed.self
         case .ratchet: nil
         case .phrase: PhraseSuite.self
-        case .shainy: ShainySuite.self
-        case .whisper2: Whisper2Suite.self
-        case .mercurio: MercurioSuite.self
         }
     }
 
@@ -33,13 +24,8 @@ public enum Suite: String, Sendable, CaseIterable {
 public struct SuiteTraits: Sendable {
     /// The members of a payload that the suite interprets.
     let payloadMembers: [String]
-    /// Whether the authenticated content repeats the envelope's id, recipient and time.
-    let bindsEnvelope: Bool
     /// Whether its messages are for all who know a phrase, and not for one recipient.
     public let isOfChat: Bool
-    /// The reason to use the suite only for exchange with its messenger: one sentence without a full stop, or `nil` for
-    /// Sotto's own suites.
-    public let legacyReason: String?
     /// The protection in the order of ``columns``.
     public let protection: [String]
 
@@ -49,20 +35,21 @@ public struct SuiteTraits: Sendable {
     ]
 
     init(
-        payloadMembers: [String], bindsEnvelope: Bool, isOfChat: Bool = false,
-        legacyReason: String? = nil, protection: [String]
+        payloadMembers: [String], isOfChat: Bool = false, protection: [String]
     ) {
         self.payloadMembers = payloadMembers
-        self.bindsEnvelope = bindsEnvelope
         self.isOfChat = isOfChat
-        self.legacyReason = legacyReason
         self.protection = protection
     }
 
     /// The table of all suites for users: one line for each, without trailing spaces.
     public static var table: [String] {
-        let rows =
-            [["suite"] + columns] + Suite.allCases.map { [$0.rawValue] + $0.traits.protection }
+        table(Suite.allCases.map { [$0.rawValue] + $0.traits.protection })
+    }
+
+    /// Returns a table for users with the heading of ``table``.
+    package static func table(_ suites: [[String]]) -> [String] {
+        let rows = [["suite"] + columns] + suites
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max()! }
         return rows.map { row in
             var line = ""
@@ -73,4 +60,23 @@ public struct SuiteTraits: Sendable {
             return line
         }
     }
+}
+
+/// The name of the protection of an opened message: a ``Suite``, or a messenger's own format.
+public struct SuiteName: RawRepresentable, Sendable, Hashable {
+    /// The name in the record.
+    public let rawValue: String
+
+    /// Creates a name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Creates the name of a suite.
+    public init(_ suite: Suite) { rawValue = suite.rawValue }
+
+    /// ``Suite/sealed``.
+    public static let sealed = SuiteName(.sealed)
+    /// ``Suite/ratchet``.
+    public static let ratchet = SuiteName(.ratchet)
+    /// ``Suite/phrase``.
+    public static let phrase = SuiteName(.phrase)
 }

@@ -6,7 +6,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     public let seconds: Int64
 
     /// The seconds of the years 0 to 9999, which RFC 3339 can express.
-    static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+    package static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
     /// Creates the time that is this number of seconds after 1970-01-01T00:00:00Z.
     public init(seconds: Int64) { self.seconds = seconds }

@@ -26,6 +26,13 @@ func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     return Array(hash.finalize())
 }
 
+/// Returns SHA-256 of a secret, which is secret too.
+package func sha256(_ secret: borrowing SecretBytes) -> SecretBytes {
+    var hash = secret.withBytes { sha256(UnsafeRawBufferPointer($0)) }
+    defer { wipe(&hash) }
+    return SecretBytes(copying: hash)
+}
+
 /// Returns SHA-512 of `bytes`.
 public func sha512(_ bytes: [UInt8]) -> [UInt8] { Array(SHA512.hash(data: bytes)) }
 

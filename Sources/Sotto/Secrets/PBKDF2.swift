@@ -8,7 +8,9 @@ import CryptoExtras
 #endif
 
 /// Returns PBKDF2-HMAC-SHA256 (RFC 8018 §5.2) of a password, which may be empty: 32 bytes.
-func pbkdf2SHA256(password: borrowing SecretBytes, salt: [UInt8], rounds: Int) -> SecretBytes {
+package func pbkdf2SHA256(password: borrowing SecretBytes, salt: [UInt8], rounds: Int)
+    -> SecretBytes
+{
     precondition(rounds > 0)
     let key = password.withBytes { password in
         do {

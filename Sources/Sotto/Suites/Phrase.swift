@@ -61,7 +61,7 @@ public final class PhraseKey: Sendable {
     /// Encrypts a text.
     public func seal(_ plaintext: [UInt8]) -> String {
         Self.mark
-            + Base64.url.encode(AESGCM.seal(plaintext, authenticating: id, key: key.symmetricKey()))
+            + Base64.url.encode(AESGCM.seal(plaintext, authenticating: id, key: key))
     }
 
     /// Returns the plaintext of a text. Throws ``PhraseError/authentication``.
@@ -69,7 +69,7 @@ public final class PhraseKey: Sendable {
         guard text.utf8.starts(with: Self.mark.utf8),
             let combined = Base64.url.decode(
                 utf8: Array(text.utf8.dropFirst(Self.mark.utf8.count))[...]),
-            let plaintext = AESGCM.open(combined, authenticating: id, key: key.symmetricKey())
+            let plaintext = AESGCM.open(combined, authenticating: id, key: key)
         else { throw .authentication }
         return plaintext
     }

@@ -5,7 +5,7 @@
 public enum PhraseSuite: MessageSuite {
     /// The properties of the suite.
     public static let traits = SuiteTraits(
-        payloadMembers: ["chat", "text"], bindsEnvelope: true, isOfChat: true,
+        payloadMembers: ["chat", "text"], isOfChat: true,
         protection: ["by phrase", "no", "no", "yes", "yes"])
 
     /// The longest message record, in bytes. Its base64 must fit into an envelope.
@@ -59,23 +59,15 @@ public enum PhraseSuite: MessageSuite {
         return "phrase/" + hex(sha256(Array((envelope.payload["text"]?.string ?? "").utf8)))
     }
 
-    /// Returns lines `v2.…`, which carry only text.
-    public static func appLines(
-        of envelopes: [Envelope], with keys: SuiteKeys
-    ) throws -> [AppLine] {
-        let chat = try keys.chat()
-        return try envelopes.map { envelope in
-            let message = try open(envelope, with: keys)
-            let text = try Draft(body: message.body, extra: message.extra).text()
-            return .text(chat.phrase.seal(Array(text.utf8)))
-        }
+    /// Returns the bare form of a text for the only chat: `v2.…`, without an envelope.
+    public static func bareText(_ draft: Draft, with keys: SuiteKeys) throws -> String {
+        try keys.chat().phrase.seal(Array(draft.text().utf8))
     }
 
-    /// Creates an envelope from a line `v2.…`.
-    public static func envelope(ofApp line: AppLine, with keys: SuiteKeys) throws -> Envelope {
-        guard case .text(let text) = line, text.utf8.starts(with: PhraseKey.mark.utf8) else {
-            throw SuiteError.refused
-        }
+    /// Returns an envelope around a bare text, which ``open(_:with:)`` opens. Throws ``SuiteError/refused`` for any
+    /// other text.
+    public static func envelope(ofBare text: String) throws(SuiteError) -> Envelope {
+        guard text.utf8.starts(with: PhraseKey.mark.utf8) else { throw .refused }
         return Envelope(
             id: Envelope.id(of: Array(text.utf8)), suite: .phrase, to: nil, time: .now(),
             payload: ["text": .string(text)])
@@ -84,7 +76,7 @@ public enum PhraseSuite: MessageSuite {
 
 extension Chat {
     /// The description of the chat in a message record.
-    var details: JSONObject {
+    package var details: JSONObject {
         JSONObject([
             ("id", .string(hex(phrase.id))), ("name", name.isEmpty ? nil : .string(name)),
         ])

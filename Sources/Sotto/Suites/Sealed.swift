@@ -92,8 +92,7 @@ public enum Sealed {
 extension Sealed: MessageSuite {
     /// The properties of the suite.
     public static let traits = SuiteTraits(
-        payloadMembers: ["age"], bindsEnvelope: true,
-        protection: ["yes", "yes", "no", "yes", "yes"])
+        payloadMembers: ["age"], protection: ["yes", "yes", "no", "yes", "yes"])
 
     /// Encrypts a message to the owner of a card. Throws ``SealedError/recipient`` if the recipient has no card.
     public static func seal(
@@ -102,7 +101,7 @@ extension Sealed: MessageSuite {
         guard let card = recipient.card else { throw SealedError.recipient }
         return try seal(
             body: draft.body, extra: draft.extra, from: keys.identity(), to: card,
-            classic: keys.options.classic, time: draft.time, id: draft.id)
+            classic: keys.classic, time: draft.time, id: draft.id)
     }
 
     /// Opens an envelope addressed to the user. Throws ``SealedError``.

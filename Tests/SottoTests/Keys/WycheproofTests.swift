@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import Sotto
+@testable import SottoMessengers
 
 /// Project Wycheproof's vectors with Sotto's own functions.
 @Suite(.enabled(if: Vectors.hasExternal, Vectors.hint))

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Sotto
+@testable import SottoMessengers
 
 /// The known flaws of the ratchets of Kecalek and Message Flow, with one test for each fix. The flaws of groups, QR
 /// codes, key files and the login have tests in their own suites, and those of the programs in `SessionFlawTests`.
@@ -204,7 +205,7 @@ struct RatchetFlawTests {
         // The keys for own copies and for messages to the identity are neither this key nor its X25519 form.
         let secrets = [
             signing.withSeed { Array($0) }, bob.agreementPair().secret.copyBytes(),
-            SelfEncryption.key(of: signing).withUnsafeBytes { Array($0) },
+            SelfEncryption.key(of: signing).withBytes { Array($0) },
         ]
         #expect(Set(secrets).count == 3)
         #expect(bob.agreementPair().publicKey != bob.ageKey.recipient.publicKey)

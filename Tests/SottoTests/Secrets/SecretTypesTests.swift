@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 import TestSupport
 import Testing
 

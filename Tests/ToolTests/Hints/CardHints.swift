@@ -1,4 +1,6 @@
 import Sotto
+import SottoContacts
+import SottoMessengers
 import SottoState
 import TestSupport
 import Testing
@@ -125,33 +127,33 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("recv", ["--bundle", "bob.card"]) }),
         HintCase(
-            "ask the recipient for a card with these keys: keygen public --include …", as: "bob",
+            "ask the recipient for a card with these keys: bridge card …", as: "bob",
             situation: { world in
                 for name in ["alice", "bob"] {
                     let made = Identity(
-                        mnemonic: Mnemonic(randomWordCount: 12), name: name, whisperID: .random())
+                        mnemonic: Mnemonic(randomWordCount: 12), name: name,
+                        others: Identity.members(whisperID: .random()))
                     try world.home.files.write(
                         "\(name).key", made.record.serialized(), mode: 0o600)
                     let card = try world.must("keygen", ["public", "\(name).key"])
                     try world.home.files.write("\(name).card", Array(card.utf8))
                 }
-                return try world.run(
-                    "encrypt", ["--suite", "whisper2", "--to", "bob.card"], text: "x")
+                return try world.run("bridge", ["seal", "whisper2", "--to", "bob.card"], text: "x")
             },
             result: { (world, run) throws in
                 try world.home.files.write("bob.card", run.stdout)
-                try world.must("encrypt", ["--suite", "whisper2", "--to", "bob.card"], text: "x")
+                try world.must("bridge", ["seal", "whisper2", "--to", "bob.card"], text: "x")
             }),
         HintCase(
-            "ask its owner for the signed key: keygen public --profile mercurio --bundle",
+            "ask its owner for the signed key: bridge account mercurio --bundle",
             as: "bob",
             situation: { world in
                 let made = Identity(
                     mnemonic: Mnemonic(randomWordCount: 12), name: "bob",
-                    rsaKey: try MercurioPrivateKey(bits: 2048))
+                    others: Identity.members(rsaKey: try MercurioPrivateKey(bits: 2048)))
                 try world.home.files.write("bob.key", made.record.serialized(), mode: 0o600)
                 let web = try world.must(
-                    "keygen", ["public", "--profile", "mercurio", "--form", "web", "bob.key"])
+                    "bridge", ["account", "mercurio", "--form", "web", "bob.key"])
                 try world.must("contact", ["add", "--name", "bob"], text: web)
                 let number = try #require(try world.contact("bob")["safety_number"]?.string)
                 return try world.run("contact", ["verify", "bob", number])

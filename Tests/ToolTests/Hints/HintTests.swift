@@ -1,5 +1,6 @@
 import Foundation
 import Sotto
+import SottoMessengers
 import SottoState
 import TestSupport
 import Testing
@@ -42,7 +43,7 @@ struct HintTests {
     static let exempt: [String: String] = [
         "fingerprint -i FILE": "printed on paper",
         "qr scan PHOTO | keygen recover… -o FILE": "printed on paper",
-        "The RSA key for Mercurio: keygen export rsa.": "printed on paper",
+        "The RSA key for Mercurio: bridge export rsa.": "printed on paper",
         "qr scan --camera /dev/video0 | contact verify … --scan": "needs a camera",
         "scan the contact's code: qr scan --camera /dev/video0 | contact verify … --scan":
             "needs a camera",
@@ -50,6 +51,9 @@ struct HintTests {
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
+        "bridge open whisper2": "the beginning of the line about an attached file",
+        "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
+            "the help of an option",
         "keygen lock": "a note of keygen unlock, whose own tests run it",
         "keygen lock --all": "needs a full keyring",
         "relay check --store … --accept-clock": "needs another clock; the relay's tests run it",

@@ -4,7 +4,8 @@ import Foundation
 enum HintText {
     /// The first words of commands.
     static let tools = [
-        "keygen", "contact", "encrypt", "decrypt", "fingerprint", "qr", "pad", "send", "recv",
+        "keygen", "bridge", "contact", "encrypt", "decrypt", "fingerprint", "qr", "pad", "send",
+        "recv",
         "relay", "sotto", "chmod", "ssh-keygen", "find", "export", "ls",
     ]
 

@@ -1,5 +1,6 @@
 import Foundation
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -136,15 +137,63 @@ extension HintTests {
                 try world.must("encrypt", ["-r", key], text: "x")
             }),
         HintCase(
-            "make an identity with one from your words: keygen recover --rsa 3072 -o rsa.key",
-            typed: { world in try world.must("keygen", ["words", "alice.key"]) },
+            "create one and store it in the identity: bridge set --rsa 3072",
+            situation: { world in try world.run("bridge", ["account", "mercurio", "--bundle"]) },
+            result: { (world, _) throws in
+                try world.must("bridge", ["account", "mercurio", "--bundle"])
+            }),
+        HintCase(
+            "open it: recv --again | bridge open …",
             situation: { world in
-                try world.run(
-                    "keygen", ["public", "--profile", "mercurio", "--bundle", "alice.key"])
+                for name in ["alice", "bob"] {
+                    try world.must(
+                        name, "bridge", ["set", "-q", "--whisper-id", "WSP-YS3T-HJGR-KQBZ"])
+                }
+                let account = try world.must("bob", "bridge", ["account", "whisper2"])
+                try world.must(
+                    "contact",
+                    ["add", "--name", "bob", account.split(separator: "\n").map(String.init)[0]])
+                let own = try world.must("bridge", ["account", "whisper2"])
+                try world.must(
+                    "bob", "contact",
+                    ["add", "--name", "alice", own.split(separator: "\n").map(String.init)[0]])
+                let record = try world.must(
+                    "bob", "bridge", ["seal", "whisper2", "--to", "alice"], text: "hello")
+                // An envelope around the record, as version 0.1.0 made it, in Alice's inbox.
+                let id = Envelope.newID()
+                let envelope = JSONObject([
+                    ("v", .integer(1)), ("type", .string("envelope")), ("id", .string(id)),
+                    ("suite", .string("whisper2")), ("to", .string(try world.id("alice"))),
+                    ("time", .string(Timestamp.now().description)),
+                    ("payload", .object(try JSON.object(parsing: Array(record.utf8)))),
+                ]).serialized()
+                let store = try world.store()
+                _ = try store.receive([(id: id, envelope: envelope)], to: .print)
+                try store.markPrinted([id])
+                return try world.run(
+                    "decrypt", [], text: String(decoding: envelope, as: UTF8.self) + "\n")
+            },
+            result: { (world, run) throws in
+                #expect(run.text.contains(#""text":"hello""#))
+                // The inbox does not need it any more, and the state has it.
+                #expect(try world.run("recv", ["--again"]).text.isEmpty)
+                #expect(try world.must("decrypt", ["--again", "--text"]) == "hello\n")
+            }),
+        HintCase(
+            "create one with the same phrase: bridge chat -o shainy.chat",
+            typed: { _ in "seventeen quiet herons by the canal\n" },
+            situation: { world in
+                _ = try world.must(
+                    "keygen", ["chat", "-o", "family.chat"],
+                    text: "seventeen quiet herons by the canal\n")
+                return try world.run(
+                    "bridge", ["seal", "shainy", "--show-secret", "--chat", "family.chat"],
+                    text: "x")
             },
             result: { (world, _) throws in
                 try world.must(
-                    "keygen", ["public", "--profile", "mercurio", "--bundle", "rsa.key"])
+                    "bridge", ["seal", "shainy", "--show-secret", "--chat", "shainy.chat"],
+                    text: "x")
             }),
         HintCase(
             "create it: keygen chat -o …", typed: { _ in "seventeen quiet herons by the canal\n" },

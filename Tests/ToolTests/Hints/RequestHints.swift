@@ -7,7 +7,7 @@ extension HintTests {
     /// Hints about requests.
     static let requestHints: [HintCase] = [
         HintCase(
-            "decrypt: note: a message request waits: contact requests",
+            "…: note: a message request waits: contact requests",
             situation: { world in
                 try world.addBob()
                 return try world.run("decrypt", [], text: world.message("carol"))

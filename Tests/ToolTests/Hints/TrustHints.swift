@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 import SottoState
 import TestSupport
 import Testing

@@ -99,7 +99,7 @@ struct SkippedMessageTests {
         try two.begin()
         let sender = try store(of: alice)
         let reader = try store(of: bob)
-        let keys = SuiteKeys(identity: bob.identity, chats: [], options: SuiteOptions())
+        let keys = SuiteKeys(identity: bob.identity)
         for _ in 0..<45 {
             let sent = try sender.transaction { transaction in
                 try (0...256).map { _ in

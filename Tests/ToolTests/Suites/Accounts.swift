@@ -1,5 +1,6 @@
 import Foundation
 import Sotto
+import SottoMessengers
 import TestSupport
 import Testing
 
@@ -27,9 +28,10 @@ struct Accounts {
         _ name: String, rsa: MercurioPrivateKey, in home: Home
     ) throws -> Party {
         let identity = Identity(
-            mnemonic: Mnemonic(randomWordCount: 24), name: name, whisperID: .random(), rsaKey: rsa)
+            mnemonic: Mnemonic(randomWordCount: 24), name: name,
+            others: Identity.members(whisperID: .random(), rsaKey: rsa))
         try home.files.write("\(name).key", identity.record.serialized(), mode: 0o600)
-        let whisper = try identity.whisper2Keys().contact(try #require(identity.whisperID))
+        let whisper = try identity.whisper2Keys().contact(try #require(try identity.whisperID()))
         let profiles = Profiles(
             kecalek: "\(name)@kecalek", whisper2: whisper,
             mercurio: MercurioKeyBundle(
@@ -41,7 +43,7 @@ struct Accounts {
 
     /// Writes a chat file.
     static func writeChat(_ phrase: String, _ name: String, in home: Home) throws {
-        let chat = try Chat(phrase: SecretBytes(copying: phrase.utf8), name: name)
+        let chat = try MessengerChat(phrase: SecretBytes(copying: phrase.utf8), name: name)
         try home.files.write("\(name).chat", chat.record.serialized(), mode: 0o600)
     }
 
@@ -58,16 +60,16 @@ struct Accounts {
         let route =
             ["phrase", "shainy"].contains(suite) && !more.contains("--public-channel")
             ? ["--chat", "family.chat"] : []
-        let run = try alice.run(
-            "encrypt", ["--suite", suite, "-q"] + route + more, stdin: Array(text.utf8))
+        let run = try alice.seal(
+            ["--suite", suite, "-q"] + route + more, stdin: Array(text.utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run.lines
     }
 
     /// Runs Bob's `decrypt` on lines.
     func read(_ lines: [String], _ more: String...) throws -> Run {
-        try bob.run(
-            "decrypt", ["--chat", "family.chat"] + more,
+        try bob.open(
+            ["--chat", "family.chat"] + more,
             stdin: Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 

@@ -1,9 +1,10 @@
 import Glibc
 import Sotto
+import SottoMessengers
 import TestSupport
 import Testing
 
-/// Tests of chat files, which `keygen chat` makes from phrases.
+/// Tests of chat files, which `keygen chat` and `bridge chat` make from phrases.
 struct ChatFileTests {
     struct PhraseVectors: Decodable {
         struct Compat: Decodable {
@@ -59,10 +60,11 @@ struct ChatFileTests {
         for (index, known) in Self.shainy.enumerated() {
             let file = "\(index).chat"
             let run = try home.run(
-                "keygen", ["chat", "-o", file], stdin: .whole(known.phrase.bytes + [10]))
+                "bridge", ["chat", "-o", file], stdin: .whole(known.phrase.bytes + [10]))
             #expect(run.status == 0, "\(run.stderr)")
             let isPublic = known.phrase.bytes.elementsEqual(ShainyChat.globalPhrase.utf8)
-            let shown = try record("chat", "--public", file, "--shainy", "--show-secret")
+            let shown = try JSON.object(
+                parsing: home.output("bridge", ["chat", "--public", file, "--show-secret"]))
             #expect(shown["chatId"]?.string == (isPublic ? ShainyChat.globalID : known.id))
             #expect(run.stderr.contains("this phrase is public") == isPublic)
             let text = String(decoding: known.phrase.bytes, as: UTF8.self)
@@ -73,14 +75,17 @@ struct ChatFileTests {
     // MARK: Making one
 
     @Test func theStrengthIsReportedWithAWarningIfWeak() throws {
-        let weak = try make(Array("correct horse battery staple".utf8))
+        let weak = try home.run(
+            "bridge", ["chat", "-o", "w.chat"], text: "correct horse battery staple")
         #expect(weak.stderr.contains("about 45 bits"))
         #expect(weak.stderr.contains("warning: below 80 bits the phrase can be guessed"))
-        let strong = try home.run("keygen", ["chat", "-o", "b.chat"], text: Self.strong + "\n")
+        let safe = try make(Array("dog".utf8))
+        #expect(safe.stderr.contains("bits") && !safe.stderr.contains("warning"))
+        let strong = try home.run("bridge", ["chat", "-o", "b.chat"], text: Self.strong + "\n")
         #expect(strong.stderr.contains("bits") && !strong.stderr.contains("warning"))
-        let quiet = try home.run("keygen", ["chat", "-q", "-o", "c.chat"], text: Self.strong)
+        let quiet = try home.run("bridge", ["chat", "-q", "-o", "c.chat"], text: Self.strong)
         #expect(quiet.status == 0 && quiet.stderr.isEmpty)
-        let warned = try home.run("keygen", ["chat", "-q", "-o", "d.chat"], text: "dog")
+        let warned = try home.run("bridge", ["chat", "-q", "-o", "d.chat"], text: "dog")
         #expect(warned.stderr.contains("warning") && !warned.stderr.contains("note"))
     }
 
@@ -137,13 +142,15 @@ struct ChatFileTests {
             (["--public", "a.chat", "--read-name", "a.chat"], Int32(64)),
             (["--public", "a.chat", "--name", "x"], 64), (["--shainy"], 64),
             (["--public", "a.chat", "--show-secret"], 64),
-            (["--public", "a.chat", "--shainy"], 64),
         ] {
             let run = try home.run("keygen", ["chat"] + arguments)
             #expect(run.status == status && run.stdout.isEmpty, "\(arguments): \(run.stderr)")
         }
-        let hint = try home.run("keygen", ["chat", "--public", "a.chat", "--shainy"]).stderr
-        #expect(hint.contains("--show-secret"))
+        let secret = try home.run("bridge", ["chat", "--public", "a.chat"])
+        #expect(secret.status == 64 && secret.stderr.contains("--show-secret"))
+        // A file of keygen has no key for SHAiny.
+        let none = try home.run("bridge", ["chat", "--public", "a.chat", "--show-secret"])
+        #expect(none.status == 10 && none.stderr.contains("bridge chat"))
         var file = try JSON.object(parsing: home.files.read("a.chat"))
         file["id"] = .string(String(repeating: "0", count: 64))
         try home.files.write("bad.chat", file.serialized())
@@ -156,21 +163,24 @@ struct ChatFileTests {
     // MARK: The name
 
     @Test func theNameIsReadableWithTheChatFile() throws {
-        #expect(try make(Array("one phrase".utf8), "--name", "přátelé").status == 0)
-        _ = try home.run("keygen", ["chat", "-o", "other.chat"], text: "another phrase")
+        #expect(
+            try home.run(
+                "bridge", ["chat", "-o", "a.chat", "--name", "přátelé"], text: "one phrase"
+            ).status == 0)
+        _ = try home.run("bridge", ["chat", "-o", "other.chat"], text: "another phrase")
         let ours = try home.output("keygen", ["chat", "--public", "a.chat"])
         #expect(!String(decoding: ours, as: UTF8.self).contains("přátelé"))
         let read = try home.run(
             "keygen", ["chat", "--read-name", "a.chat"], stdin: .whole(ours))
         #expect(read.text == "přátelé\n" && read.stderr.isEmpty)
         let theirs = try home.output(
-            "keygen", ["chat", "--public", "a.chat", "--shainy", "--show-secret"])
+            "bridge", ["chat", "--public", "a.chat", "--show-secret"])
         let shainy = try home.run(
-            "keygen", ["chat", "--read-name", "a.chat"], stdin: .whole(theirs))
+            "bridge", ["chat", "--read-name", "a.chat"], stdin: .whole(theirs))
         #expect(shainy.text == "přátelé\n" && shainy.stderr.contains("does not authenticate"))
         for bytes in [ours, theirs] {
             let run = try home.run(
-                "keygen", ["chat", "--read-name", "other.chat"], stdin: .whole(bytes))
+                "bridge", ["chat", "--read-name", "other.chat"], stdin: .whole(bytes))
             #expect(run.status == 11 && run.stdout.isEmpty, "\(run.stderr)")
         }
         var changed = try JSON.object(parsing: ours)

@@ -1,4 +1,6 @@
 import Sotto
+import SottoContacts
+import SottoMessengers
 import SottoState
 import TestSupport
 import Testing
@@ -59,6 +61,16 @@ struct ContactProfileTests {
         return run
     }
 
+    func bridge(_ arguments: String..., stdin: [UInt8] = []) throws -> Run {
+        try home.run("bridge", arguments + ["-i", "alice.key"], stdin: .whole(stdin))
+    }
+
+    func mustBridge(_ arguments: String...) throws -> Run {
+        let run = try home.run("bridge", arguments + ["-i", "alice.key"])
+        #expect(run.status == 0, "\(arguments): \(run.stderr)")
+        return run
+    }
+
     func shown(_ name: String) throws -> JSONObject {
         try JSON.object(parsing: must("show", "--json", name).stdout)
     }
@@ -71,13 +83,13 @@ struct ContactProfileTests {
 
     func url(_ name: String, id: String = whisperID) throws -> String {
         let run = try home.run(
-            "keygen", ["public", "--profile", "whisper2", "--whisper-id", id, "\(name).key"])
+            "bridge", ["account", "whisper2", "--whisper-id", id, "\(name).key"])
         return run.lines[0]
     }
 
     func code(_ name: String, user: String) throws -> [UInt8] {
         try home.output(
-            "keygen", ["public", "--profile", "kecalek", "--user-id", user, "\(name).key"])
+            "bridge", ["account", "kecalek", "--user-id", user, "\(name).key"])
     }
 
     func withoutSigningKey(_ url: String) -> String {
@@ -161,8 +173,8 @@ struct ContactProfileTests {
     @Test func aCardThatClaimsAnothersAccountIsRefused() throws {
         _ = try must("add", "--name", "bob", url("bob"))
         let card = try home.output(
-            "keygen",
-            ["public", "--include", "whisper2", "--whisper-id", Self.whisperID, "carol.key"])
+            "bridge",
+            ["card", "whisper2", "--whisper-id", Self.whisperID, "-i", "carol.key"])
         let run = try contact("add", stdin: card)
         #expect(run.status == 12 && run.stderr.contains("bob"), "\(run.stderr)")
         #expect(try list().count == 1)
@@ -174,7 +186,7 @@ struct ContactProfileTests {
         #expect(try home.run("keygen", ["-q", "--name", "carol", "-o", "new.key"]).status == 0)
         let claim = { (id: String) in
             try home.output(
-                "keygen", ["public", "--include", "whisper2", "--whisper-id", id, "new.key"])
+                "bridge", ["card", "whisper2", "--whisper-id", id, "-i", "new.key"])
         }
         #expect(try contact("add", stdin: try claim(Self.whisperID)).status == 12)
         let refused = try contact("accept-key", "carol")
@@ -194,17 +206,24 @@ struct ContactProfileTests {
         try store.transaction { transaction in
             let known = try #require(WhisperID(Self.whisperID))
             let unknown = try #require(WhisperID(Self.otherID))
-            #expect(try transaction.contact(whisperID: known)?.name == "bob")
-            #expect(try transaction.contact(whisperID: unknown) == nil)
-            #expect(try transaction.contact(kecalekUserID: "caro")?.name == "caro")
-            #expect(try transaction.contact(kecalekUserID: "Caro") == nil)
+            let contacts = try transaction.allContacts()
+            func owner(_ id: WhisperID) -> Contact? {
+                contacts.first { $0.profiles.whisper2?.id == id }
+            }
+            func owner(_ user: String) -> Contact? {
+                contacts.first { $0.profiles.kecalek == user }
+            }
+            #expect(owner(known)?.name == "bob")
+            #expect(owner(unknown) == nil)
+            #expect(owner("caro")?.name == "caro")
+            #expect(owner("Caro") == nil)
         }
     }
 
     @Test func theAccountOnACardIsKnownByItsURL() throws {
         let card = try home.output(
-            "keygen",
-            ["public", "--include", "whisper2", "--whisper-id", Self.whisperID, "bob.key"])
+            "bridge",
+            ["card", "whisper2", "--whisper-id", Self.whisperID, "-i", "bob.key"])
         _ = try must("add", stdin: card)
         let run = try must("add", "--name", "other", try url("bob"))
         #expect(run.stderr.contains("bob (05") && run.stderr.contains("is already a contact"))
@@ -237,7 +256,7 @@ struct ContactProfileTests {
     @Test func kecaleksCodeGoesFromPictureToContact() throws {
         _ = try Command.pipeline([
             home.command(
-                "keygen", ["public", "--profile", "kecalek", "--user-id", "žofie", "bob.key"]),
+                "bridge", ["account", "kecalek", "--user-id", "žofie", "bob.key"]),
             home.command("qr", ["-o", "bob.png"]),
         ])
         let runs = try Command.pipeline([
@@ -321,22 +340,23 @@ struct ContactProfileTests {
         let before = try whisper().map { $0["id"] }
         let form = isJSON ? ["--json"] : []
         let made = try home.run(
-            "contact", ["export", "--whisper2", "-o", "backup", "-i", "alice.key"] + form)
+            "bridge", ["export", "contacts", "-o", "backup", "-i", "alice.key"] + form)
         #expect(made.status == 0, "\(made.stderr)")
         _ = try must("remove", "bob")
         _ = try must("remove", "carol")
-        #expect(try must("import", "--whisper2", "backup").stderr.contains("2 contacts added"))
+        #expect(try mustBridge("import", "contacts", "backup").stderr.contains("2 contacts added"))
         #expect(try whisper().map { $0["id"] } == before)
         #expect(
-            try must("import", "--whisper2", "backup").stderr.contains("bob is already a contact"))
-        let other = try home.run("contact", ["import", "--whisper2", "backup", "-i", "bob.key"])
+            try mustBridge("import", "contacts", "backup").stderr.contains(
+                "bob is already a contact"))
+        let other = try home.run("bridge", ["import", "contacts", "backup", "-i", "bob.key"])
         #expect(other.status == 10, "\(other.stderr)")
         var changed = try home.files.read("backup")
         if !isJSON {
             changed[30] ^= 1
-            #expect(try contact("import", "--whisper2", stdin: changed).status == 10)
+            #expect(try bridge("import", "contacts", stdin: changed).status == 10)
             #expect(
-                try contact("import", "--whisper2", stdin: Array(changed[..<39])).status == 65)
+                try bridge("import", "contacts", stdin: Array(changed[..<39])).status == 65)
         }
     }
 
@@ -352,25 +372,25 @@ struct ContactProfileTests {
         for bytes in [known.fileFormHex.bytes, record.serialized()] {
             // The app's own entry has no keys: its server knows them.
             let run = try home.run(
-                "contact", ["import", "--whisper2", "-i", "\(known.owner).known"],
+                "bridge", ["import", "contacts", "-i", "\(known.owner).known"],
                 stdin: .whole(bytes))
             #expect(run.status == 65 && run.text.contains("publicKey"), "\(run.stderr)")
             let other = try home.run(
-                "contact", ["import", "--whisper2", "-i", "bob.known"], stdin: .whole(bytes))
+                "bridge", ["import", "contacts", "-i", "bob.known"], stdin: .whole(bytes))
             #expect(other.status == 10, "\(other.stderr)")
         }
     }
 
     @Test func aBackupIsBinaryAndNotEmpty() throws {
-        #expect(try contact("export", "--whisper2").status == 1)
+        #expect(try bridge("export", "contacts").status == 1)
         _ = try must("add", "bob.card")
-        #expect(try contact("export", "--whisper2").status == 1)
+        #expect(try bridge("export", "contacts").status == 1)
         _ = try must("add", "--name", "carol", url("carol"))
         let shown = try TerminalSession(
-            home.command("contact", ["export", "--whisper2", "-i", "alice.key"])
+            home.command("bridge", ["export", "contacts", "-i", "alice.key"])
         ).finish()
         #expect(shown.status == 64 && shown.text.contains("refusing to write binary data"))
-        #expect(try contact("export", "--whisper2", "--backup").status == 64)
-        #expect(try contact("export", "--json").status == 64)
+        #expect(try bridge("export", "contacts", "--unprotected").status == 64)
+        #expect(try bridge("export", "rsa", "--json").status == 64)
     }
 }

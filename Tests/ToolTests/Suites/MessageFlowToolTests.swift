@@ -1,5 +1,6 @@
 import Foundation
 import Sotto
+import SottoMessengers
 import TestSupport
 import Testing
 
@@ -10,15 +11,15 @@ struct MessageFlowToolTests {
         accounts = try Accounts()
         try accounts.meet()
         let bundle = try accounts.bob.bundle()
-        let first = try accounts.alice.run(
-            "encrypt", ["--to", "bob", "--bundle", bundle, "-q"], stdin: Array("first".utf8))
+        let first = try accounts.alice.seal(
+            ["--to", "bob", "--bundle", bundle, "-q"], stdin: Array("first".utf8))
         #expect(first.status == 0, "\(first.stderr)")
         #expect(try accounts.bob.texts(first.lines) == ["first"])
     }
 
     private func write(_ text: String, _ more: String...) throws -> [String] {
-        let run = try accounts.alice.run(
-            "encrypt", ["--to", "bob", "--suite", "ratchet", "-q"] + more, stdin: Array(text.utf8))
+        let run = try accounts.alice.seal(
+            ["--to", "bob", "--suite", "ratchet", "-q"] + more, stdin: Array(text.utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run.lines
     }
@@ -35,19 +36,19 @@ struct MessageFlowToolTests {
             payload.members.map(\.name) == [
                 "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength",
             ])
-        let run = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        let run = try accounts.bob.open([], stdin: lines([line]))
         #expect(run.status == 0, "\(run.stderr)")
         let read = try accounts.record(run)
         #expect(read.at("body", "text") == .string("hello") && read["name"] == .string("alice"))
         #expect(read["authenticated"] == .bool(true) && read["suite"] == .string("ratchet"))
         #expect(
-            try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))["seen"]
+            try accounts.record(accounts.bob.open([], stdin: lines([line])))["seen"]
                 == .bool(true))
         // Over HTTP there is no type, so the option names the suite.
         let next = try write("more", "--form", "app")[0]
         let http = try changing(next) { $0["type"] = nil }
-        #expect(try accounts.bob.run("decrypt", [], stdin: lines([http])).status == 65)
-        let bare = try accounts.bob.run("decrypt", ["--suite", "ratchet"], stdin: lines([http]))
+        #expect(try accounts.bob.open([], stdin: lines([http])).status == 65)
+        let bare = try accounts.bob.open(["--suite", "ratchet"], stdin: lines([http]))
         #expect(try accounts.record(bare).at("body", "text") == .string("more"))
     }
 
@@ -56,7 +57,7 @@ struct MessageFlowToolTests {
         let record = try JSON.object(parsing: Array(line.utf8))
         // Bob has not answered yet, so the prekey data is still included.
         #expect(record.members.map(\.name) == ["v", "encryptedPayload", "preKey"])
-        let run = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        let run = try accounts.bob.open([], stdin: lines([line]))
         // The file has no id, but the record inside has one.
         #expect(run.status == 0, "\(run.stderr)")
         #expect(try accounts.record(run).at("body", "text") == .string("in a file"))
@@ -65,10 +66,10 @@ struct MessageFlowToolTests {
     /// A message that was lost after it was stored in the state is printed again at any later time.
     @Test func aFileThatIsReadAgainLaterIsARepeat() throws {
         let line = try write("in a file", "--form", "file")[0]
-        let first = try accounts.record(accounts.bob.run("decrypt", [], stdin: lines([line])))
+        let first = try accounts.record(accounts.bob.open([], stdin: lines([line])))
         let second = Timestamp.now().seconds
         while Timestamp.now().seconds == second {}
-        let again = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        let again = try accounts.bob.open([], stdin: lines([line]))
         #expect(again.status == 0, "\(again.stderr)")
         var record = try accounts.record(again)
         #expect(record["seen"] == .bool(true))
@@ -81,8 +82,7 @@ struct MessageFlowToolTests {
     func anUnknownSendersRecordWaitsAndOpensLater(_ form: String) throws {
         let carol = try Party("carol", in: accounts.home)
         let bundle = try accounts.bob.bundle()
-        let sent = try carol.run(
-            "encrypt",
+        let sent = try carol.seal(
             [
                 "--to", accounts.bob.card, "--bundle", bundle, "--suite", "ratchet", "--form", form,
                 "-q",
@@ -90,24 +90,24 @@ struct MessageFlowToolTests {
                 + (form == "app" ? ["--user-id", "carol@kecalek"] : []),
             stdin: Array("hello".utf8))
         #expect(sent.status == 0, "\(sent.stderr)")
-        let waiting = try accounts.bob.run("decrypt", [], stdin: lines(sent.lines))
+        let waiting = try accounts.bob.open([], stdin: lines(sent.lines))
         #expect(try accounts.record(waiting)["type"] == .string("request"), "\(waiting.stderr)")
         let accepted = try accounts.bob.run(
             "contact", ["accept", carol.identity.id.description, carol.card])
         #expect(accepted.lines.count == 1, "\(accepted.stderr)")
-        let read = try accounts.bob.run("decrypt", [], stdin: accepted.stdout)
+        let read = try accounts.bob.open([], stdin: accepted.stdout)
         #expect(try accounts.record(read).at("body", "text") == .string("hello"), "\(read.stderr)")
         #expect(try accounts.bob.run("contact", ["requests"]).status == 1)
     }
 
     @Test func aFileOfARunningSessionNeedsItsSendersName() throws {
-        let answer = try accounts.bob.run(
-            "encrypt", ["--to", "alice", "-q"], stdin: Array("answer".utf8))
+        let answer = try accounts.bob.seal(
+            ["--to", "alice", "-q"], stdin: Array("answer".utf8))
         #expect(try accounts.alice.texts(answer.lines) == ["answer"])
         let line = try write("again", "--form", "file")[0]
-        let unnamed = try accounts.bob.run("decrypt", [], stdin: lines([line]))
+        let unnamed = try accounts.bob.open([], stdin: lines([line]))
         #expect(unnamed.status == 65 && unnamed.stderr.contains("--from"))
-        let run = try accounts.bob.run("decrypt", ["--from", "alice"], stdin: lines([line]))
+        let run = try accounts.bob.open(["--from", "alice"], stdin: lines([line]))
         #expect(try accounts.record(run).at("body", "text") == .string("again"))
     }
 
@@ -127,10 +127,10 @@ struct MessageFlowToolTests {
         let tampered = try broken("chainLength", .integer(7))
         let unknown = try broken(
             "ratchetPublicKey", .string(Base64.standard.encode(randomBytes(32))))
-        let silent = try accounts.bob.run("decrypt", ["--preview"], stdin: lines([good]))
+        let silent = try accounts.bob.open(["--preview"], stdin: lines([good]))
         #expect(silent.status == 0 && !accounts.home.files.exists("acks"))
-        let run = try accounts.bob.run(
-            "decrypt", ["--ack", "acks"], stdin: lines([good, tampered, unknown, "{junk"]))
+        let run = try accounts.bob.open(
+            ["--ack", "acks"], stdin: lines([good, tampered, unknown, "{junk"]))
         #expect(run.status == 15)
         let acks = try accounts.home.files.read("acks").split(separator: 10).map {
             try JSON.object(parsing: Array($0))
@@ -146,7 +146,7 @@ struct MessageFlowToolTests {
         #expect(acks.allSatisfy { $0.members.map(\.name) == ["type", "messageId", "status"] })
         // A received acknowledgement is a record without authentication.
         let incoming = try accounts.record(
-            accounts.bob.run("decrypt", [], stdin: acks[0].serialized()))
+            accounts.bob.open([], stdin: acks[0].serialized()))
         #expect(incoming["type"] == .string("ack") && incoming["authenticated"] == .bool(false))
         #expect(incoming["status"] == .string("delivered"))
     }
@@ -157,16 +157,16 @@ struct MessageFlowToolTests {
         for suite in [
             ["--to", "bob", "--suite", "sealed"], ["--to", "bob"], ["--chat", "family.chat"],
         ] {
-            let run = try accounts.alice.run(
-                "encrypt", suite + ["-q", "--attach", "plan.pdf", "--blob", "plan.blob"])
+            let run = try accounts.alice.seal(
+                suite + ["-q", "--attach", "plan.pdf", "--blob", "plan.blob"])
             #expect(run.status == 0, "\(suite): \(run.stderr)")
             #expect(try accounts.home.files.read("plan.blob").count == file.count + 28)
             let opened = try accounts.read(run.lines)
             let record = try accounts.record(opened)
             #expect(record.at("body", "name") == .string("plan.pdf"))
             #expect(record.at("body", "size") == .integer(100_000))
-            let got = try accounts.bob.run(
-                "decrypt", ["--attachment", "-", "plan.blob", "-o", "got"], stdin: opened.stdout)
+            let got = try accounts.bob.open(
+                ["--attachment", "-", "plan.blob", "-o", "got"], stdin: opened.stdout)
             #expect(got.status == 0, "\(got.stderr)")
             #expect(try accounts.home.files.read("got") == file)
         }

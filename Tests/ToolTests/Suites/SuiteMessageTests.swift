@@ -1,5 +1,6 @@
 import Foundation
 import Sotto
+import SottoMessengers
 import TestSupport
 import Testing
 
@@ -19,8 +20,8 @@ struct SuiteMessageTests {
 
     private func write(_ text: String, _ suite: String, _ more: [String] = []) throws -> [String] {
         let chat = route(suite).isEmpty ? ["--chat", "family.chat"] : []
-        let run = try accounts.alice.run(
-            "encrypt", ["--suite", suite, "-q"] + chat + route(suite) + more,
+        let run = try accounts.alice.seal(
+            ["--suite", suite, "-q"] + chat + route(suite) + more,
             stdin: Array(text.utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run.lines
@@ -92,8 +93,8 @@ struct SuiteMessageTests {
             #expect(!run.text.contains("a secret"))
         }
         // Another chat and other keys.
-        let stranger = try accounts.alice.run(
-            "decrypt", ["--chat", "other.chat"], stdin: lines([line]))
+        let stranger = try accounts.alice.open(
+            ["--chat", "other.chat"], stdin: lines([line]))
         #expect(stranger.status == 11)
         #expect(try accounts.record(stranger)["message"] == .string(refusal))
         // None of these attempts affects the message.
@@ -106,28 +107,28 @@ struct SuiteMessageTests {
         let home = accounts.home
         try home.files.write(
             "bob.\(client)",
-            home.output("keygen", ["public", "--profile", "mercurio", "--form", client, "bob.key"]))
+            home.output("bridge", ["account", "mercurio", "--form", client, "bob.key"]))
         let stranger = Party(name: "stranger", identity: accounts.alice.identity, home: home)
         try home.files.write("stranger.key", home.files.read("alice.key"))
         let added = try stranger.run("contact", ["add", "--name", "rob", "bob.\(client)"])
         #expect(added.status == 0 && added.stderr.contains("is not signed"), "\(added.stderr)")
-        let made = try stranger.run(
-            "encrypt", ["--suite", "mercurio", "--to", "rob", "--form", "app", "-q"],
+        let made = try stranger.seal(
+            ["--suite", "mercurio", "--to", "rob", "--form", "app", "-q"],
             stdin: Array("hi".utf8))
-        let read = try accounts.bob.run("decrypt", ["--suite", "mercurio"], stdin: made.stdout)
+        let read = try accounts.bob.open(["--suite", "mercurio"], stdin: made.stdout)
         #expect(try accounts.record(read).at("body", "text") == .string("hi"), "\(made.stderr)")
         #expect(try accounts.record(read)["legacy"] != nil)
-        let wrapped = try stranger.run(
-            "encrypt", ["--suite", "mercurio", "--to", "rob"], stdin: Array("again".utf8))
-        #expect(wrapped.status == 0 && wrapped.stderr.contains("the mailbox of"))
-        let opened = try accounts.bob.run("decrypt", [], stdin: wrapped.stdout)
+        let wrapped = try stranger.seal(
+            ["--suite", "mercurio", "--to", "rob"], stdin: Array("again".utf8))
+        #expect(wrapped.status == 0)
+        let opened = try accounts.bob.open([], stdin: wrapped.stdout)
         #expect(try accounts.record(opened).at("body", "text") == .string("again"))
         let shown = try stranger.run("contact", ["show", "rob", "--json"])
         let number = try #require(accounts.record(shown)["safety_number"]?.string)
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 12)
         try home.files.write(
             "bob.bundle",
-            home.output("keygen", ["public", "--profile", "mercurio", "--bundle", "bob.key"]))
+            home.output("bridge", ["account", "mercurio", "--bundle", "bob.key"]))
         #expect(try stranger.run("contact", ["add", "bob.bundle"]).status == 0)
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 0)
         // Another key for that id.
@@ -146,11 +147,16 @@ struct SuiteMessageTests {
         try nobody.files.write(
             "family.chat", accounts.home.files.read("family.chat"), mode: 0o600)
         for suite in ["phrase", "shainy"] {
+            let isOurs = suite == "phrase"
             let made = try nobody.run(
-                "encrypt", ["--chat", "family.chat", "--suite", suite], text: "hello\n")
+                isOurs ? "encrypt" : "bridge",
+                (isOurs ? [] : ["seal", "shainy", "--show-secret"]) + ["--chat", "family.chat"],
+                text: "hello\n")
             #expect(made.status == 0, "\(made.stderr)")
             let read = try nobody.run(
-                "decrypt", ["--chat", "family.chat", "--text"], stdin: .whole(made.stdout))
+                isOurs ? "decrypt" : "bridge",
+                (isOurs ? [] : ["open", "shainy"]) + ["--chat", "family.chat", "--text"],
+                stdin: .whole(made.stdout))
             #expect(read.text == "hello\n" && read.status == 0)
             #expect(read.stderr.contains("in the chat family, from an unknown sender"))
             #expect(
@@ -182,18 +188,18 @@ struct SuiteMessageTests {
 
     @Test func aPhraseMessageHasAnyBodyAndItsBareFormOnlyText() throws {
         let reaction = #"{"body":{"type":"reaction","emoji":"👍"},"thread":"t1"}"#
-        let made = try accounts.alice.run(
-            "encrypt", ["--chat", "family.chat", "--jsonl"], stdin: lines([reaction]))
+        let made = try accounts.alice.seal(
+            ["--chat", "family.chat", "--jsonl"], stdin: lines([reaction]))
         let record = try accounts.record(accounts.read(made.lines))
         #expect(record.at("body", "emoji") == .string("👍") && record["thread"] == .string("t1"))
-        let bare = try accounts.alice.run(
-            "encrypt", ["--chat", "family.chat", "--suite", "phrase", "--jsonl", "--form", "app"],
+        let bare = try accounts.alice.seal(
+            ["--chat", "family.chat", "--suite", "phrase", "--jsonl", "--form", "app"],
             stdin: lines([reaction, "plain"]))
         #expect(bare.status == 65 || bare.status == 15, "\(bare.status) \(bare.stderr)")
         for suite in ["shainy", "whisper2", "mercurio"] {
             let chat = route(suite).isEmpty ? ["--chat", "family.chat"] : []
-            let refused = try accounts.alice.run(
-                "encrypt", ["--suite", suite, "--jsonl"] + chat + route(suite),
+            let refused = try accounts.alice.seal(
+                ["--suite", suite, "--jsonl"] + chat + route(suite),
                 stdin: lines([reaction]))
             #expect(refused.status == 65)
             #expect(refused.stderr.contains("carries only text"))
@@ -204,28 +210,30 @@ struct SuiteMessageTests {
     func aLegacySuiteCausesANoteWithTheReason(_ suite: String) throws {
         let chat = route(suite).isEmpty ? ["--chat", "family.chat"] : []
         let arguments = ["--suite", suite] + chat + route(suite)
-        let run = try accounts.alice.run("encrypt", arguments, stdin: Array("x".utf8))
-        let reason = try #require(Suite(rawValue: suite)?.traits.legacyReason)
+        let run = try accounts.alice.seal(arguments, stdin: Array("x".utf8))
+        let reason = try #require(Messenger(rawValue: suite)?.format.legacyReason)
         #expect(run.stderr.contains("another messenger's format: \(reason)"))
-        let quiet = try accounts.alice.run("encrypt", arguments + ["-q"], stdin: Array("x".utf8))
+        let quiet = try accounts.alice.seal(arguments + ["-q"], stdin: Array("x".utf8))
         #expect(quiet.status == 0 && quiet.stderr.isEmpty)
-        let help = try accounts.alice.run("encrypt", ["--help"]).text
-        #expect(help.contains(suite))
-        for line in SuiteTraits.table { #expect(help.contains(line), "\(line)") }
+        let help = try accounts.alice.run("bridge", ["--help"]).text
+        #expect(help.contains("  \(suite): "))
+        let ours = try accounts.alice.run("encrypt", ["--help"]).text
+        for line in SuiteTraits.table { #expect(ours.contains(line), "\(line)") }
+        #expect(!ours.contains(suite))
     }
 
     @Test func optionsOfAnotherSuiteAreRefused() throws {
         for arguments in [
             ["--chat", "family.chat", "--gcm"],
             ["--to", "bob", "--chat", "family.chat", "--suite", "whisper2"],
-            ["--to", "bob", "--no-hash"], ["--to", "bob", "--form", "app"],
+            ["--to", "bob", "--no-hash"], ["--to", "bob", "--bare"],
             ["--suite", "phrase", "--to", "bob"], ["--suite", "shainy"],
             ["--public-channel", "--chat", "family.chat"],
             ["--suite", "whisper2", "--to", "bob", "--user-id", "x"],
             ["--to", "bob", "--attach", "a"],
             ["--suite", "mercurio", "--to", "bob", "--new-session"],
         ] {
-            let run = try accounts.alice.run("encrypt", arguments, stdin: Array("x".utf8))
+            let run = try accounts.alice.seal(arguments, stdin: Array("x".utf8))
             #expect(run.status == 64, "\(arguments): \(run.status) \(run.stderr)")
             #expect(run.stdout.isEmpty)
         }

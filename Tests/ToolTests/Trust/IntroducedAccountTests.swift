@@ -1,4 +1,6 @@
 import Sotto
+import SottoContacts
+import SottoMessengers
 import SottoState
 import TestSupport
 import Testing
@@ -16,8 +18,8 @@ struct IntroducedAccountTests {
     init() throws {
         accounts = try Accounts()
         let identity = Identity(
-            mnemonic: Mnemonic(randomWordCount: 24), name: "mallory", whisperID: .random(),
-            rsaKey: try Self.rsa.get())
+            mnemonic: Mnemonic(randomWordCount: 24), name: "mallory",
+            others: Identity.members(whisperID: .random(), rsaKey: try Self.rsa.get()))
         try accounts.home.files.write("mallory.key", identity.record.serialized(), mode: 0o600)
         try accounts.home.files.write(
             "mallory.card", #require(identity.card().record).serialized())
@@ -30,7 +32,7 @@ struct IntroducedAccountTests {
     // MARK: Mallory's tools
 
     private func whisper2(_ party: Party) throws -> Whisper2Contact {
-        try party.identity.whisper2Keys().contact(try #require(party.identity.whisperID))
+        try party.identity.whisper2Keys().contact(try #require(try party.identity.whisperID()))
     }
 
     private func mercurio(_ party: Party) throws -> MercurioKeyBundle {
@@ -71,13 +73,13 @@ struct IntroducedAccountTests {
     }
 
     private func seal(_ suite: String, _ more: String...) throws -> Run {
-        try alice.run(
-            "encrypt", ["-q", "--suite", suite] + more, stdin: Array("a secret".utf8))
+        try alice.seal(
+            ["-q", "--suite", suite] + more, stdin: Array("a secret".utf8))
     }
 
     private func message(_ suite: String) throws -> [UInt8] {
-        let run = try mallory.run(
-            "encrypt", ["-q", "--suite", suite, "--to", "alice.card"],
+        let run = try mallory.seal(
+            ["-q", "--suite", suite, "--to", "alice.card"],
             stdin: Array("it is me, bob".utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run.stdout
@@ -87,19 +89,19 @@ struct IntroducedAccountTests {
     private func expectThatMalloryIsNotBob(_ suites: [String] = ["whisper2", "mercurio"]) throws {
         for suite in suites {
             for policy in [[], ["--trust", "verified"], ["--trust", "first-use"]] {
-                let run = try alice.run(
-                    "encrypt", ["-q", "--suite", suite, "--to", "bob"] + policy,
+                let run = try alice.seal(
+                    ["-q", "--suite", suite, "--to", "bob"] + policy,
                     stdin: Array("a secret".utf8))
                 #expect(run.status == 12 && run.stdout.isEmpty, "\(suite) \(policy)")
             }
             let line = try message(suite)
             for policy in ["verified", "first-use"] {
-                let run = try alice.run("decrypt", ["--text", "--trust", policy], stdin: line)
+                let run = try alice.open(["--text", "--trust", policy], stdin: line)
                 #expect(run.stdout.isEmpty && !run.stderr.contains("bob"), "\(run.stderr)")
             }
-            let demanded = try alice.run("decrypt", ["--from", "bob"], stdin: try message(suite))
+            let demanded = try alice.open(["--from", "bob"], stdin: try message(suite))
             #expect(demanded.status == 12, "\(suite): \(demanded.text)")
-            let shown = try alice.run("decrypt", ["--trust", "any"], stdin: line)
+            let shown = try alice.open(["--trust", "any"], stdin: line)
             let record = try accounts.record(shown)
             #expect(record["name"] == nil && record["trust"] == .string("unverified"))
             #expect(record["from"] != .string(bob.identity.id.description))
@@ -121,11 +123,11 @@ struct IntroducedAccountTests {
         #expect(try shown("bob")["verified"] == .array([.string("id"), .string("card")]))
         try expectThatMalloryIsNotBob()
         // The account is shown by its own name, and the entry's suite was not imported.
-        let text = try alice.run(
-            "decrypt", ["--text", "--trust", "any"], stdin: message("whisper2"))
+        let text = try alice.open(
+            ["--text", "--trust", "any"], stdin: message("whisper2"))
         #expect(text.stderr.contains("from \(account) (unverified)"), "\(text.stderr)")
-        let plain = try alice.run(
-            "encrypt", ["--to", "bob", "--trust", "verified"], stdin: Array("x".utf8))
+        let plain = try alice.seal(
+            ["--to", "bob", "--trust", "verified"], stdin: Array("x".utf8))
         #expect(try accounts.record(plain)["suite"] == .string("sealed"))
         // The export does not have it as Bob's account.
         #expect(try alice.run("contact", ["export", "--whisper2"]).status == 1)
@@ -140,8 +142,8 @@ struct IntroducedAccountTests {
         let number = String(decoding: digits, as: UTF8.self)
         #expect(try mallory.run("contact", ["verify", "bob", number]).status == 0, "\(state)")
         let backup = try mallory.run("contact", ["export", "--backup"]).stdout
-        let opened = try mallory.run("decrypt", [], stdin: backup).stdout
-        let forAlice = try mallory.run("encrypt", ["-r", "alice.card"], stdin: opened).stdout
+        let opened = try mallory.open([], stdin: backup).stdout
+        let forAlice = try mallory.seal(["-r", "alice.card"], stdin: opened).stdout
         _ = try must("import", stdin: forAlice)
         #expect(try shown("bob")["trust"] == .string("trusted"))
         _ = try verify("bob", bob)
@@ -196,8 +198,8 @@ struct IntroducedAccountTests {
             #expect(added.stderr.contains("is not signed by bob"), "\(added.stderr)")
             for policy in [[], ["--trust", "verified"], ["--trust", "first-use"]] {
                 for to in ["bob", forged] {
-                    let run = try alice.run(
-                        "encrypt", ["-q", "--suite", "whisper2", "--to", to] + policy,
+                    let run = try alice.seal(
+                        ["-q", "--suite", "whisper2", "--to", to] + policy,
                         stdin: Array("a secret".utf8))
                     #expect(run.status == 12 && run.stdout.isEmpty, "\(to) \(policy)")
                 }
@@ -271,11 +273,11 @@ struct IntroducedAccountTests {
             id: id, x25519: mallory.identity.card().age.publicKey, name: "bob"
         ).text
         for policy in [[], ["--trust", "verified"]] {
-            let run = try alice.run(
-                "encrypt", ["--to", forged] + policy, stdin: Array("a secret".utf8))
+            let run = try alice.seal(
+                ["--to", forged] + policy, stdin: Array("a secret".utf8))
             #expect(run.status == 12 && run.stdout.isEmpty, "\(policy): \(run.stderr)")
         }
-        #expect(try alice.run("encrypt", ["-r", forged, "-s"], stdin: [1]).status == 12)
+        #expect(try alice.seal(["-r", forged, "-s"], stdin: [1]).status == 12)
         #expect(try alice.run("contact", ["add", forged]).status == 12)
     }
 
@@ -285,16 +287,16 @@ struct IntroducedAccountTests {
         _ = try must("import", stdin: entry("bob", of: bob, malloryProfiles()))
         _ = try verify("bob", bob)
         let line = try message("whisper2")
-        let waits = try alice.run("decrypt", ["--text"], stdin: line)
+        let waits = try alice.open(["--text"], stdin: line)
         #expect(waits.status == 0 && waits.stdout.isEmpty, "\(waits.stderr)")
         let key = try #require(try whisper2(mallory).signingKey)
         let id = SessionID(publicKey: key)
         #expect(try must("requests").text.hasPrefix(id.description.prefix(16)))
         let envelope = try must("accept", id.description, "--name", "eve").stdout
-        let read = try accounts.record(alice.run("decrypt", [], stdin: envelope))
+        let read = try accounts.record(alice.open([], stdin: envelope))
         #expect(read["name"] == .string("eve") && read["trust"] == .string("trusted"))
         #expect(read["from"] == .string(id.description))
-        let strict = try alice.run("decrypt", ["--trust", "verified"], stdin: message("whisper2"))
+        let strict = try alice.open(["--trust", "verified"], stdin: message("whisper2"))
         #expect(strict.status == 12)
     }
 
@@ -315,11 +317,11 @@ struct IntroducedAccountTests {
             directory: StateDirectory(path: home.files(alice.stateDirectory)),
             identity: alice.identity, lockTimeout: 10)
         let line = try message("whisper2")
-        let envelope = try Envelope(record: JSON.object(parsing: line))
+        let envelope = try MessengerEnvelope(
+            envelope: JSON.object(parsing: line), owner: alice.identity.id, addresses: [])
         var contact = Contact(
             name: "bob", id: bob.identity.id, card: bob.identity.card(), trust: .verified)
         contact.learned = try malloryProfiles()
-        contact.suite = .whisper2
         let stored = Message(
             id: envelope.id, from: bob.identity.id, to: alice.identity.id, time: nil,
             suite: .whisper2, authenticated: true, trust: .verified,
@@ -332,9 +334,9 @@ struct IntroducedAccountTests {
         }
         #expect(try shown("bob")["verified"] == .array([.string("id"), .string("card")]))
         try expectThatMalloryIsNotBob()
-        let again = try accounts.record(alice.run("decrypt", [], stdin: line))
+        let again = try accounts.record(alice.open([], stdin: line))
         #expect(again["seen"] == .bool(true) && again["from"] == nil && again["name"] == nil)
-        let sealed = try alice.run("encrypt", ["-q", "--to", "bob"], stdin: Array("x".utf8))
+        let sealed = try alice.seal(["-q", "--to", "bob"], stdin: Array("x".utf8))
         #expect(try accounts.record(sealed)["suite"] == .string("sealed"))
     }
 
@@ -348,11 +350,11 @@ struct IntroducedAccountTests {
         for suite in ["whisper2", "mercurio"] {
             let made = try seal(suite, "--to", "bob", "--trust", "verified")
             #expect(made.status == 0, "\(made.stderr)")
-            let answer = try bob.run(
-                "encrypt", ["-q", "--suite", suite, "--to", "alice.card"],
+            let answer = try bob.seal(
+                ["-q", "--suite", suite, "--to", "alice.card"],
                 stdin: Array("yes".utf8))
             let read = try accounts.record(
-                alice.run("decrypt", ["--trust", "verified"], stdin: answer.stdout))
+                alice.open(["--trust", "verified"], stdin: answer.stdout))
             #expect(read["name"] == .string("bob") && read["trust"] == .string("verified"))
         }
     }
@@ -365,11 +367,11 @@ struct IntroducedAccountTests {
         let run = try must("verify", "bob", "--scan", url)
         #expect(run.stderr.contains("covers: id, whisper2\n"), "\(run.stderr)")
         #expect(try seal("whisper2", "--to", "bob", "--trust", "verified").status == 0)
-        let answer = try bob.run(
-            "encrypt", ["-q", "--suite", "whisper2", "--to", "alice.card"],
+        let answer = try bob.seal(
+            ["-q", "--suite", "whisper2", "--to", "alice.card"],
             stdin: Array("yes".utf8))
         let read = try accounts.record(
-            alice.run("decrypt", ["--trust", "verified"], stdin: answer.stdout))
+            alice.open(["--trust", "verified"], stdin: answer.stdout))
         #expect(read["name"] == .string("bob"))
         // The identity's own backup restores the comparison, and unverify removes it.
         let backup = try must("export", "--backup").stdout

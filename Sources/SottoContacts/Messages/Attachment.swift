@@ -1,0 +1,91 @@
+public import Arguments
+public import Sotto
+public import SottoTool
+
+/// The options for a file that is sent with a message.
+package struct AttachmentOptions: ArgumentGroup {
+    @Option(
+        "--attach", value: "file",
+        help: "Encrypt this file too, with a key that is sent in the message.")
+    package var attach: String?
+
+    @Option("--blob", value: "file", help: "Output file of the encrypted attachment.")
+    package var blob: String?
+
+    @Option(
+        "--content-type", value: "type", help: "The attachment's media type, such as image/png.")
+    package var contentType = "application/octet-stream"
+
+    package init() {}
+
+    package func validate() throws {
+        guard (attach == nil) == (blob == nil) else {
+            throw UsageError("--attach and --blob require each other")
+        }
+        guard (1...100).contains(contentType.utf8.count), !hasControls(contentType) else {
+            throw UsageError("--content-type must have 1 to 100 bytes and no control characters")
+        }
+        guard blob != "-", !hasControls(blob ?? "") else {
+            throw UsageError("the file name of --blob must not have control characters")
+        }
+    }
+
+    /// The file to send, or `nil`.
+    package var attachment: Attachment? {
+        guard let attach, let blob else { return nil }
+        return Attachment(path: attach, blob: blob, contentType: contentType)
+    }
+}
+
+/// Returns whether a text has control characters.
+package func hasControls(_ text: String) -> Bool {
+    text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+}
+
+/// A file that is encrypted separately, with its key in the message.
+package final class Attachment {
+    package let path: String
+    private let name: String
+    package let contentType: String
+    package let blob: String
+    /// The key of the file.
+    package let key: [UInt8]
+    /// The blob, whose file is created when the message is ready.
+    package var output: Output?
+
+    init(path: String, blob: String, contentType: String) {
+        self.path = path
+        self.blob = blob
+        self.contentType = contentType
+        name = String(path.split(separator: "/").last ?? "file")
+        key = randomBytes(32)
+    }
+
+    /// The name of the blob in the pointer.
+    package var objectKey: String { String(blob.split(separator: "/").last ?? "blob") }
+
+    /// Creates the file of the blob.
+    package func finish() throws { try output?.finish() }
+
+    /// Writes the blob. Returns the body of the message, with `text` and the file's pointer.
+    package func write(text: String?) throws -> JSONObject {
+        let source = try SeekableFile(path: path)
+        guard source.count <= FileEncryption.limit else {
+            throw Failure(
+                .malformed, "\(path) is longer than \(FileEncryption.limit) bytes",
+                hint: "use -r instead of --to to encrypt it as a separate file")
+        }
+        var file = [UInt8](repeating: 0, count: source.count)
+        let count = try file.withUnsafeMutableBytes { try source.fill($0, at: 0) }
+        file.removeLast(file.count - count)
+        let output = try Output(path: blob, content: .binary)
+        try output.write(try FileEncryption.seal(file, key: SecretBytes(copying: key)))
+        self.output = output
+        return JSONObject([
+            ("type", .string("file")), ("name", .string(name)),
+            ("contentType", .string(contentType)), ("size", .integer(Int64(file.count))),
+            ("key", .string(Base64.standard.encode(key))),
+            ("text", text.flatMap { $0.isEmpty ? nil : .string($0) }),
+        ])
+    }
+}

@@ -1,0 +1,58 @@
+public import Sotto
+import SottoState
+public import SottoTool
+
+extension AttachedFile {
+    private static let recordLimit = 1 << 20
+
+    /// Reads the file of a message record. `source` is a file with the record, `-`, or the number of an opened message.
+    ///
+    /// Throws a failure with status 10 if the message has no attachment with a valid key.
+    package static func find(
+        _ source: String, _ identity: IdentityListOptions, lockTimeout: Double
+    ) throws -> (file: AttachedFile, key: [UInt8]) {
+        let record = try JSON.object(
+            parsing: try Self.record(source, identity, lockTimeout: lockTimeout))
+        guard record["type"]?.string == "message" else {
+            throw Failure(
+                .malformed, "not a message record", hint: "give a line that decrypt printed")
+        }
+        guard let file = AttachedFile(record: record), let key = file.key else {
+            throw Failure(.noKey, "the message has no attachment with a valid key")
+        }
+        return (file, key)
+    }
+
+    private static func record(
+        _ source: String, _ identity: IdentityListOptions, lockTimeout: Double
+    ) throws -> [UInt8] {
+        guard !source.utf8.isEmpty, source.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let number = Int64(source)
+        else { return try Input(path: source).readAll(limit: recordLimit) }
+        let book = AddressBook(identity.load, lockTimeout: lockTimeout)
+        _ = try book.identity()
+        guard let message = try book.store()?.openedMessage(number) else {
+            throw Failure(
+                .noInput, "the state has no message with number \(number)",
+                hint: "list the messages with their numbers: decrypt --again")
+        }
+        return message.record
+    }
+
+    /// Decrypts the blob at `path`. `open` writes the content of the blob.
+    package static func decrypt(
+        _ path: String?, to output: String?,
+        _ open: (SeekableFile, any ByteSink) throws -> Void
+    ) throws {
+        guard let path, path != "-" else {
+            throw Failure(
+                .usage, "an attachment cannot be on standard input, because it is read twice",
+                hint: "give the name of the attachment's file")
+        }
+        let blob = try SeekableFile(path: path)
+        let file = try Output(path: output, content: .unknown, inputs: [try Input(path: path)])
+        let shown: any ByteSink = output == nil && file.isTerminal ? TerminalText(file) : file
+        try open(blob, shown)
+        try shown.finish()
+    }
+}

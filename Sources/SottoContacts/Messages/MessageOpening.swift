@@ -1,0 +1,404 @@
+public import Sotto
+public import SottoMessengers
+public import SottoState
+public import SottoTool
+
+/// A line of the input with its parsed content.
+package struct ReadLine<Content> {
+    package let number: Int
+    /// The bytes of the line.
+    package let bytes: [UInt8]
+    /// The parsed content, or the failure of parsing it.
+    package let content: Result<Content, Failure>
+    /// The id that the line claims.
+    package let id: String?
+}
+
+/// What a batch needs of the address book, which cannot be read within a transaction.
+package struct KnownContacts {
+    /// The address book, or nothing if the batch does not need it.
+    package var contacts: [Contact] = []
+    /// Our send addresses, if the batch has an envelope to a mailbox other than the identity's.
+    package var addresses: Set<SessionID> = []
+
+    package init() {}
+}
+
+/// The content of a line when the address book is known.
+package enum ResolvedLine {
+    /// An envelope, and the record that waits if it becomes a message request.
+    case envelope(Envelope, waiting: JSONObject)
+    /// A message in a messenger's own format.
+    case foreign(ForeignMessage)
+    /// A record that is not a message.
+    case record(JSONObject)
+}
+
+/// A message in a messenger's own format.
+package struct ForeignMessage {
+    package let envelope: MessengerEnvelope
+    /// The record that waits if it becomes a message request.
+    package let waiting: JSONObject
+    package let open: () throws -> Message
+
+    package init(
+        envelope: MessengerEnvelope, waiting: JSONObject, open: @escaping () throws -> Message
+    ) {
+        self.envelope = envelope
+        self.waiting = waiting
+        self.open = open
+    }
+}
+
+/// The lines that a tool reads as messages.
+package protocol MessageInput: AnyObject {
+    associatedtype Content
+
+    /// Parses a line and the id that it claims. Returns `nil` for white space.
+    func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)?
+
+    /// Returns the mailbox that a line is addressed to, or `nil` if it has none.
+    func mailbox(of content: Content) -> SessionID?
+
+    /// Returns whether a contact may have to be found by its name in another messenger.
+    func needsContacts(_ content: Content) -> Bool
+
+    /// Takes the contacts that the next lines may need.
+    func take(_ known: KnownContacts)
+
+    /// Returns what a line means.
+    func resolve(_ content: Content) throws -> ResolvedLine
+
+    /// Takes the results of a batch after they were printed.
+    func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws
+}
+
+extension MessageInput {
+    package func needsContacts(_ content: Content) -> Bool { false }
+
+    package func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws {}
+}
+
+/// A message of an unknown sender, which waits for the user's decision.
+package struct WaitingRequest {
+    let id: String
+    let from: SessionID
+    let time: Timestamp
+    let suite: String
+}
+
+/// The result of opening a line.
+package enum OpenedLine {
+    /// A message, and its number in the state if it is stored.
+    case message(Message, number: Int64?, seen: Bool)
+    case request(WaitingRequest)
+    /// A message of a blocked sender.
+    case dropped
+    /// A record that is not a message.
+    case record(JSONObject)
+    case failed(Failure, id: String?, isFinal: Bool)
+
+    /// Whether opening the same line again would give the same result.
+    var isFinal: Bool { if case .failed(_, _, let isFinal) = self { isFinal } else { true } }
+}
+
+/// Opens one line.
+final class MessageOpening<Input: MessageInput> {
+    private let input: Input
+    private let keys: SuiteKeys
+    private let identity: Identity?
+    private let senderPolicy: SenderPolicy
+    private let isPreview: Bool
+    /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
+    private var openedLate: Set<[UInt8]> = []
+    private var known = KnownContacts()
+
+    init(
+        _ input: Input, identity: Identity?, chats: [Chat], senderPolicy: SenderPolicy,
+        isPreview: Bool
+    ) {
+        self.input = input
+        self.identity = identity
+        self.senderPolicy = senderPolicy
+        self.isPreview = isPreview
+        keys = SuiteKeys(identity: identity, chats: chats)
+    }
+
+    /// Reads the parts of the address book that a batch needs, because it cannot be read within a transaction.
+    func prepare(_ batch: [ReadLine<Input.Content>], _ store: IdentityStore?) throws {
+        guard let store else { return }
+        let contents = batch.compactMap { try? $0.content.get() }
+        // An early envelope that is opened after this batch may also be sent to an address.
+        let isElsewhere =
+            try contents.contains { content in
+                input.mailbox(of: content).map { $0 != identity?.id } ?? false
+            } || store.hasEarly()
+        guard isElsewhere || contents.contains(where: input.needsContacts) else { return }
+        known.contacts = try store.contacts()
+        if isElsewhere, let identity {
+            known.addresses = Set(
+                known.contacts.flatMap(\.allAddresses).map { $0.id(of: identity) })
+        }
+        input.take(known)
+    }
+
+    /// Opens a line without a state.
+    func open(_ line: ReadLine<Input.Content>) throws -> OpenedLine {
+        try caught(line) { content in
+            var message: Message
+            switch content {
+            case .record(let record): return .record(record)
+            case .foreign(let foreign): message = try foreign.open()
+            case .envelope(let envelope, _):
+                guard let suite = envelope.suite.messageSuite else {
+                    throw Failure(
+                        .usage, "a message of a session requires the state directory",
+                        hint: "omit --stateless")
+                }
+                message = try suite.open(envelope, with: keys)
+            }
+            _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
+            return .message(message, number: nil, seen: false)
+        }
+    }
+
+    /// Opens a line in a transaction. Appends to `printed` the id of an envelope that is completely handled.
+    func open(
+        _ line: ReadLine<Input.Content>, _ transaction: StateTransaction, _ printed: inout [String]
+    ) throws -> OpenedLine {
+        // This early envelope was already printed after the message that it waited for.
+        if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
+        var id: String?
+        let result = try caught(line) { content in
+            let attempt: Attempt
+            switch content {
+            case .record(let record): return .record(record)
+            case .foreign(let foreign): attempt = Attempt(foreign)
+            case .envelope(let envelope, let waiting):
+                attempt = Attempt(arrived(envelope), waiting: waiting)
+            }
+            id = attempt.id
+            return try open(attempt, line, transaction)
+        }
+        return try marked(result, id, line.bytes, transaction, &printed)
+    }
+
+    private func marked(
+        _ result: OpenedLine, _ id: String?, _ bytes: [UInt8], _ transaction: StateTransaction,
+        _ printed: inout [String]
+    ) throws(StateError) -> OpenedLine {
+        guard !isPreview, let id, result.isFinal,
+            try transaction.markOpened(id: id, envelope: bytes)
+        else { return result }
+        printed.append(id)
+        return result
+    }
+
+    /// Returns an envelope to one of our send addresses as its suite made it.
+    private func arrived(_ envelope: Envelope) -> Envelope {
+        guard let identity, let to = envelope.to, known.addresses.contains(to) else {
+            return envelope
+        }
+        return envelope.arrived(for: identity)
+    }
+
+    /// Opens the early envelopes of the inbox whose preceding messages were opened in this transaction. Forged ones are
+    /// deleted silently, because they were reported when they arrived.
+    func openReachable(
+        _ transaction: StateTransaction, _ printed: inout [String]
+    ) throws -> [OpenedLine] {
+        var tried: Set<String> = []
+        var opened: [OpenedLine] = []
+        while true {
+            let rows = try transaction.reachable(limit: 256, except: tried)
+            if rows.isEmpty { return opened }
+            for (id, bytes) in rows {
+                tried.insert(id)
+                guard let record = try? JSON.object(parsing: bytes),
+                    let envelope = try? Envelope(record: record)
+                else { continue }
+                let line = ReadLine<Envelope>(
+                    number: 0, bytes: bytes, content: .success(arrived(envelope)), id: id)
+                let result = try caught(id, line.content) { envelope in
+                    try open(Attempt(envelope, waiting: envelope.record), line, transaction)
+                }
+                let last = try marked(result, id, bytes, transaction, &printed)
+                if case .failed = last { continue }
+                openedLate.insert(sha256(bytes))
+                opened.append(last)
+            }
+        }
+    }
+
+    /// Keeps an envelope that arrived before more messages than a session can skip in the inbox, if it is there.
+    private func early(
+        _ envelope: Envelope, _ bytes: [UInt8], _ id: String?, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard let failure = Failure(core: RatchetError.tooManySkipped) else {
+            throw RatchetError.tooManySkipped
+        }
+        guard !isPreview, let sender = envelope.from,
+            let message = try? RatchetMessage(payload: envelope.payload),
+            try transaction.markEarly(
+                id: envelope.id, envelope: bytes, from: sender, position: message.position)
+        else { return .failed(failure, id: id, isFinal: false) }
+        let waiting = Failure(
+            failure.status, failure.message,
+            hint:
+                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, ask the sender to run encrypt --new-session"
+        )
+        return .failed(waiting, id: id, isFinal: false)
+    }
+
+    private func caught(
+        _ line: ReadLine<Input.Content>, _ body: (ResolvedLine) throws -> OpenedLine
+    ) throws -> OpenedLine {
+        try caught(line.id, line.content) { try body(try input.resolve($0)) }
+    }
+
+    /// A failure of a line is its result; an error of the state ends the whole run.
+    private func caught<Content>(
+        _ id: String?, _ content: Result<Content, Failure>,
+        _ body: (Content) throws -> OpenedLine
+    ) throws -> OpenedLine {
+        let final: [ExitStatus] = [.malformed, .authentication, .replay]
+        do {
+            return try body(try content.get())
+        } catch let error as StateError {
+            throw error
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            // A message that a suite refuses without a reason may open after another chat or contact is added.
+            let isRefused = (error as? SuiteError) == .refused
+            return .failed(failure, id: id, isFinal: !isRefused && final.contains(failure.status))
+        }
+    }
+
+    // MARK: Messages
+
+    /// A message to open, with the values that recognise its repeats.
+    private struct Attempt {
+        let id: String
+        let time: Timestamp
+        let suite: String
+        let digest: [UInt8]
+        let repeatID: String
+        let waiting: JSONObject
+        /// The envelope, or `nil` for a message in a messenger's own format.
+        let envelope: Envelope?
+        let foreign: (() throws -> Message)?
+
+        init(_ envelope: Envelope, waiting: JSONObject) {
+            (id, time, suite) = (envelope.id, envelope.time, envelope.suite.rawValue)
+            (digest, repeatID) = (envelope.digest, envelope.repeatID)
+            self.waiting = waiting
+            self.envelope = envelope
+            foreign = nil
+        }
+
+        init(_ message: ForeignMessage) {
+            let made = message.envelope
+            (id, time, suite) = (made.id, made.time, made.messenger.rawValue)
+            (digest, repeatID) = (made.digest, made.repeatID)
+            waiting = message.waiting
+            envelope = nil
+            foreign = message.open
+        }
+    }
+
+    private func open<Content>(
+        _ attempt: Attempt, _ line: ReadLine<Content>, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        do {
+            return try open(attempt, transaction)
+        } catch RatchetError.tooManySkipped {
+            guard let envelope = attempt.envelope else { throw RatchetError.tooManySkipped }
+            return try early(envelope, line.bytes, line.id, transaction)
+        }
+    }
+
+    private func open(
+        _ attempt: Attempt, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        var repeatID = attempt.repeatID
+        var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
+        if case .same(let number, let record) = earlier {
+            return try seen(number, record, transaction)
+        }
+        let step = try attempt.envelope.map { try transaction.open($0, with: keys) }
+        guard var message = try step?.message ?? attempt.foreign?() else {
+            throw Failure(.bug, "a message was not opened")
+        }
+        if message.isUnproven, case .new = earlier {
+            // An attacker who removes the signature must not block the signed message.
+            repeatID = "unproven/" + repeatID
+            earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
+            if case .same(let number, let record) = earlier {
+                return try seen(number, record, transaction)
+            }
+        }
+        let verdict = try decision(&message, step, attempt.id, transaction)
+        if case .different = earlier {
+            throw Failure(
+                .replay, "a message with this id was opened before, with different content")
+        }
+        if isPreview {
+            return verdict == .blocked ? .dropped : .message(message, number: nil, seen: false)
+        }
+        switch (verdict, message.from) {
+        case (.blocked, _): return .dropped
+        case (.request, let sender?):
+            if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
+            guard
+                try transaction.request(
+                    attempt.waiting.serialized(), id: attempt.id, from: sender)
+            else {
+                throw Failure(
+                    .untrusted,
+                    "the sender is not a contact, and too many message requests wait already",
+                    hint:
+                        "list the requests: contact requests, or delete all of them: contact requests --drop-all"
+                )
+            }
+            return .request(
+                WaitingRequest(
+                    id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite))
+        case (.accepted, _), (.request, nil):
+            if let step { try transaction.keep(step) }
+            let number = try transaction.recordOpened(
+                id: repeatID, digest: attempt.digest, record: message.record.serialized())
+            try transaction.forgetRequest(id: attempt.id)
+            return .message(message, number: number, seen: false)
+        }
+    }
+
+    /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names
+    /// are kept until then.
+    private func decision(
+        _ message: inout Message, _ step: StateTransaction.Step?, _ id: String,
+        _ transaction: StateTransaction
+    ) throws -> SenderPolicy.Decision {
+        let contact = try transaction.contact(of: message)
+        let hasContacts = try transaction.hasContacts()
+        do throws(Failure) {
+            return try senderPolicy.decide(&message, contact: contact, hasContacts: hasContacts)
+        } catch {
+            if !isPreview, let step { try transaction.awaitPreKeys(of: step, id: id) }
+            throw error
+        }
+    }
+
+    /// Returns the result for a record that was printed before, with the current trust of its sender.
+    private func seen(
+        _ number: Int64, _ record: [UInt8], _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        let (message, verdict) = try senderPolicy.recall(record, transaction)
+        return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
+    }
+}
+
+extension Message {
+    /// Whether the message is of a suite that can authenticate its sender, but does not. The messages of a chat have no
+    /// sender.
+    var isUnproven: Bool { !authenticated && details?["chat"] == nil }
+}

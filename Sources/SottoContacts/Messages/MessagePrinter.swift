@@ -1,0 +1,174 @@
+public import Arguments
+public import Sotto
+public import SottoTool
+
+/// The options for the form of texts.
+package struct TextForm: ArgumentGroup {
+    @Flag("--text", help: "Print only the text of messages, each with a line feed.")
+    package var text = false
+
+    @Flag(
+        "--time",
+        help:
+            "With --text: print time, name and text, separated by tabs; further lines begin with two tabs."
+    )
+    package var time = false
+
+    @Flag(
+        "-0", "--null", help: "With --text: end each text with a zero byte instead of a line feed.")
+    package var null = false
+
+    /// Whether the output format separates texts.
+    package var isMarked: Bool { time || null }
+
+    package init() {}
+
+    package func validate() throws {
+        guard text || !isMarked else { throw UsageError("--time and --null require --text") }
+    }
+}
+
+/// Prints the results of opening envelopes: records, or with `--text` only the text of messages.
+package final class MessagePrinter {
+    private let output: Output
+    private let tool: String
+    private let form: TextForm
+    private let quiet: Bool
+    /// The options of the identity, each after a space.
+    private let identity: String
+    private var lastSender: String?
+    private var strangers: Set<SessionID> = []
+
+    /// `tool` is the name in messages.
+    package init(
+        output: Output, tool: String, form: TextForm, identity: some IdentitySource, quiet: Bool
+    ) {
+        self.output = output
+        self.tool = tool
+        self.form = form
+        self.quiet = quiet
+        self.identity = identity.identities.map { " -i " + shellWord($0) }.joined()
+    }
+
+    /// Prints a message. `number` is its number in the state; `nil` if it is not stored.
+    package func print(_ message: Message, number: Int64?, seen: Bool) throws {
+        guard form.text else {
+            var record = message.record
+            record["number"] = number.map { .integer($0) }
+            if seen { record["seen"] = .bool(true) }
+            try output.writeRecord(record)
+            return
+        }
+        try reportSender(message)
+        let prefix = form.time ? Self.prefix(message) : ""
+        try print(text: message.body, prefix)
+        if let file = AttachedFile(message) {
+            try write(text: prefix + file.line(number: number, identity: identity))
+        }
+    }
+
+    /// Prints the text of a body, or its data.
+    private func print(text body: JSONObject, _ prefix: String) throws {
+        if let text = body["text"]?.string {
+            try write(text: prefix + text)
+        } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {
+            if output.isTerminal || form.isMarked {
+                try write(text: prefix + "[\(data.count) bytes that are not text]")
+            } else {
+                try output.write(data)
+            }
+        }
+    }
+
+    /// Writes one text. With `--null` or `--time`, its end can be distinguished from a line feed in it.
+    private func write(text: String) throws {
+        if form.null, !output.isTerminal {
+            // U+0000 ends a text; within a text it is replaced by U+FFFD.
+            let scalars = text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }
+            try output.write(Array(String(String.UnicodeScalarView(scalars)).utf8) + [0])
+        } else if form.time, !output.isTerminal {
+            try output.write(Array((Self.lines(text).joined(separator: "\n\t\t") + "\n").utf8))
+        } else {
+            try output.writeParagraph(text)
+        }
+    }
+
+    /// Returns the time and the name of a message, each followed by a tab.
+    private static func prefix(_ message: Message) -> String {
+        let time = message.time?.description ?? "-"
+        let chat = message.details?["chat"]?.object
+        let name =
+            message.name ?? message.from?.description
+            ?? (chat?["name"] ?? chat?["id"])?.string.map { "[\($0)]" } ?? "-"
+        let plain = name.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
+        return "\(time)\t\(String(String.UnicodeScalarView(plain)))\t"
+    }
+
+    /// Returns the lines of a text. A carriage return before a line feed belongs to its line.
+    private static func lines(_ text: String) -> [String] {
+        text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
+    }
+
+    /// Prints a record that is not a message; with `--text`, the content of its body if it has one.
+    func print(_ record: JSONObject) throws {
+        guard form.text else { return try output.writeRecord(record) }
+        if let body = record["body"]?.object {
+            try print(text: body, form.time ? "-\t-\t" : "")
+        }
+    }
+
+    /// Prints a message request, which waits.
+    func print(_ request: WaitingRequest) throws {
+        if !form.text {
+            try output.writeRecord(
+                JSONObject([
+                    ("v", .integer(1)), ("type", .string("request")),
+                    ("id", .string(request.id)), ("from", .string(request.from.description)),
+                    ("time", .string(request.time.description)),
+                    ("suite", .string(request.suite)),
+                ]))
+        }
+        if !quiet, strangers.insert(request.from).inserted {
+            Terminal.say("\(tool): note: a message request waits: contact requests")
+        }
+    }
+
+    func print(error record: JSONObject) throws {
+        if !form.text { try output.writeRecord(record) }
+    }
+
+    /// Returns a name, in quotation marks if it has a character that ends or imitates the words after it.
+    private static func quoted(_ name: String) -> String {
+        guard name.contains(where: { "(),'\"".contains($0) }) || name.utf8.count > 64 else {
+            return name
+        }
+        // A long run of spaces would move the rest of the line to the next one.
+        return shellWord(name.split(separator: " ").joined(separator: " "))
+    }
+
+    /// Reports on standard error the sender of the following text: once for consecutive messages, but on a terminal for
+    /// each message, so that a text that imitates this line is always below a real one.
+    private func reportSender(_ message: Message) throws {
+        guard !quiet else { return }
+        let sender: String
+        if let from = message.from {
+            // An account of another messenger that belongs to no contact is shown with its name there.
+            let account = message.details?["whisperId"]?.string
+            let name = message.name ?? account ?? from.description
+            sender = "from \(Self.quoted(name)) (\(message.trust.rawValue))"
+        } else {
+            let chat = message.details?["chat"]?.object
+            let name = (chat?["name"] ?? chat?["id"])?.string
+            sender =
+                (name.map { "in the chat \(Self.quoted($0)), " } ?? "")
+                + "from an unknown sender (not authenticated)"
+        }
+        guard lastSender != sender || output.isTerminal && !form.time else { return }
+        lastSender = sender
+        // Texts before this line belong to the previous sender.
+        try output.flush()
+        Terminal.say("\(tool): \(sender)")
+    }
+}

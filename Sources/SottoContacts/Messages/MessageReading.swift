@@ -1,0 +1,199 @@
+public import Sotto
+public import SottoMessengers
+public import SottoState
+public import SottoTool
+
+/// The options of a tool that reads messages.
+package struct ReadingPlan {
+    /// The tool's name in messages.
+    package let tool: String
+    package let form: TextForm
+    package let identity: IdentityListOptions
+    package var from: [String] = []
+    package var trust: TrustPolicy?
+    package var preview = false
+    package var stateless = false
+    /// Whether a message without an authenticated sender counts as success.
+    package var takesUnproven = false
+    package var quiet = false
+    package var lockTimeout = 10.0
+    package var output: String?
+
+    package init(tool: String, form: TextForm, identity: IdentityListOptions) {
+        self.tool = tool
+        self.form = form
+        self.identity = identity
+    }
+
+    /// The address book of the identity.
+    package func book() -> AddressBook { AddressBook(identity.load, lockTimeout: lockTimeout) }
+
+    /// Returns the identity; `nil` if none exists and the chats are sufficient.
+    package func owner(_ book: AddressBook, hasChats: Bool) throws -> Identity? {
+        do {
+            return try book.identity()
+        } catch let failure as Failure
+            where failure.status == .noInput && hasChats && !identity.isGiven
+        {
+            return nil
+        }
+    }
+
+    /// Returns the policy for the senders of messages.
+    package func senderPolicy(_ book: AddressBook, owner: Identity?) throws -> SenderPolicy {
+        SenderPolicy(
+            owner: owner?.id, signers: try DemandedSigners(from, book), policy: trust)
+    }
+}
+
+/// Reads messages, one per line, and prints message records.
+///
+/// All available lines are opened in one transaction, which stores the steps of their sessions, the opened messages and
+/// the end of their inbox entries. Only then are they printed. For an envelope that was opened before, its record is
+/// printed again, with `"seen":true`.
+package struct MessageReading<Lines: MessageInput> {
+    private let plan: ReadingPlan
+    private let store: IdentityStore?
+    private let lines: Lines
+    private let opening: MessageOpening<Lines>
+    private let output: Output
+    private let printer: MessagePrinter
+    /// The tool's name if failures are reported immediately, because text output does not show them.
+    private let announcer: String?
+    private let source: any ByteSource
+
+    /// The maximum length of a line in bytes: more than the largest envelope that a relay accepts.
+    private static var lineLimit: Int { 1 << 20 }
+    /// The maximum number of lines, and of their bytes, in a transaction.
+    private static var batchSize: Int { 4_096 }
+    private static var batchBytes: Int { 4 << 20 }
+
+    /// `source` are the bytes of `input`, and `lines` parses them.
+    package init(
+        _ plan: ReadingPlan, _ lines: Lines, book: AddressBook, owner: Identity?, chats: [Chat],
+        senderPolicy: SenderPolicy, input: Input, source: any ByteSource
+    ) throws {
+        self.plan = plan
+        self.lines = lines
+        opening = MessageOpening(
+            lines, identity: owner, chats: chats, senderPolicy: senderPolicy,
+            isPreview: plan.preview)
+        output = try Output(path: plan.output, content: .text, inputs: [input])
+        printer = MessagePrinter(
+            output: output, tool: plan.tool, form: plan.form, identity: plan.identity,
+            quiet: plan.quiet)
+        announcer = plan.form.text ? plan.tool : nil
+        self.source = source
+        if plan.stateless || owner == nil {
+            store = nil
+        } else if plan.preview {
+            store = try book.store()
+        } else {
+            store = try book.writableStore()
+        }
+    }
+
+    package func run() throws {
+        var reader = LineReader(source, limit: Self.lineLimit)
+        var outcome = LineOutcome(announcer: announcer)
+        var batch: [ReadLine<Lines.Content>] = []
+        var printed: [String] = []
+        var bytes = 0
+        while let line = try reader.next() {
+            if let read = try read(line, number: reader.number) { batch.append(read) }
+            if case .line(let line) = line { bytes += line.count }
+            if try reader.mustWait() || batch.count == Self.batchSize || bytes >= Self.batchBytes {
+                try process(batch, &outcome, &printed)
+                batch.removeAll()
+                bytes = 0
+            }
+        }
+        try process(batch, &outcome, &printed)
+        // An output file that would contain only failures is not created.
+        if output.isFile, !outcome.hasSucceeded, let failure = outcome.failure { throw failure }
+        try output.finish()
+        try store?.finish(printed)
+        try outcome.end(tool: plan.tool)
+    }
+
+    private func read(_ line: LineReader.Line, number: Int) throws -> ReadLine<Lines.Content>? {
+        guard case .line(let bytes) = line else {
+            let failure = Failure(
+                .malformed, "the line is longer than \(Self.lineLimit) bytes")
+            return ReadLine(number: number, bytes: [], content: .failure(failure), id: nil)
+        }
+        do {
+            guard let line = try lines.read(bytes) else { return nil }
+            return ReadLine(number: number, bytes: bytes, content: line.content, id: line.id)
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            return ReadLine(number: number, bytes: bytes, content: .failure(failure), id: nil)
+        }
+    }
+
+    /// Opens a batch and the early envelopes that waited for it, prints them, and deletes the printed ones from the
+    /// inbox.
+    private func process(
+        _ batch: [ReadLine<Lines.Content>], _ outcome: inout LineOutcome, _ printed: inout [String]
+    ) throws {
+        guard !batch.isEmpty else { return }
+        try opening.prepare(batch, store)
+        let results: [OpenedLine]
+        var late: [OpenedLine] = []
+        if let store {
+            var done: [String] = []
+            let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
+                let results = try batch.map { try opening.open($0, transaction, &done) }
+                if !plan.preview { late = try opening.openReachable(transaction, &done) }
+                return results
+            }
+            results = try plan.preview ? store.preview(work) : store.transaction(work)
+            printed += done
+        } else {
+            results = try batch.map { try opening.open($0) }
+        }
+        for (line, result) in zip(batch, results) {
+            try print(result, ofLine: line.number, &outcome)
+        }
+        for result in late { try print(result, ofLine: 0, &outcome) }
+        outcome.endBatch()
+        try lines.finish(batch, results)
+        if !output.isFile {
+            try output.flush()
+            try store?.finish(printed)
+            printed.removeAll()
+        }
+    }
+
+    private func print(
+        _ result: OpenedLine, ofLine line: Int, _ outcome: inout LineOutcome
+    ) throws {
+        switch result {
+        case .message(let message, let number, let seen):
+            try printer.print(message, number: number, seen: seen)
+            if message.isUnproven, !plan.takesUnproven {
+                if announcer != nil { try output.flush() }
+                outcome.doubted(.unproven, line: line)
+            } else {
+                outcome.succeeded()
+            }
+        case .request(let request):
+            outcome.succeeded()
+            try printer.print(request)
+        case .dropped: outcome.succeeded()
+        case .record(let record):
+            outcome.succeeded()
+            try printer.print(record)
+        case .failed(let failure, let id, _):
+            // The report of a failed line follows the texts before it.
+            if announcer != nil { try output.flush() }
+            try printer.print(error: outcome.failed(failure, line: line, id: id))
+        }
+    }
+}
+
+extension Failure {
+    fileprivate static let unproven = Failure(
+        .untrusted, "printed, but the sender is not authenticated",
+        hint: "use --allow-unverified to accept such messages")
+}

@@ -1,0 +1,118 @@
+public import Sotto
+import SottoState
+public import SottoTool
+
+/// Makes messages of the input: the whole input is one message, or each line is.
+///
+/// The available lines are encrypted together, for sessions in one transaction, which is on disk before any of the
+/// results is written.
+package struct MessageWriting<Sealed> {
+    /// The tool's name in messages.
+    private let tool: String
+    private let input: Input
+    private let output: Output
+    /// Encrypts messages. A thrown error ends the whole run: nothing was encrypted.
+    private let seal: ([MessageText]) throws -> [Result<Sealed, Failure>]
+    /// Prints one encrypted message.
+    private let print: (Sealed, Output) throws -> Void
+
+    /// The maximum length of a line in bytes; a longer one could not be encrypted.
+    private static var lineLimit: Int { 1 << 20 }
+    /// The maximum number of lines, and of their bytes, in a transaction.
+    private static var batchSize: Int { 4_096 }
+    private static var batchBytes: Int { 4 << 20 }
+
+    package init(
+        tool: String, input: Input, output: Output,
+        seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
+        print: @escaping (Sealed, Output) throws -> Void
+    ) {
+        self.tool = tool
+        self.input = input
+        self.output = output
+        self.seal = seal
+        self.print = print
+    }
+
+    /// Makes one message of the whole input, with a file that was encrypted separately.
+    package func runWhole(attachment: Attachment? = nil, isKept: Bool = true) throws {
+        let limit = Sotto.Sealed.recordLimit
+        let bytes = try input.readAll(limit: 64 << 20)
+        guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
+        guard !bytes.isEmpty || attachment != nil else {
+            throw Failure(.no, "the message is empty")
+        }
+        var content = try MessageText.content(ofWhole: bytes)
+        if let attachment, isKept {
+            guard content.body["type"]?.string == "text" else {
+                throw Failure(.malformed, "the text that accompanies an attachment is not UTF-8")
+            }
+            content = MessageText(
+                body: try attachment.write(text: content.body["text"]?.string), extra: [])
+        }
+        let sealed = try seal([content])[0].get()
+        try attachment?.finish()
+        try print(sealed, output)
+        try output.finish()
+    }
+
+    /// Makes a message of each line.
+    package func runByLine() throws {
+        var lines = LineReader(input, limit: Self.lineLimit)
+        var outcome = LineOutcome()
+        var batch: [(line: Int, content: Result<MessageText, Failure>)] = []
+        var bytes = 0
+        while let line = try lines.next() {
+            if let content = try Self.content(line) { batch.append((lines.number, content)) }
+            if case .line(let line) = line { bytes += line.count }
+            if try lines.mustWait() || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
+                try put(batch, &outcome)
+                batch.removeAll()
+                bytes = 0
+            }
+        }
+        try put(batch, &outcome)
+        try output.finish()
+        try outcome.end(tool: tool)
+    }
+
+    private static func content(_ line: LineReader.Line) throws -> Result<MessageText, Failure>? {
+        guard case .line(let bytes) = line else {
+            return .failure(Failure(.malformed, "the line is longer than \(lineLimit) bytes"))
+        }
+        if bytes.isEmpty { return nil }
+        return try result { try MessageText.content(ofLine: bytes) }
+    }
+
+    private func put(
+        _ batch: [(line: Int, content: Result<MessageText, Failure>)], _ outcome: inout LineOutcome
+    ) throws {
+        let contents = batch.compactMap { try? $0.content.get() }
+        var sealed = try (contents.isEmpty ? [] : seal(contents))[...]
+        for (line, content) in batch {
+            let result = content.flatMap { _ in
+                sealed.popFirst() ?? .failure(Failure(.bug, "a message was not encrypted"))
+            }
+            switch result {
+            case .success(let message):
+                try print(message, output)
+                outcome.succeeded()
+            case .failure(let failure):
+                try output.writeRecord(outcome.failed(failure, line: line))
+            }
+        }
+        try output.flush()
+    }
+}
+
+/// Returns the result of one line. An error of the state or a bug is thrown, because it ends the whole run.
+package func result<Value>(_ body: () throws -> Value) throws -> Result<Value, Failure> {
+    do {
+        return .success(try body())
+    } catch let error as StateError {
+        throw error
+    } catch {
+        guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+        return .failure(failure)
+    }
+}

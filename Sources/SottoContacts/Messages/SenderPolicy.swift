@@ -1,0 +1,169 @@
+public import Sotto
+public import SottoMessengers
+public import SottoState
+public import SottoTool
+
+/// The signers that `--from` requires.
+package struct DemandedSigners {
+    package let all: [Correspondent]
+    /// Whisper2 accounts without a signing key: their messages can be decrypted but not authenticated.
+    package let bare: [Whisper2Contact]
+
+    package init(_ arguments: [String], _ book: AddressBook) throws {
+        var all: [Correspondent] = []
+        var bare: [Whisper2Contact] = []
+        for argument in arguments {
+            if RecipientArgument.isWhisper2(argument),
+                case let account = try book.whisper2(argument), account.signingKey == nil
+            {
+                bare.append(account)
+            } else {
+                all.append(try book.find(argument))
+            }
+        }
+        (self.all, self.bare) = (all, bare)
+    }
+
+    package func find(_ signer: SessionID) -> Correspondent? { all.first { $0.id == signer } }
+
+    /// Returns the signer that has this account, or `nil`.
+    package func find(_ account: WhisperID) -> Correspondent? {
+        all.first { $0.profiles.whisper2?.id == account }
+    }
+
+    /// Throws unless `signer` is one of the required signers, or none is required.
+    package func check(_ signer: SessionID) throws(Failure) {
+        guard all.isEmpty || find(signer) != nil else {
+            throw Failure(
+                .untrusted, "signed by \(signer), which is not the required signer",
+                hint: "show the number of the signing key: fingerprint \(signer)")
+        }
+    }
+}
+
+/// Decides whether a message is shown, depending on its sender.
+package struct SenderPolicy {
+    /// The owner of the identity, whose messages to the own mailbox are accepted.
+    package let owner: SessionID?
+    package let signers: DemandedSigners
+    /// The policy of `--trust`.
+    package let policy: TrustPolicy?
+
+    package enum Decision {
+        /// The message is shown.
+        case accepted
+        /// The message waits until the user decides about its sender.
+        case request
+        /// The message is dropped.
+        case blocked
+    }
+
+    package init(owner: SessionID?, signers: DemandedSigners, policy: TrustPolicy?) {
+        self.owner = owner
+        self.signers = signers
+        self.policy = policy
+    }
+
+    /// Decides about a message, and sets the name and trust of its sender in it.
+    ///
+    /// Without `--trust` and `--from`, messages of unknown senders become requests if the address book has contacts.
+    /// Throws a failure with status 12 for a known sender who does not satisfy the policy.
+    package func decide(
+        _ message: inout Message, contact: Contact?, hasContacts: Bool
+    ) throws(Failure) -> Decision {
+        if contact?.isBlocked == true { return .blocked }
+        guard let sender = message.from else { return try decideUnproven(&message) }
+        try signers.check(sender)
+        message.name = nil
+        message.trust = contact?.trust ?? .unverified
+        if let contact, !contact.name.isEmpty { message.name = contact.name }
+        if let signer = signers.find(sender) {
+            if message.name == nil, let name = signer.card?.name, !name.isEmpty {
+                message.name = name
+            }
+            if message.trust == .unverified { message.trust = .trusted }
+        }
+        if sender == owner {
+            message.name = message.name ?? "me"
+            message.trust = .verified
+        }
+        let policy =
+            policy ?? (signers.all.isEmpty && hasContacts ? .firstUse : TrustPolicy.any)
+        switch (policy, message.trust) {
+        case (.any, _), (.firstUse, .trusted), (.firstUse, .verified), (.verified, .verified):
+            return .accepted
+        case (.firstUse, .unverified): return .request
+        case (.verified, .unverified), (.verified, .trusted):
+            throw Failure(
+                .untrusted, "the sender's key, \(sender), has not been verified",
+                hint: "compare the safety number: fingerprint --with \(sender)")
+        }
+    }
+
+    /// A message without an authenticated sender is shown unless `--from` or `--trust` requires one.
+    private func decideUnproven(_ message: inout Message) throws(Failure) -> Decision {
+        message.name = nil
+        message.trust = .unverified
+        guard signers.all.isEmpty, policy == nil || policy == .any else {
+            throw Failure(.untrusted, "the sender of the message is not authenticated")
+        }
+        return .accepted
+    }
+}
+
+extension SenderPolicy {
+    /// Returns the message of a record in the state, with the current trust of its sender.
+    package func recall(
+        _ record: [UInt8], _ transaction: StateTransaction
+    ) throws -> (message: Message, verdict: Decision) {
+        guard let stored = Message(record: try JSON.object(parsing: record)) else {
+            throw Failure(.ioError, "a record in the state is damaged")
+        }
+        var message = try attributed(stored, transaction)
+        let verdict = try decide(
+            &message, contact: try transaction.contact(of: message), hasContacts: false)
+        return (message, verdict)
+    }
+}
+
+extension SenderPolicy {
+    /// Returns a stored message without its sender if the sender is a contact whom only an introduction binds to the
+    /// account that signed it: version 0.1.0 stored such messages as the contact's.
+    private func attributed(
+        _ message: Message, _ transaction: StateTransaction
+    ) throws(StateError) -> Message {
+        guard [.whisper2, .mercurio].contains(message.suite),
+            let contact = try transaction.contact(of: message)
+        else { return message }
+        let isTied: Bool
+        switch message.suite {
+        case .whisper2:
+            let name = message.details?["whisperId"]?.string
+            isTied =
+                contact.profiles.whisper2.map {
+                    $0.id.description == name && contact.signs(with: $0)
+                } ?? (contact.card == nil)
+        case .mercurio:
+            let name = message.details?["mercurioId"]?.string
+            isTied =
+                name == contact.id.description
+                || contact.profiles.mercurio.map {
+                    $0.id.description == name && contact.signs(with: $0)
+                } ?? (contact.card == nil)
+        default: return message
+        }
+        guard !isTied else { return message }
+        return Message(
+            id: message.id, from: nil, to: message.to, time: message.time, suite: message.suite,
+            authenticated: false, details: message.details, legacy: message.legacy,
+            body: message.body)
+    }
+}
+
+extension StateTransaction {
+    /// Returns the contact who sent a message if that is authenticated, else `nil`.
+    func contact(of message: Message) throws(StateError) -> Contact? {
+        guard let sender = message.from else { return nil }
+        return try contact(id: sender)
+    }
+}

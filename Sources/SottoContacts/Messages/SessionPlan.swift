@@ -1,0 +1,139 @@
+public import Arguments
+public import Sotto
+public import SottoState
+import SottoTool
+
+/// The options for the beginning of a session.
+package struct SessionOptions: ArgumentGroup {
+    @Option(
+        "--bundle", value: "file",
+        help:
+            "Begin the session with this bundle from recv --bundle; `-` is stdin. May be repeated."
+    )
+    package var bundle: [String] = []
+
+    @Flag("--new-session", help: "Begin a new session even if one exists.")
+    package var newSession = false
+
+    @Flag("--require-opk", help: "Begin no session without a one-time prekey.")
+    package var requireOneTime = false
+
+    package init() {}
+
+    /// Whether any of these options was given.
+    package var begins: Bool { !bundle.isEmpty || newSession || requireOneTime }
+}
+
+/// The sessions for the messages of one run.
+package struct SessionPlan {
+    /// The tool's name in messages.
+    private let tool: String
+    private let options: SessionOptions
+    private let bundles: [PreKeyBundle]
+    /// Whether a session without a post-quantum prekey may begin.
+    private let classic: Bool
+    private let quiet: Bool
+
+    /// Days after which a signed prekey is old. Its owner renews it every seven days.
+    private static let oldDays: Int64 = 14
+    /// Seconds by which its date may be in the future, because clocks differ.
+    private static let futureSeconds: Int64 = 86_400
+
+    /// Reads the bundles of the options.
+    package init(tool: String, _ options: SessionOptions, classic: Bool, quiet: Bool) throws {
+        self.tool = tool
+        self.options = options
+        self.classic = classic
+        self.quiet = quiet
+        bundles = try options.bundle.map { try BundleFile.read($0) }
+    }
+
+    /// Whether a bundle is given.
+    package var hasBundles: Bool { !bundles.isEmpty }
+
+    /// Returns the given bundle of a recipient, or `nil`.
+    package func bundle(of peer: SessionID) -> PreKeyBundle? {
+        bundles.first { $0.owner == peer }
+    }
+
+    /// Throws if a bundle does not belong to a recipient.
+    package func check(_ people: [Correspondent]) throws {
+        guard bundles.allSatisfy({ bundle in people.contains { $0.id == bundle.owner } }) else {
+            throw SessionError.otherOwner
+        }
+    }
+
+    /// Ensures that a session exists: continues one, or begins one with the given or stored bundle. Returns whether one
+    /// began.
+    package func prepare(_ person: Correspondent, _ store: IdentityStore) throws -> Bool {
+        let bundle = bundle(of: person.id)
+        if bundle == nil, !options.newSession,
+            try store.preview({ try $0.hasSession(with: person.id) })
+        {
+            return false
+        }
+        let begun = try store.transaction { transaction -> (PeerSession.Origin, PreKeyBundle)? in
+            // Another process may have begun one meanwhile. A given bundle is used in any case, once.
+            if !options.newSession, try transaction.hasSession(with: person.id) { return nil }
+            guard let bundle = try bundle ?? transaction.bundle(of: person.id) else {
+                throw SessionError.nothingToSendWith(person.id)
+            }
+            if bundle.pqSignedPreKey == nil, !classic {
+                throw SessionError.notPostQuantum
+            }
+            guard bundle.oneTimePreKey != nil || !options.requireOneTime else {
+                throw SessionError.noOneTimePreKey
+            }
+            return (try transaction.begin(with: bundle), bundle)
+        }
+        if let begun {
+            say(person, begun.0, begun.1)
+        } else if bundle != nil, !quiet {
+            Terminal.say(
+                "\(tool): note: a session with \(person.name) exists, so the bundle was not used; use --new-session to begin another"
+            )
+        }
+        return begun != nil
+    }
+
+    private func say(_ person: Correspondent, _ origin: PeerSession.Origin, _ bundle: PreKeyBundle)
+    {
+        guard !quiet else { return }
+        let kind = origin.isPostQuantum ? "PQXDH" : "X3DH, not post-quantum"
+        let oneTime =
+            origin.hasOneTimePreKey
+            ? "with a one-time prekey"
+            : "without a one-time prekey: an attacker who stores the first message could replay it"
+        Terminal.say("\(tool): began a session with \(person.name): \(kind), \(oneTime)")
+        guard let made = bundle.signedPreKey.date?.time else {
+            Terminal.say("\(tool): note: the age of the bundle's signed prekey is unknown")
+            return
+        }
+        let seconds = Timestamp.now().seconds - made.seconds
+        if seconds < -Self.futureSeconds {
+            Terminal.say(
+                "\(tool): warning: the bundle's signed prekey is dated \(made), in the future: its owner's clock or yours is wrong"
+            )
+        }
+        let days = seconds / 86_400
+        guard days > Self.oldDays else { return }
+        Terminal.say(
+            "\(tool): warning: the bundle's signed prekey is \(days) days old: its owner was offline, or an attacker supplied an old bundle"
+        )
+    }
+}
+
+/// Reads a bundle from a file or pipe.
+enum BundleFile {
+    private static let limit = 1 << 20
+
+    static func read(_ path: String) throws -> PreKeyBundle {
+        let record = try JSON.object(parsing: try Input(path: path).readAll(limit: limit))
+        if record["type"]?.string == "prekeys" {
+            // A publication of the owner is accepted too, but without its one-time prekeys. The relay gives those out;
+            // if they were taken here, two senders could use the same one.
+            return try PreKeyPublication(record: record).bundle(oneTime: nil)
+        }
+        return try PreKeyBundle(record: record)
+    }
+}

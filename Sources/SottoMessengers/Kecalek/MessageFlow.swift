@@ -1,0 +1,230 @@
+public import Sotto
+
+/// A reason to refuse an object of Message Flow.
+public enum MessageFlowError: Error, Sendable, Equatable {
+    /// The member with this name is missing or malformed.
+    case member(String)
+    /// The file is of another version.
+    case version(Int64)
+    /// The payload is malformed.
+    case payload
+}
+
+/// The encrypted content of a Message Flow message: a ratchet message, and for the first messages of a session the
+/// pre-key message header.
+///
+/// In Sotto's own envelopes the header is inside the payload; ``init(payload:)`` and ``payload`` convert it.
+public struct MessageFlowContent: Sendable, Equatable {
+    /// The ratchet message.
+    public let message: RatchetMessage
+    /// The pre-key message header, or `nil` if the session has begun.
+    public let preKeyHeader: PreKeyHeader?
+
+    /// Creates content from its parts.
+    public init(message: RatchetMessage, preKeyHeader: PreKeyHeader?) {
+        self.message = message
+        self.preKeyHeader = preKeyHeader
+    }
+
+    /// Reads the content from an envelope's payload. Throws ``MessageFlowError/payload``.
+    public init(payload: JSONObject) throws(MessageFlowError) {
+        try self.init(payload: payload, preKey: payload["preKey"])
+    }
+
+    /// The payload for an envelope: the ratchet message with the member `preKey`.
+    public var payload: JSONObject {
+        var payload = message.payload
+        if let preKeyHeader { payload["preKey"] = .object(preKeyHeader.object) }
+        return payload
+    }
+
+    /// Reads the file form: `{"v":1,"encryptedPayload","preKey"}`.
+    public init(file: JSONObject) throws(MessageFlowError) {
+        guard let version = file["v"]?.integer else { throw .member("v") }
+        guard version == 1 else { throw .version(version) }
+        try self.init(members: file)
+    }
+
+    /// The file form.
+    public var file: JSONObject { JSONObject([("v", .integer(1))] + members) }
+
+    fileprivate init(members: JSONObject) throws(MessageFlowError) {
+        guard let payload = members["encryptedPayload"]?.object else {
+            throw .member("encryptedPayload")
+        }
+        try self.init(payload: payload, preKey: members["preKey"])
+    }
+
+    fileprivate var members: [(String, JSON?)] {
+        [
+            ("encryptedPayload", .object(message.payload)),
+            ("preKey", (preKeyHeader?.object).map { .object($0) }),
+        ]
+    }
+
+    private init(payload: JSONObject, preKey: JSON?) throws(MessageFlowError) {
+        do throws(RatchetError) {
+            message = try RatchetMessage(payload: payload)
+            switch preKey {
+            case nil, .null: preKeyHeader = nil
+            case .object(let object): preKeyHeader = try PreKeyHeader(object)
+            default: throw .payload
+            }
+        } catch {
+            throw .payload
+        }
+    }
+}
+
+/// A message as Message Flow's server carries it:
+/// `{"type":"new_message","message":{"id","from","to","encryptedPayload","timestamp"}}`.
+///
+/// Only `encryptedPayload` is authenticated.
+public struct MessageFlowMessage: Sendable, Equatable {
+    /// The longest id of a message or a user, in bytes.
+    public static let idLimit = 255
+
+    /// The message's id.
+    public let id: String
+    /// The sender's id.
+    public let from: String
+    /// The recipient's id.
+    public let to: String
+    /// The encrypted content.
+    public let content: MessageFlowContent
+    /// The time of sending, without a fraction of a second.
+    public let time: Timestamp
+
+    /// Creates a message. Each id has 1 to 255 bytes. Throws ``MessageFlowError/member(_:)``.
+    public init(
+        id: String, from: String, to: String, content: MessageFlowContent, time: Timestamp
+    ) throws(MessageFlowError) {
+        for (name, value) in [("id", id), ("from", from), ("to", to)] {
+            guard (1...Self.idLimit).contains(value.utf8.count) else { throw .member(name) }
+        }
+        self.id = id
+        self.from = from
+        self.to = to
+        self.content = content
+        self.time = time
+    }
+
+    /// Returns the object. The HTTP form has no `type`.
+    public func record(http: Bool = false) -> JSONObject {
+        let message = JSONObject(
+            [("id", .string(id)), ("from", .string(from)), ("to", .string(to))]
+                + content.members + [("timestamp", .string(time.description))])
+        return JSONObject([
+            ("type", http ? nil : .string("new_message")), ("message", .object(message)),
+        ])
+    }
+
+    /// Reads the object, with or without `type`, or only its `message`.
+    public init(record: JSONObject) throws(MessageFlowError) {
+        if let type = record["type"], type.string != "new_message" { throw .member("type") }
+        var members = record
+        if let message = record["message"] {
+            guard let object = message.object else { throw .member("message") }
+            members = object
+        } else if record["type"] != nil {
+            throw .member("message")
+        }
+        func text(_ name: String) throws(MessageFlowError) -> String {
+            guard let value = members[name]?.string else { throw .member(name) }
+            return value
+        }
+        guard let time = Timestamp(try text("timestamp")) else { throw .member("timestamp") }
+        try self.init(
+            id: text("id"), from: text("from"), to: text("to"),
+            content: MessageFlowContent(members: members), time: time)
+    }
+
+    /// Whether both have the same record.
+    public static func == (a: MessageFlowMessage, b: MessageFlowMessage) -> Bool {
+        a.record() == b.record()
+    }
+}
+
+/// An acknowledgement for the server: `{"type":"ack","messageId","status"}`.
+///
+/// `failed` tells the server that decryption failed, which makes the client a decryption oracle. Do not send it, or
+/// send it for every cause.
+public struct MessageFlowAck: Sendable, Equatable {
+    /// The result for the message.
+    public enum Status: String, Sendable, CaseIterable {
+        case delivered
+        case failed
+    }
+
+    /// The message's id.
+    public let messageID: String
+    /// The result for the message.
+    public let status: Status
+
+    /// Creates an acknowledgement. The id has 1 to 255 bytes. Throws ``MessageFlowError/member(_:)``.
+    public init(messageID: String, status: Status) throws(MessageFlowError) {
+        guard (1...MessageFlowMessage.idLimit).contains(messageID.utf8.count) else {
+            throw .member("messageId")
+        }
+        self.messageID = messageID
+        self.status = status
+    }
+
+    /// Returns the object. The HTTP form has no `type`.
+    public func record(http: Bool = false) -> JSONObject {
+        JSONObject([
+            ("type", http ? nil : .string("ack")), ("messageId", .string(messageID)),
+            ("status", .string(status.rawValue)),
+        ])
+    }
+
+    /// Reads the object, with or without `type`.
+    public init(record: JSONObject) throws(MessageFlowError) {
+        if let type = record["type"], type.string != "ack" { throw .member("type") }
+        guard let id = record["messageId"]?.string else { throw .member("messageId") }
+        guard let status = record["status"]?.string.flatMap({ Status(rawValue: $0) }) else {
+            throw .member("status")
+        }
+        try self.init(messageID: id, status: status)
+    }
+}
+
+extension MessageFlowMessage {
+    /// Creates the messenger's record of a session's envelope. `from` and `to` are the user ids in the messenger.
+    public init(
+        envelope: Envelope, from: String, to: String
+    ) throws(MessageFlowError) {
+        try self.init(
+            id: envelope.id, from: from, to: to,
+            content: MessageFlowContent(payload: envelope.payload), time: envelope.time)
+    }
+
+    /// Returns the envelope to open. `sender` is the peer of the session; nothing outside the payload authenticates the
+    /// sender.
+    public func envelope(to owner: SessionID, from sender: SessionID) -> Envelope {
+        content.envelope(
+            id: Envelope.isID(id) ? id : Envelope.id(of: content.message.combined), to: owner,
+            from: sender, time: time, as: .record)
+    }
+}
+
+extension MessageFlowContent {
+    /// Returns the envelope of a file, which has no id and no time. The envelope's time is `time`; no digest and no
+    /// message contains it.
+    public func envelope(
+        to owner: SessionID, from sender: SessionID, at time: Timestamp = .now()
+    ) -> Envelope {
+        envelope(
+            id: Envelope.id(of: message.combined), to: owner, from: sender, time: time, as: .file)
+    }
+
+    fileprivate func envelope(
+        id: String, to owner: SessionID, from sender: SessionID, time: Timestamp,
+        as foreignForm: Envelope.ForeignForm
+    ) -> Envelope {
+        var envelope = Envelope(
+            id: id, suite: .ratchet, to: owner, from: sender, time: time, payload: payload)
+        envelope.foreignForm = foreignForm
+        return envelope
+    }
+}

@@ -1,0 +1,99 @@
+public import Arguments
+import Glibc
+public import Sotto
+
+/// The output options of a new identity.
+public struct SavingOptions: ArgumentGroup {
+    /// The name in the card.
+    @Option("--name", value: "name", help: "Your name, included in the card.")
+    public var name = ""
+
+    /// The file to create.
+    @Option(
+        "-o", "--output", value: "file",
+        help:
+            "Identity file to create, mode 0600; `-` is stdout. Default: stdout, or the default identity file if stdout is a terminal."
+    )
+    public var output: String?
+
+    /// Whether the file gets a passphrase.
+    @Flag(
+        "--protect",
+        help: "Protect the file with a passphrase; asks for it without --passphrase.")
+    public var protect = false
+
+    /// The source of the passphrase.
+    @Option(
+        "--passphrase", value: "source",
+        help: "Passphrase for --protect: @ENV:NAME, @FD:N or @FILE:PATH.")
+    public var passphrase: SecretSource?
+
+    /// Whether only the words are printed.
+    @Flag("-q", "--quiet", help: "Print only the words on stderr.")
+    public var quiet = false
+
+    /// Creates the options with none given.
+    public init() {}
+
+    /// Throws for an invalid combination.
+    public func validate() throws {
+        try passphrase?.validate()
+        try checkName(name)
+        guard passphrase == nil || protect else {
+            throw UsageError("--passphrase requires --protect")
+        }
+    }
+
+    /// Opens the output before any other work, so that an existing file is reported first, and then asks for the
+    /// passphrase, so that no slow step precedes the prompt. `tool` is the name in messages.
+    public func open(tool: String) throws -> Destination {
+        var path = output
+        let standard = try? IdentityFile.defaultPath()
+        if path == nil, Terminal.isTerminal(1) { path = try IdentityFile.defaultPath() }
+        if let path, path == standard { try makeDirectory(of: path) }
+        let output = try Output(path: path, content: .text, replacing: false)
+        output.keepPrivate(tool: tool, quiet: quiet)
+        return Destination(
+            output: output,
+            passphrase: protect
+                ? Passphrase(try NewSecret("passphrase", tool: tool).read(passphrase)) : nil)
+    }
+
+    /// A new identity file with its passphrase.
+    public struct Destination {
+        fileprivate let output: Output
+        fileprivate let passphrase: Passphrase?
+    }
+
+    private func makeDirectory(of path: String) throws(Failure) {
+        var made = ""
+        for part in path.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
+            made += part + "/"
+            if made != "/", mkdir(made, 0o700) != 0, errno != EEXIST {
+                throw Failure(errno: errno, "create", made)
+            }
+        }
+    }
+
+    /// Writes the identity, under the passphrase if one was asked for.
+    public func save(_ identity: Identity, to destination: Destination) throws {
+        let line = identity.record.serialized() + [UInt8(ascii: "\n")]
+        if let passphrase = destination.passphrase {
+            let file = try AgeFile.seal(line, for: .passphrase(passphrase), armored: true)
+            try destination.output.write(file)
+        } else {
+            try destination.output.write(line)
+        }
+        try destination.output.finish()
+    }
+}
+
+/// Throws a usage error for an invalid name of a card or a chat.
+public func checkName(_ name: String) throws {
+    guard name.utf8.count <= 128 else {
+        throw UsageError("a name must have at most 128 bytes")
+    }
+    guard !name.unicodeScalars.contains(where: \.isInvisible) else {
+        throw UsageError("a name must not have control or invisible characters")
+    }
+}

@@ -1,0 +1,162 @@
+import Arguments
+import Sotto
+import SottoMessengers
+import SottoTool
+import SottoWire
+
+/// The options that select the owner's accounts.
+struct AccountOptions: ArgumentGroup {
+    @Option("--user-id", value: "id", help: "Your user id in Kecalek.")
+    var userID: String?
+
+    @Option(
+        "--whisper-id", value: "wsp-id", help: "Your WhisperID. Default: the one in the identity.")
+    var whisperID: WhisperID?
+
+    /// Throws for options that are for none of `profiles`.
+    func check(_ profiles: Set<Profile>) throws {
+        guard profiles.contains(.kecalek) == (userID != nil) else {
+            throw UsageError(
+                userID == nil ? "kecalek requires --user-id" : "--user-id is only for kecalek")
+        }
+        guard whisperID == nil || profiles.contains(.whisper2) else {
+            throw UsageError("--whisper-id is only for whisper2")
+        }
+    }
+
+    func kecalek(_ identity: Identity) throws -> KecalekQR {
+        try KecalekQR(userID: userID ?? "", identityKey: identity.id.publicKey)
+    }
+
+    func whisper2(_ identity: Identity) throws -> Whisper2Contact {
+        guard let id = try whisperID ?? identity.whisperID() else {
+            throw MessengerError.noWhisperID
+        }
+        return try identity.whisper2Keys().contact(id)
+    }
+
+    func mercurio(_ identity: Identity) throws -> MercurioKeyBundle {
+        guard let key = try identity.rsaKey() else { throw MessengerError.noRSAKey }
+        return MercurioKeyBundle(key: key.publicKey, by: try identity.mercurioIdentity())
+    }
+}
+
+struct AccountCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "account",
+        abstract: "Print your account as its messenger shows it: a URL, an id, or a code's bytes.",
+        usage: """
+            bridge account whisper2 [--whisper-id ID] [IDENTITY]
+            bridge account mercurio [--bundle | --form CLIENT] [IDENTITY]
+            bridge account kecalek --user-id ID [IDENTITY]
+            """,
+        discussion: """
+            whisper2 prints Whisper2's URL, mercurio the Session ID, and kecalek the bytes of Kecalek's QR code.
+
+            EXAMPLES
+              bridge account whisper2 alice.key | qr -o alice.png
+              bridge account mercurio --bundle alice.key | send
+              bridge account kecalek --user-id alice alice.key | qr -o alice.png
+            """)
+
+    @Flag("--bundle", help: "mercurio: print the RSA key, signed by the Session ID.")
+    var bundle = false
+
+    @Option(
+        "--form", value: "client",
+        help: "mercurio: print the RSA key in the format of this client: ios, web or flutter.")
+    var form: MercurioPublicKey.Form?
+
+    @OptionGroup var accounts: AccountOptions
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument("messenger", help: "The messenger: whisper2, mercurio or kecalek.")
+    var profile: Profile
+
+    @Argument("file", help: "Identity file. Default: as -i.")
+    var file: String?
+
+    func validate() throws {
+        guard !bundle && form == nil || profile == .mercurio, !bundle || form == nil else {
+            throw UsageError("only one of --bundle and --form can be used, with mercurio")
+        }
+        try accounts.check([profile])
+    }
+
+    func execute() throws {
+        let owner = try identity.load(argument: file)
+        accounts.whisperID?.warnIfMistyped()
+        if profile == .kecalek {
+            let payload = try accounts.kecalek(owner).payload
+            let output = try Output(path: nil, content: .binary)
+            try output.write(payload)
+            return try output.finish()
+        }
+        let output = try Output(path: "-", content: .text)
+        switch profile {
+        case .whisper2:
+            try output.writeText(Whisper2AddURL.text(accounts.whisper2(owner)) + "\n")
+        case .mercurio where form != nil:
+            if let form { try output.writeLine(try accounts.mercurio(owner).record(form)) }
+        case .mercurio where bundle: try output.writeLine(try accounts.mercurio(owner).record)
+        default: try output.writeText(owner.mercurioIdentity().id.description + "\n")
+        }
+        try output.finish()
+    }
+}
+
+struct CardCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "card",
+        abstract: "Print your signed card with your accounts in other messengers.",
+        usage: "bridge card MESSENGER [MESSENGER ...] [--user-id ID] [--relay URL] [-i IDENTITY]",
+        discussion: """
+            The card is that of keygen public, with the keys of the accounts. Each account is proven with its own key.
+
+            EXAMPLES
+              bridge card whisper2 mercurio -i alice.key > alice.card
+              bridge card mercurio | send             # into the relay's directory
+            """)
+
+    @Option(
+        "--relay", value: "url",
+        help:
+            "The relay where you fetch your mail, tcp://host:port or another address that recv accepts; it is included in the card. Default: the identity's relay."
+    )
+    var relay: String?
+
+    @OptionGroup var accounts: AccountOptions
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument("messenger", help: "The messengers: whisper2, mercurio or kecalek.")
+    var profiles: [Profile] = []
+
+    func validate() throws {
+        guard !profiles.isEmpty else {
+            throw UsageError("no messenger is given: whisper2, mercurio or kecalek")
+        }
+        try accounts.check(Set(profiles))
+    }
+
+    func execute() throws {
+        if let relay, (try? RelayURL(relay)) == nil {
+            throw Failure(
+                .usage, "the relay address is not of the form tcp://host:port",
+                hint: "use an address such as --relay tcp://relay.example.org:7667")
+        }
+        let owner = try identity.load()
+        accounts.whisperID?.warnIfMistyped()
+        let card = try owner.card(
+            relay: relay.flatMap { try? RelayURL($0).text },
+            profiles: Profiles(
+                kecalek: profiles.contains(.kecalek) ? try accounts.kecalek(owner).userID : nil,
+                whisper2: profiles.contains(.whisper2) ? try accounts.whisper2(owner) : nil,
+                mercurio: profiles.contains(.mercurio) ? try accounts.mercurio(owner) : nil),
+            issued: .now())
+        let output = try Output(path: "-", content: .text)
+        if let record = card.record { try output.writeLine(record) }
+        try output.finish()
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import Sotto
+import SottoMessengers
+import SottoTool
+
+/// Message Flow's acknowledgements, appended to a file.
+///
+/// Written only on request: `failed` tells the server that a message could not be decrypted, without the cause.
+final class Acknowledgements {
+    private let descriptor: Int32
+    private let path: String
+
+    init(path: String) throws(Failure) {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure(errno: errno, "write", path) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Appends acknowledgements, one per line.
+    func write(_ acks: [(id: String, isDelivered: Bool, isHTTP: Bool)]) throws(Failure) {
+        var lines: [UInt8] = []
+        for ack in acks {
+            guard
+                let record = try? MessageFlowAck(
+                    messageID: ack.id, status: ack.isDelivered ? .delivered : .failed)
+            else { continue }
+            lines += record.record(http: ack.isHTTP).serialized() + [UInt8(ascii: "\n")]
+        }
+        var rest = lines[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw Failure(errno: errno, "write", path) }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

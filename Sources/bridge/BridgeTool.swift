@@ -1,0 +1,89 @@
+public import Arguments
+import Sotto
+public import SottoMessengers
+import SottoTool
+
+@main
+struct BridgeTool: Program {
+    static let configuration = CommandConfiguration(
+        name: "bridge",
+        abstract:
+            "Exchange messages, keys and contact codes with five messengers, in their own formats.",
+        usage: """
+            bridge seal FORMAT --to CARD [--jsonl] [-o FILE] [FILE]
+            bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
+            bridge open FORMAT [--text] [-o FILE] [FILE]
+            bridge account whisper2|mercurio|kecalek [IDENTITY]
+            bridge card MESSENGER [MESSENGER ...] [-i IDENTITY]
+            bridge set [--whisper-id WSP-ID] [--rsa BITS] [IDENTITY]
+            bridge answer whisper2|kecalek [--key PEM] [IDENTITY] < CHALLENGE
+            bridge work --bits N < CHALLENGE
+            bridge login-key [--bits N] -o PEM | --public PEM | --record PEM | --revoke
+            bridge import ecp1|rsa|contacts [FILE]
+            bridge export ecp1|rsa|contacts [-o FILE]
+            bridge chat [--name NAME] [--phrase SOURCE] [-o FILE]
+            """,
+        discussion: """
+            FORMAT is shainy, whisper2, mercurio, kecalek or flow (Message Flow). seal makes the messenger's own records \
+            from texts, and open makes message records from the messenger's records. Both use the contacts, the sessions \
+            and the messages of encrypt and decrypt. How a record reaches the messenger's server is up to you.
+
+            EXAMPLES
+              bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
+              bridge account whisper2 alice.key | qr -o alice.png
+              contact add --name bob 'whisper2://add?...'
+              echo 'hello, bob' | bridge seal whisper2 --to bob > record.json
+              bridge open whisper2 --text answer.json
+
+            FORMATS
+
+            \(SuiteTraits.table(
+                Messenger.allCases.map { [$0.rawValue] + $0.format.protection }
+            ).joined(separator: "\n"))
+
+            mercurio authenticates the sender only of messages written by sotto. kecalek and flow are sessions, as in \
+            encrypt --suite ratchet. Use the others only to exchange messages with these messengers:
+            \(Self.legacyReasons)
+            """,
+        version: sottoVersion,
+        subcommands: [
+            SealCommand.self, OpenCommand.self, AccountCommand.self, CardCommand.self,
+            SetCommand.self, AnswerCommand.self, WorkCommand.self, LoginKeyCommand.self,
+            ImportCommand.self, ExportCommand.self, ChatCommand.self,
+        ])
+
+    func execute() {}
+
+    private static var legacyReasons: String {
+        Messenger.allCases.map { "  \($0.rawValue): \($0.format.legacyReason)." }
+            .joined(separator: "\n")
+    }
+}
+
+/// The formats of messages.
+enum MessageFormat: String, ExpressibleByArgument, CaseIterable {
+    case shainy, whisper2, mercurio
+    /// A ratchet message alone, without ids and time.
+    case kecalek
+    /// A ratchet message in a record of Message Flow.
+    case flow
+
+    /// The messenger without sessions, or `nil`.
+    var messenger: Messenger? { Messenger(rawValue: rawValue) }
+}
+
+extension WhisperID: ExpressibleByArgument {
+    /// Parses the text of an option.
+    public init?(argument: String) { self.init(argument) }
+
+    /// Prints a warning if the checksum is wrong. The apps do not check it.
+    func warnIfMistyped() {
+        guard !isChecksumValid else { return }
+        Terminal.say(
+            "\(BridgeTool.toolName): warning: the checksum of \(self) is wrong; it may be mistyped")
+    }
+}
+
+extension Profile: ExpressibleByArgument {}
+
+extension MercurioPublicKey.Form: ExpressibleByArgument {}

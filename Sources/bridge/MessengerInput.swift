@@ -1,0 +1,230 @@
+import Sotto
+import SottoContacts
+import SottoMessengers
+import SottoState
+import SottoTool
+
+/// Parses the lines of `bridge open`: a messenger's own records, and envelopes around them, which version 0.1.0 made.
+final class MessengerInput: MessageInput {
+    enum Content {
+        /// A record of a messenger without sessions.
+        case record(JSONObject, Messenger)
+        /// An envelope around such a record.
+        case envelope(JSONObject, Messenger)
+        /// A message of Message Flow.
+        case flow(MessageFlowMessage)
+        /// The encrypted payload of a session alone.
+        case payload(MessageFlowContent)
+        /// An acknowledgement of Message Flow.
+        case ack(MessageFlowAck)
+        /// A copy that the user encrypted to the own identity key.
+        case ownCopy([UInt8])
+    }
+
+    private let format: MessageFormat
+    private let readsOwnCopies: Bool
+    private let acknowledgements: Acknowledgements?
+    private let isPreview: Bool
+    private let identity: Identity?
+    private let signers: DemandedSigners
+    private let keys: MessengerKeys
+    private var known = KnownContacts()
+    /// The keys of each Whisper2 account of a contact, and the id whose messages they sign.
+    private var accounts: [WhisperID: (id: SessionID?, account: Whisper2Contact)] = [:]
+    /// The contact that owns each Mercurio account.
+    private var owners: [SessionID: SessionID] = [:]
+
+    init(
+        tool: OpenCommand, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners
+    ) throws {
+        format = tool.format
+        readsOwnCopies = tool.ownCopy
+        acknowledgements = try tool.ack.map { try Acknowledgements(path: $0) }
+        isPreview = tool.preview
+        self.identity = identity
+        self.signers = signers
+        keys = MessengerKeys(identity: identity, chats: chats, options: tool.options)
+        keys.whisper2Account = { [unowned self] in account($0) }
+        keys.mercurioOwner = { [unowned self] in mercurioOwner($0) }
+    }
+
+    // MARK: Lines
+
+    func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)? {
+        let text = bytes.filter { ![0x20, 0x09, 0x0D].contains($0) }
+        if text.isEmpty { return nil }
+        if readsOwnCopies {
+            guard let copy = Base64.standard.decode(utf8: text[...]) else {
+                return (.failure(Failure(.malformed, "the line is not base64")), nil)
+            }
+            return (.success(.ownCopy(copy)), nil)
+        }
+        let record = try JSON.object(parsing: bytes)
+        let id = record["id"] ?? record["messageId"] ?? record["message"]?.object?["id"]
+        return (try result { try content(of: record) }, id?.string)
+    }
+
+    private func content(of record: JSONObject) throws -> Content {
+        if let failure = Failure(errorRecord: record) { throw failure }
+        guard let messenger = format.messenger else { return try sessionContent(of: record) }
+        guard record["type"]?.string == "envelope" else { return .record(record, messenger) }
+        guard record["suite"]?.string == messenger.rawValue else {
+            throw Failure(
+                .usage, "the envelope has another suite than \(messenger.rawValue)",
+                hint: "open it with decrypt, or with another format")
+        }
+        return .envelope(record, messenger)
+    }
+
+    private func sessionContent(of record: JSONObject) throws -> Content {
+        switch record["type"]?.string {
+        case "new_message": return .flow(try MessageFlowMessage(record: record))
+        case "ack": return .ack(try MessageFlowAck(record: record))
+        case nil where record["encryptedPayload"] != nil && record["v"] != nil:
+            return .payload(try MessageFlowContent(file: record))
+        case nil: return .flow(try MessageFlowMessage(record: record))
+        case "envelope":
+            throw Failure(
+                .usage, "this is an envelope, not a record of \(format.rawValue)",
+                hint: "open it with decrypt")
+        default: throw Failure(.malformed, "the record is not of \(format.rawValue)")
+        }
+    }
+
+    func mailbox(of content: Content) -> SessionID? {
+        guard case .envelope(let record, _) = content else { return nil }
+        return record["to"]?.string.flatMap { SessionID($0) }
+    }
+
+    func needsContacts(_ content: Content) -> Bool {
+        switch content {
+        case .record(_, let messenger), .envelope(_, let messenger): messenger != .shainy
+        case .flow, .payload: true
+        case .ack, .ownCopy: false
+        }
+    }
+
+    func resolve(_ content: Content) throws -> ResolvedLine {
+        switch content {
+        case .record(let record, let messenger):
+            let envelope = try messenger.format.envelope(of: record, with: keys)
+            return foreign(envelope, waiting: envelope.payload)
+        case .envelope(let record, _):
+            let envelope = try MessengerEnvelope(
+                envelope: record, owner: identity?.id, addresses: known.addresses)
+            return foreign(envelope, waiting: record)
+        case .flow(let message):
+            guard let identity else { throw SuiteError.refused }
+            let sender = try sender(message.from, message.content)
+            return .envelope(
+                message.envelope(to: identity.id, from: sender), waiting: message.record())
+        case .payload(let content):
+            guard let identity else { throw SuiteError.refused }
+            return .envelope(
+                content.envelope(to: identity.id, from: try sender(nil, content)),
+                waiting: content.file)
+        case .ack(let ack):
+            return .record([
+                "v": .integer(1), "type": .string("ack"), "id": .string(ack.messageID),
+                "status": .string(ack.status.rawValue), "authenticated": .bool(false),
+            ])
+        case .ownCopy(let copy):
+            guard let identity, let bytes = try? SelfEncryption.open(copy, with: identity) else {
+                throw SuiteError.refused
+            }
+            return .record([
+                "v": .integer(1), "type": .string("own-copy"), "authenticated": .bool(true),
+                "body": .object(Message.body(of: bytes)),
+            ])
+        }
+    }
+
+    private func foreign(_ envelope: MessengerEnvelope, waiting: JSONObject) -> ResolvedLine {
+        .foreign(
+            ForeignMessage(envelope: envelope, waiting: waiting) { [keys] in
+                try envelope.messenger.format.open(envelope, with: keys)
+            })
+    }
+
+    // MARK: Senders
+
+    func take(_ known: KnownContacts) {
+        self.known = known
+        (accounts, owners) = ([:], [:])
+        var bindings: [WhisperID: AccountBinding] = [:]
+        for contact in known.contacts {
+            let profiles = contact.profiles
+            if let account = profiles.whisper2 {
+                // Several contacts may have the account: the one with the strongest binding is used.
+                let binding = contact.binding(of: account)
+                if bindings[account.id].map({ $0 < binding }) ?? true {
+                    bindings[account.id] = binding
+                    // Messages are the contact's only if the contact's own key names the account.
+                    let id =
+                        contact.signs(with: account)
+                        ? contact.id : account.signingKey.map { SessionID(publicKey: $0) }
+                    accounts[account.id] = (id, account)
+                }
+            }
+            if let bundle = profiles.mercurio, contact.signs(with: bundle) {
+                owners[bundle.id] = owners[bundle.id] ?? contact.id
+            }
+        }
+    }
+
+    /// Returns the keys of a Whisper2 account and the id whose messages it signs.
+    private func account(_ id: WhisperID) -> (id: SessionID?, account: Whisper2Contact)? {
+        if let signer = signers.find(id), let account = signer.profiles.whisper2 {
+            return (signer.signerID(of: account), account)
+        }
+        return accounts[id] ?? signers.bare.first { $0.id == id }.map { (nil, $0) }
+    }
+
+    /// Returns the correspondent or contact that owns a Mercurio account.
+    private func mercurioOwner(_ id: SessionID) -> SessionID? {
+        for signer in signers.all {
+            guard let bundle = signer.profiles.mercurio, bundle.id == id else { continue }
+            if signer.signs(with: bundle) { return signer.id }
+        }
+        return owners[id]
+    }
+
+    /// Returns the sender of a session's message: from the pre-key message, the name, or `--from`.
+    private func sender(_ name: String?, _ content: MessageFlowContent) throws -> SessionID {
+        if let header = content.preKeyHeader { return SessionID(publicKey: header.identityKey) }
+        if let name {
+            if let id = SessionID(name) { return id }
+            for person in signers.all where person.profiles.kecalek == name { return person.id }
+            for contact in known.contacts where contact.profiles.kecalek == name {
+                return contact.id
+            }
+        }
+        if signers.all.count == 1 { return signers.all[0].id }
+        throw Failure(
+            .malformed, "the record does not name its sender",
+            hint: "name the sender with --from NAME")
+    }
+
+    // MARK: Acknowledgements
+
+    /// Writes acknowledgements for Message Flow's server, without distinguishing failures.
+    func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws {
+        guard let acknowledgements, !isPreview else { return }
+        try acknowledgements.write(
+            zip(batch, results).compactMap { line, result in
+                guard let record = try? JSON.object(parsing: line.bytes),
+                    let name = Self.serverName(record)
+                else { return nil }
+                if case .failed = result { return (name.id, false, name.isHTTP) }
+                return (name.id, true, name.isHTTP)
+            })
+    }
+
+    /// Returns the id of a message at Message Flow's server, readable or not, and whether it came over HTTP, without a
+    /// type.
+    private static func serverName(_ record: JSONObject) -> (id: String, isHTTP: Bool)? {
+        let isHTTP = record["type"] == nil
+        guard isHTTP || record["type"]?.string == "new_message" else { return nil }
+        return (record["message"]?.object ?? record)["id"]?.string.map { ($0, isHTTP) }
+    }
+}

@@ -1,0 +1,182 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoMessengers
+import SottoTool
+
+struct SealCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "seal",
+        abstract: "Encrypt messages to a messenger's own records.",
+        usage: """
+            bridge seal whisper2|mercurio --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
+            bridge seal kecalek|flow --to CARD [--user-id ID] [--jsonl] [-o FILE] [FILE]
+            bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
+            bridge seal shainy --public-channel [FILE]
+            """,
+        discussion: """
+            The input is one message, or with --jsonl one on each line. CARD is a contact, a card file or a whisper2: URL. \
+            kecalek and flow write a message of the same session as encrypt --suite ratchet: kecalek the encrypted payload \
+            alone, flow the record new_message of Message Flow.
+
+            EXAMPLES
+              echo 'hello, bob' | bridge seal whisper2 --to bob > record.json
+              bridge seal whisper2 --to bob --attach photo.jpg --blob photo.bin < caption.txt
+              bridge seal flow --to bob --user-id alice < text
+            """)
+
+    @Option(
+        "--to", value: "card",
+        help: "Encrypt the message to this contact or card; may be repeated, one record each.")
+    var to: [String] = []
+
+    @Flag(
+        "--jsonl",
+        help:
+            "Each line is a message: a JSON record with a body or text, or plain text if it does not begin with {."
+    )
+    var jsonl = false
+
+    @Option("--chat", value: "file", help: "shainy: the chat in this file, made by bridge chat.")
+    var chat: String?
+
+    @Flag("--gcm", help: "shainy: write the app's GCM format instead of the documented CBC.")
+    var gcm = false
+
+    @Flag(
+        "--no-hash",
+        help:
+            "shainy: write a zero hash of the text; only recipients that do not check it accept that."
+    )
+    var hidesHash = false
+
+    @Flag("--public-channel", help: "shainy: write to the public channel, whose phrase is public.")
+    var publicChannel = false
+
+    @Flag(
+        "--show-secret",
+        help: "shainy: allow printing the chat's key, which is the id in the app's format.")
+    var showSecret = false
+
+    @Option(
+        "--whisper-id", value: "wsp-id",
+        help: "whisper2: your account. Default: the one in the identity file.")
+    var whisperID: WhisperID?
+
+    @Option("--group", value: "id", help: "whisper2: the group of all --to recipients.")
+    var group: String?
+
+    @Option("--user-id", value: "id", help: "flow: your name in Message Flow. Default: your id.")
+    var userID: String?
+
+    @OptionGroup var attachment: AttachmentOptions
+
+    @OptionGroup var session: SessionOptions
+
+    @Flag("--classic", help: "kecalek, flow: begin a session that is not post-quantum.")
+    var classic = false
+
+    @Option(
+        "--trust", value: "policy",
+        help:
+            "Encrypt only to these keys: any, first-use (contacts) or verified (compared contacts)."
+    )
+    var trust: TrustPolicy?
+
+    @Flag("--stateless", help: "Use no contacts; not for kecalek and flow.")
+    var stateless = false
+
+    @OptionGroup var lock: LockOptions
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Option("-o", "--output", value: "file", help: "Write to this file; `-` is stdout.")
+    var output: String?
+
+    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
+    var quiet = false
+
+    @Argument("format", help: "The format: shainy, whisper2, mercurio, kecalek or flow.")
+    var format: MessageFormat
+
+    @Argument("file", help: "Input file; `-` is stdin, the default.")
+    var file: String?
+
+    private var isSession: Bool { format.messenger == nil }
+
+    func validate() throws {
+        func demand(_ isGiven: Bool, _ name: String, _ formats: MessageFormat...) throws {
+            guard !isGiven || formats.contains(format) else {
+                let names = formats.map(\.rawValue).joined(separator: " and ")
+                throw UsageError("\(name) is only for \(names)")
+            }
+        }
+        try demand(gcm, "--gcm", .shainy)
+        try demand(hidesHash, "--no-hash", .shainy)
+        try demand(publicChannel, "--public-channel", .shainy)
+        try demand(showSecret, "--show-secret", .shainy)
+        try demand(chat != nil, "--chat", .shainy)
+        try demand(whisperID != nil, "--whisper-id", .whisper2)
+        try demand(group != nil, "--group", .whisper2)
+        try demand(userID != nil, "--user-id", .flow)
+        try demand(session.begins, "--bundle, --new-session or --require-opk", .kecalek, .flow)
+        try demand(classic, "--classic", .kecalek, .flow)
+        try demand(attachment.attach != nil, "--attach", .whisper2, .kecalek, .flow)
+        guard chat == nil || !publicChannel else {
+            throw UsageError("--public-channel and --chat cannot be combined")
+        }
+        for (name, value) in [("--user-id", userID), ("--group", group)] {
+            if let value {
+                guard (1...255).contains(value.utf8.count), !hasControls(value) else {
+                    throw UsageError("\(name) must have 1 to 255 bytes and no control characters")
+                }
+            }
+        }
+        guard attachment.attach == nil || !jsonl else {
+            throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
+        }
+        guard !isSession || !stateless else {
+            throw Failure(
+                .usage, "a session requires the state directory", hint: "omit --stateless")
+        }
+        guard format != .shainy || to.isEmpty else {
+            throw UsageError("shainy is for a chat: use --chat FILE in place of --to")
+        }
+        guard format == .shainy || !to.isEmpty else {
+            throw UsageError("no recipient is given: use --to CARD")
+        }
+        guard !isSession || to.count == 1 else {
+            throw UsageError("\(format.rawValue) requires exactly one --to")
+        }
+        guard session.bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1
+        else {
+            throw UsageError("standard input can be a bundle or the message, not both")
+        }
+    }
+
+    func execute() throws {
+        let read =
+            identity.files + to + session.bundle + [chat, attachment.attach].compactMap(\.self)
+        try Output.check(output, isNoneOf: read)
+        try Output.check(attachment.blob, isNoneOf: read + [file].compactMap(\.self))
+        guard attachment.blob == nil || attachment.blob != output else {
+            throw UsageError("--blob and -o are the same file")
+        }
+        let input = try Input(path: file)
+        let file = attachment.attachment
+        let sealing: ([MessageText]) throws -> [Result<[JSONObject], Failure>]
+        if let messenger = format.messenger {
+            sealing = try MessengerSealing(tool: self, messenger, attachment: file).seal
+        } else {
+            sealing = try SessionSealing(tool: self).seal
+        }
+        let writing = MessageWriting(
+            tool: BridgeTool.toolName, input: input,
+            output: try Output(path: output, content: .text, inputs: [input]), seal: sealing,
+            print: { records, output in
+                for record in records { try output.writeRecord(record) }
+            })
+        try jsonl
+            ? writing.runByLine() : writing.runWhole(attachment: file, isKept: isSession)
+    }
+}

@@ -1,0 +1,103 @@
+import Sotto
+import SottoContacts
+import SottoTool
+
+/// Parses the lines of `decrypt`: envelopes, bare texts of a chat and names of chats.
+final class EnvelopeInput: MessageInput {
+    enum Content {
+        case envelope(Envelope)
+        /// The bare text of a chat, `v2.…`.
+        case bare(String)
+        /// The encrypted name of a chat.
+        case chatName(JSONObject)
+    }
+
+    private let chats: [Chat]
+
+    init(chats: [Chat]) { self.chats = chats }
+
+    func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)? {
+        guard let start = bytes.first(where: { ![0x20, 0x09, 0x0D].contains($0) }) else {
+            return nil
+        }
+        guard start == UInt8(ascii: "{") else {
+            return (.success(.bare(try Self.text(bytes))), nil)
+        }
+        let record = try JSON.object(parsing: bytes)
+        return (try result { try Self.content(of: record) }, record["id"]?.string)
+    }
+
+    func mailbox(of content: Content) -> SessionID? {
+        if case .envelope(let envelope) = content { envelope.to } else { nil }
+    }
+
+    func take(_ known: KnownContacts) {}
+
+    func resolve(_ content: Content) throws -> ResolvedLine {
+        switch content {
+        case .envelope(let envelope): return .envelope(envelope, waiting: envelope.record)
+        case .bare(let text):
+            let envelope = try PhraseSuite.envelope(ofBare: text)
+            return .envelope(envelope, waiting: envelope.record)
+        case .chatName(let record):
+            for chat in chats {
+                guard let name = try? chat.name(in: record) else { continue }
+                return .record([
+                    "v": .integer(1), "type": .string("chat-name"),
+                    "id": .string(hex(chat.phrase.id)), "name": .string(name),
+                    "authenticated": .bool(true),
+                ])
+            }
+            throw SuiteError.refused
+        }
+    }
+
+    private static func text(_ bytes: [UInt8]) throws(Failure) -> String {
+        guard var text = String(validating: bytes, as: UTF8.self)?[...] else {
+            throw Failure(.malformed, "the line is neither JSON nor text")
+        }
+        func isSpace(_ character: Character?) -> Bool {
+            character.map { [" ", "\t", "\r", "\r\n"].contains($0) } ?? false
+        }
+        while isSpace(text.first) { text.removeFirst() }
+        while isSpace(text.last) { text.removeLast() }
+        guard text.utf8.starts(with: PhraseKey.mark.utf8) else {
+            throw Failure(.malformed, "the line is not JSON")
+        }
+        return String(text)
+    }
+
+    /// The suites of version 0.1.0 that were other messengers' formats.
+    private static let formerSuites = ["shainy", "whisper2", "mercurio"]
+
+    private static func content(of record: JSONObject) throws -> Content {
+        if let failure = Failure(errorRecord: record) { throw failure }
+        switch record["type"]?.string {
+        case "envelope":
+            if let name = record["suite"]?.string, formerSuites.contains(name) {
+                throw Failure.foreign(name, "the envelope contains a message of another messenger")
+            }
+            return .envelope(try Envelope(record: record))
+        case "chat-name": return .chatName(record)
+        case "contact":
+            throw Failure(
+                .malformed, "the input is a card, which has nothing to decrypt",
+                hint: "add it with contact add FILE, or show its key with fingerprint FILE")
+        case "new_message": throw Failure.foreign("flow", "this is a record of Message Flow")
+        case "send_message" where record["chatId"] != nil || record["payload"] != nil:
+            throw Failure.foreign("shainy", "this is a record of SHAiny")
+        case nil:
+            throw Failure(
+                .malformed, "the record is not an envelope",
+                hint: "open another messenger's record with bridge open")
+        default: throw Failure(.malformed, "the record is not an envelope")
+        }
+    }
+}
+
+extension Failure {
+    /// The failure for a message that `bridge` opens. Its status keeps the message in the inbox.
+    fileprivate static func foreign(_ format: String, _ message: String) -> Failure {
+        Failure(.usage, message, hint: "open it: recv --again | bridge open \(format)")
+    }
+}
