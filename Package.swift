@@ -7,6 +7,7 @@ import PackageDescription
 //   0  CSodium CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp     one module map each
 //      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
 //   1  Sotto                                  the core: values in, values out
+//      SottoDatabase                          SQLite, locks, the monotonic clock
 //      Arguments                              the command line
 //   2  SottoTool SottoWire SottoQR SottoState
 //      SottoMessengers                        the formats of five messengers
@@ -83,6 +84,7 @@ let nearlyStatic: [LinkerSetting] =
         .unsafeFlags(["-Xclang-linker", "-no-pie"], .when(configuration: .release))
     ]
 
+let clients: [Target.Dependency] = ["SottoClient", "SottoState", "SottoWire"]
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -171,8 +173,10 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ], swiftSettings: core),
         .target(
-            name: "SottoState", dependencies: ["Sotto", "CSQLite"], swiftSettings: strict,
+            name: "SottoDatabase", dependencies: ["CSQLite"], swiftSettings: strict,
             linkerSettings: sqlite),
+        .target(
+            name: "SottoState", dependencies: ["Sotto", "SottoDatabase"], swiftSettings: strict),
 
         .target(
             name: "SottoContacts",
@@ -187,12 +191,13 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "SottoClient",
-            dependencies: ["Sotto", "SottoWire", "SottoState", "SottoTransport"] + nio + nioWeb,
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoTransport"]
+                + nio + nioWeb,
             swiftSettings: strict),
         .target(
             name: "SottoServer",
             dependencies: [
-                "Sotto", "SottoWire", "SottoState", "SottoTransport", "CPostgres",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport", "CPostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -215,20 +220,20 @@ let package = Package(
         .executableTarget(
             name: "qr-scan", dependencies: ["SottoQR", "SottoScan", "CSottoSandbox"],
             swiftSettings: strict, linkerSettings: staticCPlusPlus + stripped),
-        program("send", ["SottoClient", "SottoState", "SottoWire"]),
-        program("recv", ["SottoClient", "SottoContacts", "SottoState", "SottoWire"]),
-        program("relay", ["SottoServer", "SottoState", "SottoWire"]),
+        program("send", clients),
+        program("recv", clients + ["SottoContacts", "SottoDatabase"]),
+        program("relay", ["SottoServer", "SottoDatabase", "SottoWire"]),
         // A load generator for `make bench`; not installed.
         .executableTarget(
             name: "relay-load",
             dependencies: [
-                "Sotto", "SottoWire", "SottoState", "SottoTransport",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ] + nio, path: "Bench/relay-load", swiftSettings: strict),
         // The fault injection for `make faults`; not installed.
         .executableTarget(
             name: "relay-faults",
-            dependencies: ["Sotto", "SottoState", "SottoWire", "RelayHarness"],
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "RelayHarness"],
             path: "Bench/relay-faults", exclude: ["shim"], swiftSettings: strict),
         // Rates of the ratchet for `make bench`; not installed.
         .executableTarget(
@@ -248,7 +253,8 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "RelayHarness",
+                "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
+                "RelayHarness",
                 "relay", "send", "recv", "keygen", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),
@@ -283,8 +289,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "SottoMessengers", "SottoContacts", "SottoState", "TestSupport", "keygen",
-                "bridge", "encrypt", "decrypt", "contact",
+                "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoState",
+                "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
                 "fingerprint", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
                 "RelayHarness",
             ],

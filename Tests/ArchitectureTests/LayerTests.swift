@@ -7,7 +7,7 @@ struct LayerTests {
     static let layers = [
         "CSodium": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
-        "Sotto": 1, "Arguments": 1,
+        "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
         "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoTransport": 2, "SottoMessengers": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
@@ -22,7 +22,7 @@ struct LayerTests {
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
-        ("CSQLite", ["SottoState"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
+        ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
     ]
 
     /// The system's modules, which any layer may import.
