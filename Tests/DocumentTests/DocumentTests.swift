@@ -64,7 +64,7 @@ struct DocumentTests {
     func pageSession() throws {
         let page = try ManualPage("man/sotto.7")
         let lines = page.section("THE SESSION")
-        let run = try session(page.commands.filter { !$0.hasPrefix("PATH=") }, options: "-uo")
+        let run = try session(page.commands(of: "THE SESSION"), options: "-uo")
         var isLiteral = false
         var shown: [String] = []
         for line in lines {

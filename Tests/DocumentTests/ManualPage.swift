@@ -111,7 +111,12 @@ struct ManualPage {
     }
 
     /// The commands on the page: literal lines that begin with `$ `, with their continuation lines.
-    var commands: [String] {
+    var commands: [String] { Self.commands(in: lines) }
+
+    /// Returns the commands of a section.
+    func commands(of name: String) -> [String] { Self.commands(in: section(name)) }
+
+    private static func commands(in lines: [String]) -> [String] {
         var commands: [String] = []
         var goesOn = false
         for line in lines {

@@ -17,7 +17,7 @@ complete -c sotto-recv -c recv -l dead -d 'Print the dead letters, or pass them 
 complete -c sotto-recv -c recv -l bundle -r -F -a '(__sotto_contacts)' -d 'Claim a prekey bundle of this contact or card, to begin a session; print it, and store it for encrypt'
 complete -c sotto-recv -c recv -l card -r -F -a '(__sotto_contacts)' -d 'Ask the relay\'s directory for the card of this contact or id, and print it; the relay does not vouch for its owner'
 complete -c sotto-recv -c recv -l invitation -x -d 'Redeem an invitation code from relay invite to become a member: @ENV:NAME, @FD:N or @FILE:PATH'
-complete -c sotto-recv -c recv -l login-key -x -d 'Log in for --of with this RSA key, a PEM file from keygen login-key; implies --stateless'
+complete -c sotto-recv -c recv -l login-key -x -d 'Log in for --of with this RSA key, a PEM file from bridge login-key; implies --stateless'
 complete -c sotto-recv -c recv -l login-password -x -d 'Password of the login key: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto-recv -c recv -l of -r -F -a '(__sotto_contacts)' -d 'The owner of the mailbox, with --login-key: a card or an id'
 complete -c sotto-recv -c recv -l stateless -d 'Use no inbox: the relay deletes an envelope after it is printed'

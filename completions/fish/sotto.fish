@@ -16,6 +16,7 @@ complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help
 complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a contact -d 'the address book and its trust: add, verify, block, accept'
 complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a encrypt -d 'encrypt a file or pipe, or messages'
 complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a decrypt -d 'decrypt a file or messages; print only authentic data'
+complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a bridge -d 'exchange messages, keys and codes with other messengers'
 complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a pad -d 'hide the length of data by padding, or remove the padding'
 complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a send -d 'send envelopes through a relay, or keep them until it can be reached'
 complete -c sotto -n '__fish_is_first_token; or __fish_seen_subcommand_from help' -a recv -d 'receive envelopes from a relay'
@@ -32,4 +33,4 @@ complete -c sotto -n '__fish_seen_subcommand_from add' -s i -l identity -r -d 'I
 complete -c sotto -n '__fish_seen_subcommand_from add' -l identity-passphrase -r -d 'Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask'
 complete -c sotto -n '__fish_seen_subcommand_from add' -l version -d 'Show the version'
 complete -c sotto -n '__fish_seen_subcommand_from add' -s h -l help -d 'Show help information'
-complete -c sotto -n '__fish_seen_subcommand_from keygen fingerprint qr contact encrypt decrypt pad send recv relay; and not __fish_is_first_token; and not __fish_seen_subcommand_from help' -a '(__sotto_complete_as_tool)'
+complete -c sotto -n '__fish_seen_subcommand_from keygen fingerprint qr contact encrypt decrypt bridge pad send recv relay; and not __fish_is_first_token; and not __fish_seen_subcommand_from help' -a '(__sotto_complete_as_tool)'

@@ -151,6 +151,39 @@ struct MessageFlowToolTests {
         #expect(incoming["status"] == .string("delivered"))
     }
 
+    @Test func aCopyForTheOwnIdentityIsOpened() throws {
+        let copy = try SelfEncryption.seal(Array("mine".utf8), for: accounts.alice.identity)
+        let line = lines([Base64.standard.encode(copy)])
+        let read = try accounts.alice.run("bridge", ["open", "kecalek", "--own-copy"], stdin: line)
+        let record = try accounts.record(read)
+        #expect(read.status == 0 && record["type"] == .string("own-copy"), "\(read.stderr)")
+        #expect(record.at("body", "text") == .string("mine"))
+        let other = try accounts.bob.run("bridge", ["open", "kecalek", "--own-copy"], stdin: line)
+        #expect(other.status == 11, "\(other.stderr)")
+    }
+
+    /// A session has one order of messages, whichever of the two tools writes or reads them.
+    @Test func theToolsShareASession() throws {
+        let first = try write("one", "--form", "app")
+        let second = try write("two")
+        let third = try write("three", "--form", "file")
+        #expect(
+            try accounts.record(accounts.bob.open([], stdin: lines(third))).at("body", "text")
+                == .string("three"))
+        #expect(try accounts.bob.texts(second) == ["two"])
+        #expect(
+            try accounts.record(accounts.bob.open([], stdin: lines(first))).at("body", "text")
+                == .string("one"))
+        // Both are in the one record of opened messages.
+        let all = try accounts.bob.run("decrypt", ["--again", "--text"])
+        #expect(all.lines == ["first", "three", "two", "one"], "\(all.text)")
+        // Each tool names the other for what it does not read.
+        let flow = try accounts.bob.run("decrypt", [], stdin: lines(first))
+        #expect(flow.status == 64 && flow.stderr.contains("bridge open flow"), "\(flow.stderr)")
+        let envelope = try accounts.bob.run("bridge", ["open", "flow"], stdin: lines(second))
+        #expect(envelope.status == 64 && envelope.stderr.contains("decrypt"), "\(envelope.stderr)")
+    }
+
     @Test func anAttachmentWorksWithAnySuiteWithRecords() throws {
         let file = randomBytes(100_000)
         try accounts.home.files.write("plan.pdf", file)

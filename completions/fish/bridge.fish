@@ -1,0 +1,1 @@
+sotto-bridge.fish
