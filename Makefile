@@ -102,7 +102,8 @@ endif
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
 	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/$$name" || exit 1; done
 	install -d "$(DESTDIR)$(datadir)/postgresql"
-	install -m 644 share/postgresql/*.sql "$(DESTDIR)$(datadir)/postgresql/"
+	install -m 644 share/postgresql/plproxy.sql Sources/SottoServer/Postgres/sotto.sql \
+		"$(DESTDIR)$(datadir)/postgresql/"
 	install -m 644 completions/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
 	for file in completions/zsh/_sotto*; do \
 	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done

@@ -10,7 +10,8 @@ import PackageDescription
 //      SottoDatabase                          SQLite, locks, the monotonic clock
 //      Arguments                              the command line
 //   2  SottoTool SottoWire SottoQR SottoState
-//   3  SottoClient SottoServer                the only importers of NIO
+//      SottoNetwork                           TLS and WebSocket of both ends
+//   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
 //      SottoContacts                          the address book on the command line
 //      SottoScan                              reading pictures, which only `qr-scan` links
 //   4  the programs
@@ -174,7 +175,7 @@ let package = Package(
             name: "SottoContacts", dependencies: ["Sotto", "SottoTool", "SottoState"],
             swiftSettings: strict),
         .target(
-            name: "SottoTransport",
+            name: "SottoNetwork",
             dependencies: [
                 "Sotto", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -182,18 +183,18 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "SottoClient",
-            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoTransport"]
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoNetwork"]
                 + nio + nioWeb,
             swiftSettings: strict),
         .target(
             name: "SottoServer",
             dependencies: [
-                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport", "CPostgres",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoNetwork", "CPostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ] + nio + nioWeb,
-            swiftSettings: strict),
+            resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
@@ -213,7 +214,7 @@ let package = Package(
         .executableTarget(
             name: "relay-load",
             dependencies: [
-                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoNetwork",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ] + nio, path: "Bench/relay-load", swiftSettings: strict),
         // The fault injection for `make faults`; not installed.

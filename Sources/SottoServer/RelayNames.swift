@@ -7,23 +7,20 @@ import SottoWire
 /// logins that it gets under its own name.
 struct RelayNames: Sendable {
     private let names: [String]
-    private let acceptsLocal: Bool
 
-    /// Takes the names of `--name` and the listening address. If that is a loopback or wildcard address, which is no
-    /// name to others, the local address of each connection is accepted too.
-    init(names: [String], listening: SocketAddress?) {
-        var names = names.map { $0.lowercased() }
-        if let name = Self.name(of: listening), !names.contains(name) { names.append(name) }
-        self.names = names
-        acceptsLocal =
-            Self.isLoopback(listening)
-            || ["0.0.0.0", "::"].contains(listening?.ipAddress ?? "")
-    }
+    /// Takes the names of `--name`.
+    init(_ names: [String]) { self.names = names.map { $0.lowercased() } }
 
-    /// Returns the names that are valid on a connection to `local`.
-    func accepted(on local: SocketAddress?) -> [String] {
+    /// Returns the names that are valid on a connection: those of `--name` and the listening address. If that is a
+    /// loopback or wildcard address, which is no name to others, the connection's local address is accepted too.
+    func accepted(on channel: any Channel) -> [String] {
+        let listening = channel.parent?.localAddress
         var accepted = names
-        guard acceptsLocal, let local, let port = local.port else { return accepted }
+        if let name = Self.name(of: listening), !accepted.contains(name) { accepted.append(name) }
+        guard
+            Self.isLoopback(listening) || ["0.0.0.0", "::"].contains(listening?.ipAddress ?? ""),
+            let local = channel.localAddress, let port = local.port
+        else { return accepted }
         if let name = Self.name(of: local), !accepted.contains(name) { accepted.append(name) }
         if Self.isLoopback(local) { accepted.append("localhost:\(port)") }
         return accepted

@@ -8,8 +8,7 @@ struct LayerTests {
         "CSodium": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
-        "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
-        "SottoTransport": 2,
+        "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2, "SottoNetwork": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
     ]
 
@@ -97,6 +96,30 @@ struct LayerTests {
         }
     }
 
+    /// The pictures of the layers in DESIGN.md and Package.swift have the same modules.
+    @Test(arguments: ["DESIGN.md", "Package.swift"]) func thePictureShowsTheLayers(_ file: String)
+        throws
+    {
+        let root = Self.sources.deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+        let indent = file == "DESIGN.md" ? "    " : "//   "
+        var shown: [String: Int] = [:]
+        var layer: Int?
+        for line in text.components(separatedBy: "\n") {
+            guard line.hasPrefix(indent) else {
+                if layer != nil { break }
+                continue
+            }
+            layer = line.dropFirst(indent.count).first?.wholeNumberValue ?? layer
+            guard let layer else { continue }
+            for word in line.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
+                let name = String(word)
+                if Self.layers[name] != nil, shown[name] == nil { shown[name] = layer }
+            }
+        }
+        #expect(shown == Self.layers)
+    }
+
     @Test func onlyTheOwnersImportAnImplementation() {
         for item in Self.imports {
             guard let owner = Self.owners.first(where: { $0.module == item.module }) else {
@@ -109,7 +132,7 @@ struct LayerTests {
     @Test func onlyLayerThreeImportsNIO() {
         for item in Self.imports where item.module.hasPrefix("NIO") {
             #expect(
-                ["SottoClient", "SottoServer", "SottoTransport"].contains(item.target), "\(item)")
+                ["SottoClient", "SottoServer", "SottoNetwork"].contains(item.target), "\(item)")
         }
     }
 

@@ -2,7 +2,11 @@ package import Glibc
 
 /// A process of a built program or of a system program.
 package struct Command {
-    package let process: pid_t
+    /// The process, or `nil` if the program could not be started.
+    private let child: pid_t?
+
+    /// The process; for a program that could not be started, a number that no process has.
+    package var process: pid_t { child ?? .max }
 
     /// The directory of the programs: `SOTTO_PROGRAMS`, or the directory of the tests.
     package static let directory: String = {
@@ -13,7 +17,8 @@ package struct Command {
         return String(path[..<path.lastIndex(of: "/")!])
     }()
 
-    /// Starts a program with files for its standard streams, and optionally a further descriptor as 3.
+    /// Starts a program with files for its standard streams, and optionally a further descriptor as 3. A program that
+    /// cannot be started ends with status 127, as in a shell, so that its test fails.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:],
         input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null",
@@ -48,27 +53,33 @@ package struct Command {
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var child: pid_t = 0
         let code = posix_spawn(&child, path, &actions, &attributes, argv, envp)
-        precondition(code == 0, "cannot start \(path): \(code)")
         for word in argv + envp { free(word) }
-        process = child
+        self.child = code == 0 ? child : nil
     }
 
-    package func kill(_ signal: Int32) { Glibc.kill(process, signal) }
+    package func kill(_ signal: Int32) {
+        if let child { Glibc.kill(child, signal) }
+    }
+
+    /// The status of a program that could not be started, as in a shell.
+    private static let notStarted: Int32 = 127
 
     /// Waits for the end of the process. Returns its exit status, or minus the signal that ended it.
     @discardableResult
     package func wait() -> Int32 {
+        guard let child else { return Self.notStarted }
         var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
         return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
     }
 
     /// The same as ``wait()``; returns `nil` if the process does not end within `seconds`.
     package func wait(atMost seconds: Int) -> Int32? {
+        guard let child else { return Self.notStarted }
         for _ in 0..<seconds * 100 {
             var information = siginfo_t()
             let options = WEXITED | WNOHANG | WNOWAIT
-            guard waitid(P_PID, id_t(process), &information, options) == 0 else { return nil }
+            guard waitid(P_PID, id_t(child), &information, options) == 0 else { return nil }
             if information.si_signo == SIGCHLD { return wait() }
             usleep(10_000)
         }

@@ -144,17 +144,20 @@ package final class PostgresCluster: Sendable {
         return "test\(number)"
     }
 
-    /// Returns a file of `share/postgresql`.
-    package static func shared(_ name: String) -> String {
+    /// The schema of a partition.
+    package static var schema: String { file("Sources/SottoServer/Postgres/sotto.sql") }
+
+    /// Returns a file of the repository.
+    private static func file(_ path: String) -> String {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-        let path = root.joined(separator: "/") + "/share/postgresql/" + name
+        let path = root.joined(separator: "/") + "/" + path
         return String(decoding: Scratch.contents(path), as: UTF8.self)
     }
 
     /// Creates a PL/Proxy database with two partitions, set up as relay(8) describes.
     package func partitions() -> (proxy: String, parts: [String]) {
         let parts = [database(), database()]
-        for part in parts { sql(Self.shared("sotto.sql"), in: part) }
+        for part in parts { sql(Self.schema, in: part) }
         let proxy = database()
         let options = parts.enumerated().map { "p\($0) 'host=\(path) dbname=\($1)'" }
         sql(
@@ -164,7 +167,7 @@ package final class PostgresCluster: Sendable {
                 \(options.joined(separator: ", ")));
             CREATE USER MAPPING FOR PUBLIC SERVER sotto OPTIONS (user 'postgres');
             """, in: proxy)
-        sql(Self.shared("plproxy.sql"), in: proxy)
+        sql(Self.file("share/postgresql/plproxy.sql"), in: proxy)
         return (proxy, parts)
     }
 

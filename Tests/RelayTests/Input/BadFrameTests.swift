@@ -321,7 +321,7 @@ import Testing
     @Test(arguments: Scheme.allCases)
     func afterAFailedSyncNothingIsAcknowledged(_ scheme: Scheme) throws {
         let failed = EventBox()
-        let relay = try Self.relay(FailingStore()) { failed.put($0) }
+        let relay = try Self.relay(StubStore(failure: StubStore.diskError)) { failed.put($0) }
         let client = TransportClient(scheme, relay.address)
         let bystander = TransportClient(scheme, relay.address)
         #expect(bystander.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(scheme))
@@ -331,7 +331,7 @@ import Testing
                     .dropLast()))
         #expect(client.endsSilently())
         #expect(bystander.endsSilently())
-        #expect(failed.wait() == .database(.inputOutput(path: "relay.db", code: 1034)))
+        #expect(failed.wait() == StubStore.diskError)
         try relay.stop()
     }
 

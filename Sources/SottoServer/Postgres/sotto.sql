@@ -4,7 +4,7 @@
 --
 --     psql -v ON_ERROR_STOP=1 -1 -f sotto.sql DATABASE
 --
--- Running it again changes nothing.
+-- Running it again changes nothing. A later version adds a part; the statements of a released part never change.
 CREATE SCHEMA IF NOT EXISTS sotto;
 CREATE TABLE IF NOT EXISTS sotto.version (version bigint NOT NULL);
 
@@ -447,6 +447,7 @@ BEGIN
     RETURN NEXT more;
 END $$;
 
+-- Version 2: accounts and invitations.
 CREATE TABLE IF NOT EXISTS sotto.account (
     key bytea PRIMARY KEY, member bigint NOT NULL, minute bigint NOT NULL,
     card bytea NOT NULL, card_issued bigint NOT NULL,
@@ -574,6 +575,8 @@ BEGIN
     END IF;
     RETURN NEXT coalesce(more, false);
 END $$;
+
+-- Version 3: the deletion of empty mailboxes, the clock state, and known.
 
 -- The store contained the codes of earlier invitations.
 DELETE FROM sotto.invitation

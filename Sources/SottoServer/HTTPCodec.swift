@@ -3,18 +3,14 @@ import NIOHTTP1
 import Sotto
 import SottoWire
 
-/// Translates HTTP/1.1 requests to frames, and the answers of the connection to HTTP responses.
-///
-/// | request | frame |
-/// |---|---|
-/// | `POST /api/messages` | `send`; the body is an envelope |
-/// | `GET /api/messages/poll?max=&after=&dead=` | `fetch` |
-/// | `POST /api/messages/ack` | `ack`; the body is `{"ids","status"}` or `{"messageId","status"}` |
-/// | `POST /api/frames` | the body |
+/// Translates HTTP/1.1 requests to frames, and responses of the connection to HTTP responses. ``HTTPRoute`` lists the
+/// requests.
 ///
 /// A request with a foreign `Origin` is refused before its body is read. A header `Authorization: Bearer TOKEN` first
 /// resumes a session. Used only on its event loop, which makes `@unchecked Sendable` safe.
-final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked Sendable {
+final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCodec,
+    @unchecked Sendable
+{
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -31,16 +27,31 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     private let connection: ClientConnection
+    private var context: ChannelHandlerContext?
     private var state = State.idle
     private var isConnected = false
+    /// The frames of the request that the connection has not taken yet.
+    private var frames: [IncomingFrame] = []
+    private var answers: [(response: Response, requestID: String?)] = []
 
-    /// Creates the front of a connection that is not in the pipeline yet.
+    /// Creates the codec of a connection that is not in the pipeline yet.
     init(to connection: ClientConnection) {
         self.connection = connection
-        connection.isHTTP = true
+        connection.http = self
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        connection.http = nil
     }
 
     // MARK: Requests
+
+    func next() -> FrameInput {
+        frames.isEmpty ? .incomplete(hasBegun: false) : .frame(frames.removeFirst())
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
@@ -89,22 +100,16 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
     }
 
     private func take(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
-        let frame: [UInt8]
         do throws(HTTPRefusal) {
-            frame = try HTTPRoute.frame(head, body)
+            frames = [try HTTPRoute.frame(head, body)]
         } catch {
             state = .stalled(head, error)
             return answerRefused(context)
         }
-        var lines = ByteBuffer()
-        var answers = 1
         if let token = Self.token(head) {
-            answers = 2
-            lines.writeBytes(Request.resume(token: token).line(requestID: "authorization"))
+            frames.insert(IncomingFrame(.resume(token: token), to: "authorization"), at: 0)
         }
-        lines.writeBytes(frame)
-        lines.writeInteger(UInt8(ascii: "\n"))
-        state = .waiting(keepsAlive: head.isKeepAlive, answers: answers)
+        state = .waiting(keepsAlive: head.isKeepAlive, answers: frames.count)
         if !isConnected {
             isConnected = true
             do {
@@ -113,8 +118,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
                 return context.close(promise: nil)
             }
         }
-        connection.beginRequest()
-        context.fireChannelRead(wrapInboundOut(lines))
+        connection.receiveRequest()
         context.fireChannelReadComplete()
     }
 
@@ -124,7 +128,7 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
             return
         }
         respond(
-            refusal.status, refusal.frame, keepsAlive: head.isKeepAlive,
+            refusal.status, .error(Refusal(refusal.reason)), nil, keepsAlive: head.isKeepAlive,
             hasBody: head.method != .HEAD, context)
         // Resets the line timeout that HTTPGuard started.
         if isConnected { context.fireChannelRead(wrapInboundOut(ByteBuffer())) }
@@ -157,49 +161,50 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
 
     // MARK: Responses
 
-    func write(
-        context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
-    ) {
-        for line in unwrapOutboundIn(data).readableBytesView.split(separator: UInt8(ascii: "\n")) {
-            answer(Array(line), context)
+    func add(_ response: Response, to requestID: String?) { answers.append((response, requestID)) }
+
+    func flush(_: ChannelHandlerContext) {
+        while let context, !answers.isEmpty {
+            let (response, requestID) = answers.removeFirst()
+            answer(response, requestID, context)
         }
-        promise?.succeed()
     }
 
-    private func answer(_ line: [UInt8], _ context: ChannelHandlerContext) {
+    private func answer(
+        _ response: Response, _ requestID: String?, _ context: ChannelHandlerContext
+    ) {
         guard case .waiting(let keepsAlive, let answers) = state else { return }
-        let status = Self.status(of: line)
+        let status = Self.status(of: response)
         // A refused token ends the request.
         guard answers == 1 || status != .ok else {
             state = .waiting(keepsAlive: keepsAlive, answers: answers - 1)
             return
         }
-        respond(status, line, keepsAlive: keepsAlive && answers == 1, context)
+        respond(status, response, requestID, keepsAlive: keepsAlive && answers == 1, context)
     }
 
-    private static func status(of line: [UInt8]) -> HTTPResponseStatus {
-        // Only refusals are parsed; a page of envelopes is long.
-        guard ["error", "rejected", "deferred"].contains(where: { Frame.begins(line, type: $0) })
-        else { return .ok }
-        guard let frame = try? Frame(parsing: line) else { return .internalServerError }
-        let code = frame.payload["code"]?.integer.flatMap { Int(exactly: $0) } ?? 400
-        return HTTPResponseStatus(statusCode: (400...599).contains(code) ? code : 400)
+    private static func status(of response: Response) -> HTTPResponseStatus {
+        switch response {
+        case .error(let refusal), .rejected(let refusal), .deferred(let refusal):
+            HTTPResponseStatus(statusCode: Int(refusal.code))
+        default: .ok
+        }
     }
 
     private func refuse(
         _ reason: Reason, _ context: ChannelHandlerContext, hasBody: Bool = true
     ) {
         respond(
-            HTTPResponseStatus(statusCode: Int(reason.code)),
-            Response.error(Refusal(reason)).line(), keepsAlive: false, hasBody: hasBody, context)
+            HTTPResponseStatus(statusCode: Int(reason.code)), .error(Refusal(reason)), nil,
+            keepsAlive: false, hasBody: hasBody, context)
     }
 
     private func respond(
-        _ status: HTTPResponseStatus, _ line: [UInt8], keepsAlive: Bool, hasBody: Bool = true,
-        _ context: ChannelHandlerContext
+        _ status: HTTPResponseStatus, _ response: Response, _ requestID: String?,
+        keepsAlive: Bool, hasBody: Bool = true, _ context: ChannelHandlerContext
     ) {
         state = keepsAlive ? .idle : .over
-        let line = line.last == UInt8(ascii: "\n") ? line : line + [UInt8(ascii: "\n")]
+        let line = response.line(requestID: requestID)
         var headers = HTTPHeaders([
             ("content-type", "application/json"), ("content-length", String(line.count)),
             ("cache-control", "no-store"),
@@ -217,91 +222,5 @@ final class HTTPFront: ChannelDuplexHandler, RemovableChannelHandler, @unchecked
 
     private func end(_ context: ChannelHandlerContext) {
         if isConnected { connection.close() } else { context.close(mode: .output, promise: nil) }
-    }
-}
-
-/// The refusal of a request that is not a frame.
-struct HTTPRefusal: Error {
-    let status: HTTPResponseStatus
-    let frame: [UInt8]
-
-    init(_ status: HTTPResponseStatus, _ reason: Reason) {
-        self.status = status
-        frame = Response.error(Refusal(reason)).line()
-    }
-}
-
-/// Translates an HTTP request to a frame.
-enum HTTPRoute {
-    /// Returns the frame's line, without a line feed.
-    static func frame(_ head: HTTPRequestHead, _ body: [UInt8]) throws(HTTPRefusal) -> [UInt8] {
-        let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let query = parts.count > 1 ? String(parts[1]) : ""
-        switch (head.method, String(parts[0])) {
-        case (.POST, "/api/messages"):
-            return try isObject(body) ? sendLine(body) : line(body)
-        case (.GET, "/api/messages/poll"): return line("fetch", try poll(query))
-        case (.POST, "/api/messages/ack"):
-            guard try isObject(body), let object = object(body) else { return line(body) }
-            return line("ack", ack(object))
-        case (.POST, "/api/frames"): return line(body)
-        case (_, "/api/messages"), (_, "/api/messages/poll"), (_, "/api/messages/ack"),
-            (_, "/api/frames"):
-            throw HTTPRefusal(.methodNotAllowed, .unknownType)
-        default: throw HTTPRefusal(.notFound, .unknownType)
-        }
-    }
-
-    private static func line(_ type: String, _ payload: JSONObject) -> [UInt8] {
-        Array(Frame(type: type, requestID: "http", payload: payload).line.dropLast())
-    }
-
-    /// Returns a body as a line. In JSON a line feed is white space or an error, and so is the carriage return that
-    /// replaces it.
-    private static func line(_ body: [UInt8]) -> [UInt8] {
-        body.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: "\r") : $0 }
-    }
-
-    /// Returns whether a JSON body is one object. Throws for a body with too many values to be parsed.
-    private static func isObject(_ body: [UInt8]) throws(HTTPRefusal) -> Bool {
-        let outline = FrameOutline(of: body, limit: WireLimits.frameValues)
-        guard !outline.isOverLimit else { throw HTTPRefusal(.payloadTooLarge, .tooLarge) }
-        return outline.isOneObject
-    }
-
-    /// Returns the frame that sends an envelope; its braces are balanced.
-    private static func sendLine(_ envelope: [UInt8]) -> [UInt8] {
-        Array(Request.sendLine(line(envelope), requestID: "http").dropLast())
-    }
-
-    /// Returns the object in a body, or `nil`. A body without one is sent on: the connection refuses it and counts it.
-    private static func object(_ body: [UInt8]) -> JSONObject? {
-        try? JSON.object(parsing: body)
-    }
-
-    private static func poll(_ query: String) throws(HTTPRefusal) -> JSONObject {
-        var payload: JSONObject = [:]
-        for parameter in query.split(separator: "&") {
-            let pair = parameter.split(separator: "=", maxSplits: 1)
-            guard pair.count == 2, payload[String(pair[0])] == nil else {
-                throw HTTPRefusal(.badRequest, .badFields)
-            }
-            switch (pair[0], Int64(pair[1])) {
-            case ("max", let number?), ("after", let number?):
-                payload[String(pair[0])] = .integer(number)
-            case ("dead", _) where ["true", "false"].contains(pair[1]):
-                payload["dead"] = .bool(pair[1] == "true")
-            default: throw HTTPRefusal(.badRequest, .badFields)
-            }
-        }
-        return payload
-    }
-
-    /// Returns the payload of an `ack` frame; `messageId` is Message Flow's form for one message.
-    private static func ack(_ body: JSONObject) -> JSONObject {
-        var payload: JSONObject = [:]
-        payload["ids"] = body["ids"] ?? body["messageId"].map { .array([$0]) }
-        payload["status"] = body["status"]
-        return payload
     }
 }
