@@ -220,7 +220,7 @@ let package = Package(
         // The fault injection for `make faults`; not installed.
         .executableTarget(
             name: "relay-faults",
-            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "RelayHarness"],
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "TestHarness"],
             path: "Bench/relay-faults", exclude: ["shim"], swiftSettings: strict),
         // Rates of the ratchet for `make bench`; not installed.
         .executableTarget(
@@ -241,14 +241,15 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
-                "RelayHarness",
+                "TestSupport",
                 "relay", "send", "recv", "keygen", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),
-        // The code that the relay's tests and `relay-faults` share: programs, clients, samples, servers.
+        // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport
+        // exports it.
         .target(
-            name: "RelayHarness", dependencies: ["Sotto", "SottoWire"], path: "Tests/RelayHarness",
-            swiftSettings: strict),
+            name: "TestHarness", dependencies: ["Sotto", "SottoWire", "CTestSupport"],
+            path: "Tests/TestHarness", swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]),
@@ -257,7 +258,8 @@ let package = Package(
             name: "FuzzParsers", dependencies: ["Sotto", "SottoQR", "SottoScan", "SottoWire"],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(
-            name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Sotto", "TestHarness", "CTestSupport"],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
             name: "SottoTests",
@@ -271,7 +273,6 @@ let package = Package(
                 "Sotto", "SottoDatabase", "SottoState", "TestSupport", "keygen", "encrypt",
                 "decrypt", "contact",
                 "fingerprint", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
-                "RelayHarness",
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),

@@ -72,6 +72,7 @@ public final class Relay: Sendable {
             throw .listen(
                 address: configuration.listen.name, code: (error as? IOError)?.errnoCode ?? 0)
         }
+        services.names.listen(on: channel.localAddress)
         address = RelayNames.name(of: channel.localAddress) ?? configuration.listen.name
         let subscribers = services.subscribers
         store.watch({ subscribers.mailboxes }, onArrival: { subscribers.wake($0) })

@@ -1,20 +1,26 @@
 import NIOCore
 import SottoWire
+import Synchronization
 
 /// The names that a login to this relay may be signed for.
 ///
 /// A client signs the name that it connected to. If a relay accepted every name, an attacker's relay could pass on the
 /// logins that it gets under its own name.
-struct RelayNames: Sendable {
+final class RelayNames: Sendable {
     private let names: [String]
+    private let listening = Mutex<SocketAddress?>(nil)
 
     /// Takes the names of `--name`.
     init(_ names: [String]) { self.names = names.map { $0.lowercased() } }
 
+    /// Sets the listening address. A connection that is accepted before gets it from its listener; at the end of the
+    /// relay the listener has no address any more.
+    func listen(on address: SocketAddress?) { listening.withLock { $0 = address } }
+
     /// Returns the names that are valid on a connection: those of `--name` and the listening address. If that is a
     /// loopback or wildcard address, which is no name to others, the connection's local address is accepted too.
     func accepted(on channel: any Channel) -> [String] {
-        let listening = channel.parent?.localAddress
+        let listening = listening.withLock { $0 } ?? channel.parent?.localAddress
         var accepted = names
         if let name = Self.name(of: listening), !accepted.contains(name) { accepted.append(name) }
         guard

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -401,7 +401,7 @@ struct FailingDisk {
         let arguments = ["-shared", "-fPIC", "-o", library, source]
         let compilers = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"]
         for compiler in compilers where access(compiler, X_OK) == 0 {
-            if Command.run(compiler, arguments) == 0 { return library }
+            if ChildProcess.run(compiler, arguments) == 0 { return library }
         }
         return nil
     }()

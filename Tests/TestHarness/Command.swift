@@ -1,6 +1,6 @@
 import CTestSupport
 import Foundation
-import Glibc
+package import Glibc
 
 /// A program to run, with the arguments of exec(3).
 package struct Command: Sendable {
@@ -20,14 +20,14 @@ package struct Command: Sendable {
     }
 
     /// The source of a child's descriptor.
-    enum Stream {
+    package enum Stream {
         case descriptor(Int32)
         case file(String, Int32)
     }
 
     /// Starts the program with these descriptors. With `newSession`, it runs in a new session whose controlling
     /// terminal is the first `.file` that is a terminal.
-    func spawn(_ streams: [(Int32, Stream)], newSession: Bool = false) throws -> pid_t {
+    package func spawn(_ streams: [(Int32, Stream)], newSession: Bool = false) throws -> pid_t {
         ignoreBrokenPipes()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -68,7 +68,7 @@ package struct Command: Sendable {
 }
 
 /// A pipe that no other child inherits.
-func makePipe() throws -> (read: Int32, write: Int32) {
+package func makePipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
     guard pipe2(&ends, O_CLOEXEC) == 0 else { throw SystemError("pipe2") }
     return (ends[0], ends[1])
@@ -76,11 +76,12 @@ func makePipe() throws -> (read: Int32, write: Int32) {
 
 private let brokenPipesIgnored: Void = { signal(SIGPIPE, SIG_IGN) }()
 
-func ignoreBrokenPipes() { _ = brokenPipesIgnored }
+/// Makes this process ignore SIGPIPE.
+package func ignoreBrokenPipes() { _ = brokenPipesIgnored }
 
 /// The directory of the built programs: SOTTO_BIN, else the directory of the test runner.
 package enum Programs {
-    private static let directory: String = {
+    package static let directory: String = {
         if let directory = environment("SOTTO_BIN") { return directory }
         // On Linux the runner is the bundle itself; a helper gets the bundle's path.
         var candidates = CommandLine.arguments

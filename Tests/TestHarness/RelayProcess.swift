@@ -2,7 +2,7 @@ import Glibc
 
 /// A process of the built `relay`, ready for connections.
 package struct RelayProcess {
-    package let command: Command
+    package let command: ChildProcess
     package let address: String
 
     /// Starts the relay and waits until it reports its address; returns `nil` if it ends before.
@@ -15,7 +15,7 @@ package struct RelayProcess {
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        command = Command(
+        command = ChildProcess(
             "relay",
             [
                 "--listen", listen, "--store", store ?? scratch.file("relay.db"), "--ready-fd", "3",

@@ -10,7 +10,7 @@ package final class Scratch: Sendable {
         path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
 
-    deinit { _ = Command.run("/bin/rm", ["-rf", path]) }
+    deinit { _ = ChildProcess.run("/bin/rm", ["-rf", path]) }
 
     package func file(_ name: String) -> String { path + "/" + name }
 

@@ -7,14 +7,14 @@ package final class SmallDisk {
 
     package init?() {
         let options = ["-t", "tmpfs", "-o", "size=3m", "tmpfs", scratch.path]
-        isMounted = Command.run("/bin/mount", options) == 0
+        isMounted = ChildProcess.run("/bin/mount", options) == 0
         guard isMounted else { return nil }
     }
 
     /// Whether this process may mount: root outside of a container may.
     package static let canBeMounted = SmallDisk() != nil
 
-    deinit { if isMounted { _ = Command.run("/bin/umount", ["-l", scratch.path]) } }
+    deinit { if isMounted { _ = ChildProcess.run("/bin/umount", ["-l", scratch.path]) } }
 
     /// Fills the free space. Returns the path of the file that does.
     package func fill() -> String {

@@ -27,10 +27,10 @@ package final class World: Sendable {
     package func command(
         _ program: String, _ arguments: [String] = [], input: String? = nil,
         output: String = "out", relay: String? = nil
-    ) -> Command {
+    ) -> ChildProcess {
         var environment = environment
         if let relay { environment["SOTTO_RELAY"] = relay.isEmpty ? nil : relay }
-        return Command(
+        return ChildProcess(
             program, arguments, environment: environment,
             input: input.map { scratch.file($0) } ?? "/dev/null", output: scratch.file(output),
             errors: scratch.file("errors"))

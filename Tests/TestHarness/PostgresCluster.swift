@@ -54,7 +54,7 @@ package final class PostgresCluster: Sendable {
         pipe(&ends)
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         lifeline = ends[1]
-        _ = Command(
+        _ = ChildProcess(
             "/bin/sh",
             [
                 "-c",
@@ -100,7 +100,7 @@ package final class PostgresCluster: Sendable {
     /// Runs one of PostgreSQL's programs as the user that it requires.
     @discardableResult
     package func run(_ program: String, _ arguments: [String]) -> Int32 {
-        Command.run(
+        ChildProcess.run(
             "/bin/sh", ["-c", "exec " + Self.command(program, arguments)],
             errors: path + "/errors")
     }
@@ -125,7 +125,7 @@ package final class PostgresCluster: Sendable {
         let words =
             "exec " + (Self.programs ?? "") + "/psql -X -q -A -t -v ON_ERROR_STOP=1 -h \(path) "
             + "-U postgres -d \(database) -f \(file)"
-        let status = Command.run(
+        let status = ChildProcess.run(
             "/bin/sh", ["-c", words], output: scratch.file("answer"), errors: scratch.file("errors")
         )
         if status != 0 {

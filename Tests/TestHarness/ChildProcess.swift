@@ -1,21 +1,12 @@
 package import Glibc
 
 /// A process of a built program or of a system program.
-package struct Command {
+package struct ChildProcess {
     /// The process, or `nil` if the program could not be started.
     private let child: pid_t?
 
     /// The process; for a program that could not be started, a number that no process has.
     package var process: pid_t { child ?? .max }
-
-    /// The directory of the programs: `SOTTO_PROGRAMS`, or the directory of the tests.
-    package static let directory: String = {
-        if let directory = getenv("SOTTO_PROGRAMS") { return String(cString: directory) }
-        var buffer = [CChar](repeating: 0, count: 4096)
-        readlink("/proc/self/exe", &buffer, buffer.count - 1)
-        let path = buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        return String(path[..<path.lastIndex(of: "/")!])
-    }()
 
     /// Starts a program with files for its standard streams, and optionally a further descriptor as 3. A program that
     /// cannot be started ends with status 127, as in a shell, so that its test fails.
@@ -24,37 +15,16 @@ package struct Command {
         input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null",
         descriptor: Int32? = nil
     ) {
-        let path = program.hasPrefix("/") ? program : Self.directory + "/" + program
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
-        let flags = O_WRONLY | O_CREAT | O_APPEND
-        posix_spawn_file_actions_addopen(&actions, 1, output, flags, 0o600)
-        posix_spawn_file_actions_addopen(&actions, 2, errors, flags, 0o600)
-        if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor, 3) }
-        let argv = ([path] + arguments).map { strdup($0) } + [nil]
+        let path = program.hasPrefix("/") ? program : Programs.path(program)
         var all = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no", "HOME": "/nonexistent"]
         all.merge(environment) { $1 }
-        let envp = all.map { strdup("\($0)=\($1)") } + [nil]
-        // The test runner's threads block signals; the child must not.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        // NIO ignores SIGPIPE in the test runner; the child must not.
-        var standard = sigset_t()
-        sigemptyset(&standard)
-        sigaddset(&standard, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &standard)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        var child: pid_t = 0
-        let code = posix_spawn(&child, path, &actions, &attributes, argv, envp)
-        for word in argv + envp { free(word) }
-        self.child = code == 0 ? child : nil
+        let append = O_WRONLY | O_CREAT | O_APPEND
+        var streams: [(Int32, Command.Stream)] = [
+            (0, .file(input, O_RDONLY)), (1, .file(output, append)), (2, .file(errors, append)),
+        ]
+        if let descriptor { streams.append((3, .descriptor(descriptor))) }
+        let command = Command(path: path, arguments, environment: all, directory: ".")
+        child = try? command.spawn(streams)
     }
 
     package func kill(_ signal: Int32) {
@@ -91,7 +61,7 @@ package struct Command {
         _ program: String, _ arguments: [String], environment: [String: String] = [:],
         input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null"
     ) -> Int32 {
-        Command(
+        ChildProcess(
             program, arguments, environment: environment, input: input, output: output,
             errors: errors
         ).wait()

@@ -1,4 +1,4 @@
-/// A random number generator that repeats its numbers for the same seed (SplitMix64).
+/// A random number generator that repeats its numbers for the same seed (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
