@@ -4,11 +4,12 @@ import PackageDescription
 // The layers, bottom to top. A target depends only on lower layers, and Tests/ArchitectureTests checks every import for
 // that.
 //
-//   0  CSodium CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp     one module map each
+//   0  CSodium COpenSSL CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
 //      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
 //   1  Sotto                                  the core: values in, values out
 //      Arguments                              the command line
-//   2  SottoTool SottoWire SottoQR SottoState
+//   2  SottoTool SottoWire SottoQR SottoState SottoTransport
+//      SottoOpenSSL                           ChaCha20-Poly1305 of long files
 //   3  SottoClient SottoServer                the only importers of NIO
 //      SottoContacts                          the address book on the command line
 //      SottoScan                              reading pictures, which only `qr-scan` links
@@ -35,6 +36,12 @@ let stripped: [LinkerSetting] = [
 let sodium: [LinkerSetting] = [
     .linkedLibrary("sodium", .when(configuration: .debug)),
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
+]
+
+// ChaCha20-Poly1305 of long files, for `encrypt` and `decrypt`.
+let openSSL: [LinkerSetting] = [
+    .linkedLibrary("crypto", .when(configuration: .debug)),
+    .linkedLibrary(":libcrypto.a", .when(configuration: .release)),
 ]
 
 // The kernel's keyring, for `keygen unlock`. The library only makes system calls.
@@ -123,6 +130,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CKeyutils", providers: [.apt(["libkeyutils-dev"])]),
@@ -150,6 +158,9 @@ let package = Package(
         .target(
             name: "SottoTool", dependencies: ["Sotto", "Arguments", "CKeyutils"],
             swiftSettings: strict, linkerSettings: keyutils),
+        .target(
+            name: "SottoOpenSSL", dependencies: ["Sotto", "COpenSSL"], swiftSettings: strict,
+            linkerSettings: openSSL),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: core),
         .target(name: "CSottoJPEG", dependencies: ["CJPEG"], cSettings: coreC),
         .target(name: "CSottoSandbox", dependencies: ["CSeccomp"]),
@@ -191,8 +202,10 @@ let package = Package(
             swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
-        program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("decrypt", ["SottoState", "SottoContacts", "CBotan"], link: botan + fullyStatic),
+        program("encrypt", ["SottoState", "SottoContacts", "SottoOpenSSL"], link: fullyStatic),
+        program(
+            "decrypt", ["SottoState", "SottoContacts", "SottoOpenSSL", "CBotan"],
+            link: botan + fullyStatic),
         program("contact", ["SottoState", "SottoContacts", "SottoWire"], link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("pad", [], link: fullyStatic),
@@ -255,7 +268,7 @@ let package = Package(
         .testTarget(
             name: "SottoTests",
             dependencies: [
-                "Sotto", "TestSupport", "FuzzParsers",
+                "Sotto", "SottoOpenSSL", "TestSupport", "FuzzParsers",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoOpenSSL
 import SottoTool
 
 @main
@@ -261,7 +262,8 @@ struct EncryptTool: Program {
                 hint: "sign it with -s, so that it is not mistaken for signed content")
         }
         var sink = try AgeFile.writer(
-            for: access, armored: armor, namesAudience: sign, to: output)
+            for: access, armored: armor, namesAudience: sign, cipher: OpenSSLChunkCipher(),
+            to: output)
         if let signer {
             var audience: [String] = []
             if case .recipients(let recipients) = access { audience = recipients.map(\.text) }
