@@ -4,7 +4,7 @@ import PackageDescription
 // The layers, bottom to top. A target depends only on lower layers, and Tests/ArchitectureTests checks every import for
 // that.
 //
-//   0  CSodium COpenSSL CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
+//   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
 //      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
 //   1  Sotto                                  the core: values in, values out
 //      Arguments                              the command line
@@ -36,6 +36,12 @@ let stripped: [LinkerSetting] = [
 let sodium: [LinkerSetting] = [
     .linkedLibrary("sodium", .when(configuration: .debug)),
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
+]
+
+// Unicode's normalization of phrases.
+let utf8proc: [LinkerSetting] = [
+    .linkedLibrary("utf8proc", .when(configuration: .debug)),
+    .linkedLibrary(":libutf8proc.a", .when(configuration: .release)),
 ]
 
 // ChaCha20-Poly1305 of long files, for `encrypt` and `decrypt`.
@@ -130,6 +136,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
@@ -148,11 +155,11 @@ let package = Package(
         .target(
             name: "Sotto",
             dependencies: [
-                "CSodium",
+                "CSodium", "CUTF8Proc",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: core, linkerSettings: sodium),
+            swiftSettings: core, linkerSettings: sodium + utf8proc),
 
         .target(name: "Arguments", swiftSettings: strict),
         .target(

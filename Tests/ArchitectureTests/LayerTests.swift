@@ -5,7 +5,7 @@ import Testing
 struct LayerTests {
     /// The layers of our modules; a target with a lower-case name is a program, on layer 4.
     static let layers = [
-        "CSodium": 0, "COpenSSL": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0,
+        "CSodium": 0, "COpenSSL": 0, "CUTF8Proc": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0,
         "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "Sotto": 1, "Arguments": 1,
@@ -16,7 +16,7 @@ struct LayerTests {
 
     /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [
-        ("CSodium", ["Sotto"]), ("COpenSSL", ["SottoOpenSSL"]),
+        ("CSodium", ["Sotto"]), ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto"]),
         ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoServer"]),
         ("CryptoExtras", ["Sotto"]),
@@ -156,7 +156,7 @@ struct LayerTests {
         for item in Self.imports where item.target == "Sotto" {
             #expect(
                 [
-                    "CSodium", "Crypto", "CryptoExtras", "FoundationEssentials", "Foundation",
+                    "CSodium", "CUTF8Proc", "Crypto", "CryptoExtras", "FoundationEssentials", "Foundation",
                     "Glibc", "Swift", "Synchronization",
                 ]
                 .contains(item.module), "\(item)")
