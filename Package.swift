@@ -6,9 +6,13 @@ import PackageDescription
 //
 //   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
 //      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
-//   1  Sotto                                  the core: values in, values out
+//   1  SottoBytes                             bytes, text, JSON and guarded memory
+//      SottoPadding                           hiding lengths
+//      Sotto                                  the core: values in, values out
 //      Arguments                              the command line
-//   2  SottoTool SottoWire SottoQR SottoState SottoTransport
+//   2  SottoProgram                           what all programs do, without cryptography
+//      SottoTool                              what programs with the core do
+//      SottoWire SottoQR SottoState SottoTransport
 //      SottoOpenSSL                           ChaCha20-Poly1305 of long files
 //   3  SottoClient SottoServer                the only importers of NIO
 //      SottoContacts                          the address book on the command line
@@ -112,12 +116,21 @@ let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
 let core: [SwiftSetting] = strict + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 let coreC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link"])] : []
 
+/// A program with the core.
 func program(
+    _ name: String, _ dependencies: [Target.Dependency], link: [LinkerSetting] = []
+) -> Target {
+    plainProgram(name, ["Sotto", "SottoTool"] + dependencies, link: link)
+}
+
+/// A program that encrypts nothing. It links no cryptography except random bytes.
+func plainProgram(
     _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
     link: [LinkerSetting] = []
 ) -> Target {
     .executableTarget(
-        name: name, dependencies: ["Sotto", "SottoTool", "Arguments"] + dependencies,
+        name: name,
+        dependencies: ["SottoBytes", "SottoProgram", "Arguments"] + dependencies,
         exclude: exclude,
         swiftSettings: strict, linkerSettings: link + stripped)
 }
@@ -153,17 +166,26 @@ let package = Package(
             name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
         .target(
+            name: "SottoBytes", dependencies: ["CSodium"], swiftSettings: core,
+            linkerSettings: sodium),
+        .target(
+            name: "SottoPadding", dependencies: ["CSodium", "SottoBytes"], swiftSettings: core),
+        .target(
             name: "Sotto",
             dependencies: [
-                "CSodium", "CUTF8Proc",
+                "CSodium", "CUTF8Proc", "SottoBytes", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: core, linkerSettings: sodium + utf8proc),
+            swiftSettings: core, linkerSettings: utf8proc),
 
         .target(name: "Arguments", swiftSettings: strict),
         .target(
-            name: "SottoTool", dependencies: ["Sotto", "Arguments", "CKeyutils"],
+            name: "SottoProgram", dependencies: ["SottoBytes", "SottoPadding", "Arguments"],
+            swiftSettings: strict),
+        .target(
+            name: "SottoTool",
+            dependencies: ["Sotto", "SottoProgram", "Arguments", "CKeyutils"],
             swiftSettings: strict, linkerSettings: keyutils),
         .target(
             name: "SottoOpenSSL", dependencies: ["Sotto", "COpenSSL"], swiftSettings: strict,
@@ -172,7 +194,7 @@ let package = Package(
         .target(name: "CSottoJPEG", dependencies: ["CJPEG"], cSettings: coreC),
         .target(name: "CSottoSandbox", dependencies: ["CSeccomp"]),
         .target(
-            name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CPNG"],
+            name: "SottoQR", dependencies: ["SottoBytes", "CSodium", "CQREncode", "CPNG"],
             // Unoptimized pixel loops are a hundred times slower, and so are the tests.
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))],
             linkerSettings: pictures),
@@ -215,8 +237,8 @@ let package = Package(
             link: botan + fullyStatic),
         program("contact", ["SottoState", "SottoContacts", "SottoWire"], link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("pad", [], link: fullyStatic),
-        program("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
+        plainProgram("pad", ["SottoPadding"], link: fullyStatic),
+        plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.
         .executableTarget(
             name: "qr-scan", dependencies: ["SottoQR", "SottoScan", "CSottoSandbox"],
@@ -267,7 +289,8 @@ let package = Package(
             providers: [.apt(["zlib1g-dev"])]),
         // The parsers for `make fuzz` and for the tests that replay its corpus.
         .target(
-            name: "FuzzParsers", dependencies: ["Sotto", "SottoQR", "SottoScan", "SottoWire"],
+            name: "FuzzParsers",
+            dependencies: ["Sotto", "SottoPadding", "SottoQR", "SottoScan", "SottoWire"],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
@@ -275,7 +298,7 @@ let package = Package(
         .testTarget(
             name: "SottoTests",
             dependencies: [
-                "Sotto", "SottoOpenSSL", "TestSupport", "FuzzParsers",
+                "Sotto", "SottoOpenSSL", "SottoPadding", "TestSupport", "FuzzParsers",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .testTarget(

@@ -5,7 +5,7 @@ import SottoOpenSSL
 import SottoTool
 
 @main
-struct EncryptTool: Program {
+struct EncryptTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "encrypt",
         abstract: "Encrypt a file or pipe (age v1), or messages (envelopes).",

@@ -2,7 +2,7 @@ import CSodium
 import Glibc
 
 /// The initialization of libsodium.
-enum Sodium {
+package enum Sodium {
     private static let ready: Void = {
         guard sodium_init() >= 0 else {
             // libsodium cannot work without a source of randomness.
@@ -11,5 +11,5 @@ enum Sodium {
     }()
 
     /// Initializes libsodium once. Every use of libsodium comes after this call.
-    static func start() { _ = ready }
+    package static func start() { _ = ready }
 }

@@ -1,4 +1,5 @@
 import CSodium
+import SottoBytes
 
 /// A reason why a frame cannot be made or read.
 public enum PaddingError: Error, Sendable, Equatable {

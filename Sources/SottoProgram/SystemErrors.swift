@@ -2,7 +2,7 @@ import Glibc
 
 extension Failure {
     /// Returns the system's text for an error number, starting in lower case.
-    static func text(of code: Int32) -> String {
+    package static func text(of code: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
         let text = buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
@@ -10,7 +10,7 @@ extension Failure {
     }
 
     /// Returns the exit status for an error number, and a hint or `nil`.
-    static func meaning(of code: Int32, isReading: Bool = true) -> (ExitStatus, String?) {
+    package static func meaning(of code: Int32, isReading: Bool = true) -> (ExitStatus, String?) {
         switch code {
         case ENOENT, ENOTDIR: (.noInput, nil)
         case EACCES, EPERM: (.permission, nil)

@@ -1,4 +1,4 @@
-public import Sotto
+public import SottoBytes
 
 /// A secret that the user chooses: typed twice, or read from a source.
 public struct NewSecret {

@@ -1,5 +1,5 @@
 import Glibc
-import Sotto
+import SottoBytes
 
 /// Another program of this project.
 public enum Sibling {

@@ -1,5 +1,5 @@
 import Arguments
-import Sotto
+import SottoBytes
 
 extension CommandDescription {
     /// The description as JSON. The completions and the tests of the manual pages are based on it.

@@ -1,4 +1,4 @@
-public import Sotto
+public import SottoBytes
 
 /// A source whose first bytes can be examined before they are read.
 public final class PeekingSource: BorrowingSource {

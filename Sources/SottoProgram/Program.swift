@@ -1,13 +1,19 @@
 public import Arguments
 import Glibc
-import Sotto
+import SottoBytes
 
 /// A tool or one of its commands.
 ///
-/// ``Command/execute()`` throws a ``Failure`` or an error of the core that `failure(for:)` maps.
-public protocol Program: Command {}
+/// ``Command/execute()`` throws a ``Failure``, or an error that ``failure(for:)`` of the tool maps.
+public protocol Program: Command {
+    /// Returns the failure for an error, or `nil` for an error that the tool does not expect.
+    static func failure(for error: any Error) -> Failure?
+}
 
 extension Program {
+    /// Returns the failure for an error of padding or JSON, or for an error that contains its own report.
+    public static func failure(for error: any Error) -> Failure? { Failure(reporting: error) }
+
     /// The tool's name in its messages.
     public static var toolName: String { configuration.name }
 
@@ -25,7 +31,9 @@ extension Program {
             try command.execute()
         } catch {
             Glibc.exit(
-                ProgramRuntime.end(error, tool: toolName, command: nameOfCommand(in: words)))
+                ProgramRuntime.end(
+                    error, known: failure(for: error), tool: toolName,
+                    command: nameOfCommand(in: words)))
         }
         Glibc.exit(0)
     }
@@ -62,8 +70,11 @@ enum ProgramRuntime {
         }
     }
 
-    /// Reports an error, or prints the requested help or version. Returns the exit status.
-    static func end(_ error: any Error, tool: String, command: String) -> Int32 {
+    /// Reports an error, or prints the requested help or version. `known` is the failure for an error that is no
+    /// ``Failure``. Returns the exit status.
+    static func end(
+        _ error: any Error, known: Failure?, tool: String, command: String
+    ) -> Int32 {
         let failure: Failure
         if let request = error as? TextRequest {
             do throws(Failure) {
@@ -78,7 +89,7 @@ enum ProgramRuntime {
             failure = Failure(.usage, error.message, hint: "list the options: \(command) --help")
         } else {
             failure =
-                (error as? Failure) ?? Failure(core: error)
+                (error as? Failure) ?? known
                 ?? Failure(
                     .bug, "unexpected: \(type(of: error))",
                     hint: "this is a bug; please report it with the command that you ran")

@@ -1,5 +1,5 @@
 import Glibc
-public import Sotto
+public import SottoBytes
 
 /// A regular file that can be read at any offset.
 public final class SeekableFile: SeekableSource {

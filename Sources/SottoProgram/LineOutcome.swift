@@ -1,4 +1,4 @@
-public import Sotto
+public import SottoBytes
 
 extension Failure {
     /// Creates the failure that an error record of an earlier program describes; `nil` for any other record.

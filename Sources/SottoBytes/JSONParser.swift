@@ -215,7 +215,7 @@ private struct Parser {
     mutating func hexUnit() throws(JSONError) -> UInt16 {
         var digits: [UInt8] = []
         for _ in 0..<4 { digits.append(try next()) }
-        guard let pair = Sotto.bytes(hex: String(decoding: digits, as: UTF8.self)),
+        guard let pair = SottoBytes.bytes(hex: String(decoding: digits, as: UTF8.self)),
             let unit = UInt16(bigEndianBytes: pair)
         else { throw .malformed(offset: index) }
         return unit

@@ -1,5 +1,5 @@
 import Glibc
-public import Sotto
+public import SottoBytes
 
 /// The destination of a tool's result: stdout, or a file that appears only when it is complete.
 public final class Output {

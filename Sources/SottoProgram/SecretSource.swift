@@ -1,6 +1,6 @@
 public import Arguments
 import Glibc
-public import Sotto
+public import SottoBytes
 
 /// The source of a secret. The command line itself is never a source, because other users can read it.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-public import Sotto
+public import SottoBytes
 import Synchronization
 
 /// A file or stdin, read in blocks.

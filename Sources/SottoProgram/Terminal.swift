@@ -1,5 +1,5 @@
 import Glibc
-public import Sotto
+public import SottoBytes
 
 /// The terminal policy:
 ///

@@ -1,4 +1,4 @@
-public import Sotto
+public import SottoBytes
 
 /// A sink for a terminal that accepts only text.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-public import Sotto
+public import SottoBytes
 
 /// A temporary file without a name, deleted when the process ends.
 public final class Spool: ByteSink, ByteSource {
