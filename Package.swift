@@ -5,7 +5,7 @@ import PackageDescription
 // that.
 //
 //   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
-//      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
+//      CSottoJPEG CSottoSandbox CWordlists    C code for libjpeg and libseccomp, the BIP 39 word lists
 //   1  SottoBytes                             bytes, text, JSON and guarded memory
 //      SottoPadding                           hiding lengths
 //      Sotto                                  the core: values in, values out
@@ -165,6 +165,7 @@ let package = Package(
         .systemLibrary(
             name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
+        .target(name: "CWordlists", exclude: ["lists"]),
         .target(
             name: "SottoBytes", dependencies: ["CSodium"], swiftSettings: core,
             linkerSettings: sodium),
@@ -173,7 +174,7 @@ let package = Package(
         .target(
             name: "Sotto",
             dependencies: [
-                "CSodium", "CUTF8Proc", "SottoBytes", "SottoPadding",
+                "CSodium", "CUTF8Proc", "CWordlists", "SottoBytes", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],

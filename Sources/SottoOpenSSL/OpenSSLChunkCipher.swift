@@ -8,6 +8,7 @@ public struct OpenSSLChunkCipher: ChunkCipher {
     /// Creates an instance. It does not initialise OpenSSL.
     public init() {}
 
+    /// Encrypts `message` into `out`, which has space for 16 more bytes.
     public func seal(
         _ message: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8],
         key: borrowing SecretBytes
@@ -19,6 +20,7 @@ public struct OpenSSLChunkCipher: ChunkCipher {
         precondition(isDone, "OpenSSL does not encrypt")
     }
 
+    /// Decrypts `box` into `out`, which may be the start of `box`. Returns false if the tag is wrong.
     public func open(
         _ box: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8],
         key: borrowing SecretBytes

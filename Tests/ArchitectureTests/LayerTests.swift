@@ -9,6 +9,7 @@ struct LayerTests {
         "CZBar": 0,
         "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
+        "CWordlists": 0,
         "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "Arguments": 1,
         "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoTransport": 2, "SottoOpenSSL": 2,
@@ -21,7 +22,7 @@ struct LayerTests {
     /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [
         ("CSodium", ["Sotto", "SottoBytes", "SottoPadding", "SottoQR"]),
-        ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto"]),
+        ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto"]), ("CWordlists", ["Sotto"]),
         ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoServer"]),
         ("CryptoExtras", ["Sotto"]),
@@ -191,7 +192,8 @@ struct LayerTests {
         for item in Self.imports where core.contains(item.target) {
             #expect(
                 [
-                    "SottoBytes", "SottoPadding", "CSodium", "CUTF8Proc", "Crypto", "CryptoExtras",
+                    "SottoBytes", "SottoPadding", "CSodium", "CWordlists", "CUTF8Proc", "Crypto",
+                    "CryptoExtras",
                     "FoundationEssentials", "Foundation",
                     "Glibc", "Swift", "Synchronization",
                 ]
