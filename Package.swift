@@ -9,6 +9,7 @@ import PackageDescription
 //   1  SottoBytes                             bytes, text, JSON and guarded memory
 //      SottoPadding                           hiding lengths
 //      Sotto                                  the core: values in, values out
+//      SottoDatabase                          SQLite, locks, the monotonic clock
 //      Arguments                              the command line
 //   2  SottoProgram                           what all programs do, without cryptography
 //      SottoTool                              what programs with the core do
@@ -99,6 +100,7 @@ let nearlyStatic: [LinkerSetting] =
         .unsafeFlags(["-Xclang-linker", "-no-pie"], .when(configuration: .release))
     ]
 
+let clients: [Target.Dependency] = ["SottoClient", "SottoState", "SottoWire"]
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -204,8 +206,10 @@ let package = Package(
             dependencies: ["SottoQR", "CQREncode", "CZBar", "CPNG", "CSottoJPEG"],
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .target(
-            name: "SottoState", dependencies: ["Sotto", "CSQLite"], swiftSettings: strict,
+            name: "SottoDatabase", dependencies: ["CSQLite"], swiftSettings: strict,
             linkerSettings: sqlite),
+        .target(
+            name: "SottoState", dependencies: ["Sotto", "SottoDatabase"], swiftSettings: strict),
 
         .target(
             name: "SottoContacts", dependencies: ["Sotto", "SottoTool", "SottoState"],
@@ -219,12 +223,13 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "SottoClient",
-            dependencies: ["Sotto", "SottoWire", "SottoState", "SottoTransport"] + nio + nioWeb,
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoTransport"]
+                + nio + nioWeb,
             swiftSettings: strict),
         .target(
             name: "SottoServer",
             dependencies: [
-                "Sotto", "SottoWire", "SottoState", "SottoTransport", "CPostgres",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport", "CPostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -244,20 +249,20 @@ let package = Package(
         .executableTarget(
             name: "qr-scan", dependencies: ["SottoQR", "SottoScan", "CSottoSandbox"],
             swiftSettings: strict, linkerSettings: staticCPlusPlus + stripped),
-        program("send", ["SottoClient", "SottoState", "SottoWire"]),
-        program("recv", ["SottoClient", "SottoContacts", "SottoState", "SottoWire"]),
-        program("relay", ["SottoServer", "SottoState", "SottoWire"]),
+        program("send", clients),
+        program("recv", clients + ["SottoContacts", "SottoDatabase"]),
+        program("relay", ["SottoServer", "SottoDatabase", "SottoWire"]),
         // A load generator for `make bench`; not installed.
         .executableTarget(
             name: "relay-load",
             dependencies: [
-                "Sotto", "SottoWire", "SottoState", "SottoTransport",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ] + nio, path: "Bench/relay-load", swiftSettings: strict),
         // The fault injection for `make faults`; not installed.
         .executableTarget(
             name: "relay-faults",
-            dependencies: ["Sotto", "SottoState", "SottoWire", "RelayHarness"],
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "RelayHarness"],
             path: "Bench/relay-faults", exclude: ["shim"], swiftSettings: strict),
         // Rates of the ratchet for `make bench`; not installed.
         .executableTarget(
@@ -277,7 +282,8 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: [
-                "Sotto", "SottoState", "SottoWire", "SottoClient", "SottoServer", "RelayHarness",
+                "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
+                "RelayHarness",
                 "relay", "send", "recv", "keygen", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),
@@ -305,7 +311,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "SottoState", "TestSupport", "keygen", "encrypt", "decrypt", "contact",
+                "Sotto", "SottoDatabase", "SottoState", "TestSupport", "keygen", "encrypt",
+                "decrypt", "contact",
                 "fingerprint", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
                 "RelayHarness",
             ],

@@ -1,6 +1,6 @@
 import Glibc
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// Many connections to one relay, served by the thread that calls ``run(for:until:)``.

@@ -1,7 +1,7 @@
 import Glibc
 import RelayHarness
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 extension Row {

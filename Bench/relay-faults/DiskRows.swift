@@ -1,7 +1,7 @@
 import Glibc
 import RelayHarness
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// A store whose files can be reset to the contents that are certainly on disk.

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import RelayHarness
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 import Synchronization
 

@@ -1,6 +1,6 @@
 import Glibc
 import RelayHarness
-import SottoState
+import SottoDatabase
 
 extension Row {
     /// The PostgreSQL primary is killed, and its synchronous standby takes over.

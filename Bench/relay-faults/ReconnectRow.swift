@@ -1,6 +1,6 @@
 import RelayHarness
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// Sends envelopes without waiting for each reply. Returns whether all were stored.

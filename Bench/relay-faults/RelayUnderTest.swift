@@ -1,6 +1,6 @@
 import Glibc
 import RelayHarness
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// A relay that is killed and restarted on the same store and address.

@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
-import SottoState
+import SottoDatabase
 
 /// One connection that sends on demand and reports answers.
 ///

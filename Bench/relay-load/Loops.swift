@@ -1,5 +1,5 @@
 import NIOCore
-import SottoState
+import SottoDatabase
 
 /// A closed loop: one send for each answer, with `inFlight` sends on each connection. It measures the highest rate.
 ///

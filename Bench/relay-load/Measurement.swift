@@ -1,5 +1,5 @@
 import Glibc
-import SottoState
+import SottoDatabase
 
 /// A rate per second, and the distribution of the times.
 struct Measurement: CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Glibc
 import NIOCore
-import SottoState
+import SottoDatabase
 
 /// Puts load on a relay or an MQTT broker, and prints the results.
 ///

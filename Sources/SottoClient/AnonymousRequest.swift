@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 public import Sotto
+import SottoDatabase
 import SottoState
 public import SottoWire
 

@@ -1,4 +1,5 @@
 import NIOPosix
+import SottoDatabase
 public import SottoState
 public import SottoWire
 import Dispatch

@@ -1,5 +1,6 @@
 import NIOPosix
 import Sotto
+import SottoDatabase
 import SottoState
 import SottoWire
 

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoTransport
 import SottoWire
 
@@ -367,7 +367,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             publishIfAdmitted(.update(record.id, AccountUpdate(record)), of: record.id, requestID)
         case .lookup(let id):
             guard claims.admits(at: Monotonic.seconds()) else { throw .busy }
-            answer(requestID, weight: WireLimits.cardBytes) { store, _ throws(StateError) in
+            answer(requestID, weight: WireLimits.cardBytes) { store, _ throws(StoreError) in
                 let card = try store.account(of: id)?.card
                 return card.map { .card($0) } ?? .error(Refusal(.noCard))
             }
@@ -455,7 +455,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     /// Reads from the store and calls `then` with the result. The connection pauses until then.
     func readWhilePaused<Value: Sendable>(
-        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
+        _ body: @escaping @Sendable (any Store, Int64) throws(StoreError) -> Value,
         then: @escaping @Sendable (Value) -> Void
     ) {
         isPaused = true
@@ -515,7 +515,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     /// Sends the state of the owner's prekeys; the connection pauses until it is read.
     func sendSession(_ owner: SessionID, _ requestID: String?, token: String) {
-        readWhilePaused { store, minute throws(StateError) in
+        readWhilePaused { store, minute throws(StoreError) in
             (try store.preKeys(of: owner), try store.account(of: owner), minute)
         } then: { status, account, minute in
             self.write(.session(status, token: token), requestID)
@@ -527,7 +527,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         _ mailbox: SessionID, _ requestID: String?, max: Int, after: Int64, dead: Bool
     ) {
         let clock = services.clock
-        answer(requestID, weight: WireLimits.fetchBytes) { store, _ throws(StateError) in
+        answer(requestID, weight: WireLimits.fetchBytes) { store, _ throws(StoreError) in
             let page = try store.messages(
                 in: mailbox, after: after, limit: max, dead: dead, at: clock.expiry)
             return .messages(page.messages.map(\.delivered), more: page.hasMore)
@@ -537,7 +537,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Answers a request with a response that is read from the store and has about `weight` bytes.
     private func answer(
         _ requestID: String?, weight: Int,
-        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Response
+        _ body: @escaping @Sendable (any Store, Int64) throws(StoreError) -> Response
     ) {
         pending += 1
         pendingBytes += weight
@@ -568,7 +568,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
             let (after, limit) = mailboxes[mailbox]?.beginRead()
         else { return }
         let clock = services.clock
-        read { store, _ throws(StateError) in
+        read { store, _ throws(StoreError) in
             try store.messages(
                 in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry)
         } then: { page in
@@ -583,12 +583,12 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     /// Reads from the store on its thread, and calls `then` with the result on the event loop.
     private func read<Value: Sendable>(
-        _ body: @escaping @Sendable (any Store, Int64) throws(StateError) -> Value,
+        _ body: @escaping @Sendable (any Store, Int64) throws(StoreError) -> Value,
         then: @escaping @Sendable (Value) -> Void
     ) {
         let (services, loop) = (services, loop)
         services.reader.async {
-            do throws(StateError) {
+            do throws(StoreError) {
                 let value = try body(services.store, services.clock.minute)
                 loop.execute { then(value) }
             } catch {

@@ -1,6 +1,6 @@
 import NIOCore
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// Opens mailboxes on a connection, and decides who may publish.
@@ -29,15 +29,15 @@ extension ClientConnection {
     /// Reads the data that the store has for a login, and decides. An RSA proof is verified with the stored key.
     private func readLoginContext(_ login: Login, _ requestID: String?) {
         let member = member
-        readWhilePaused { store, minute throws(StateError) in
-            let invitation = try login.invitation.flatMap { proof throws(StateError) in
+        readWhilePaused { store, minute throws(StoreError) in
+            let invitation = try login.invitation.flatMap { proof throws(StoreError) in
                 try store.invitation(proof.tag)
             }
             return LoginContext(
                 account: try store.account(of: login.id), invitation: invitation,
                 provesInvitation: invitation.map { login.provesInvitation(withKey: $0.key) }
                     ?? false,
-                voucher: try member.flatMap { id throws(StateError) in try store.account(of: id) },
+                voucher: try member.flatMap { id throws(StoreError) in try store.account(of: id) },
                 minute: minute)
         } then: { loginContext in
             guard case .rsa = login.proof else {
@@ -117,7 +117,7 @@ extension ClientConnection {
             return try enter(id, requestID, voucher: session.voucher, begun: session.begun)
         }
         let responsible = session.voucher ?? id
-        readWhilePaused { store, _ throws(StateError) in
+        readWhilePaused { store, _ throws(StoreError) in
             try store.account(of: responsible)
         } then: { account in
             self.settle(requestID) { () throws(Reason) in
@@ -149,7 +149,7 @@ extension ClientConnection {
         let admission = services.admission
         let bits = services.surgeLimit.note(at: Monotonic.seconds())
         guard !admission.isOpen || bits != nil else { return submit(change, requestID) }
-        readWhilePaused { store, _ throws(StateError) in
+        readWhilePaused { store, _ throws(StoreError) in
             let account = try store.account(of: owner)
             let isKnown =
                 if account == nil { try store.preKeys(of: owner) != nil } else { true }

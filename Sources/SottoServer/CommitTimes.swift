@@ -1,4 +1,4 @@
-import SottoState
+import SottoDatabase
 import Synchronization
 
 /// The durations of commits, and the health of the store.
@@ -57,7 +57,7 @@ final class CommitTimes: Sendable {
     private let state = Mutex(State())
 
     /// Runs `body`, a commit, and records its duration.
-    func measure<Value>(_ body: () throws(StateError) -> Value) throws(StateError) -> Value {
+    func measure<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         let start = Monotonic.seconds()
         state.withLock { $0.begun = start }
         defer {

@@ -1,5 +1,5 @@
 import NIOCore
-import SottoState
+import SottoDatabase
 import Synchronization
 
 /// The open connections of a relay.

@@ -2,7 +2,7 @@ import Dispatch
 import NIOCore
 import NIOPosix
 import Sotto
-import SottoState
+import SottoDatabase
 public import SottoWire
 import Synchronization
 
@@ -52,7 +52,7 @@ final class Operations: Sendable {
         { ids, then in
             services.reader.async {
                 let admission = services.admission
-                do throws(StateError) {
+                do throws(StoreError) {
                     let known = try services.store.known(
                         among: ids, byPreKeys: admission.isOpen)
                     var eligibilities: [SessionID: WakeUps.Eligibility] = [:]

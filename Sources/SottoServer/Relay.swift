@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 public import Sotto
-public import SottoState
+import SottoDatabase
 public import SottoWire
 import Synchronization
 
@@ -65,7 +65,7 @@ public struct RelayConfiguration: Sendable {
 /// The reason why a relay does not start, or ends.
 public enum RelayError: ReportableError {
     /// The store cannot be used.
-    case store(StateError)
+    case store(StoreError)
     /// The address cannot be listened on; `code` is the system's error number, or 0.
     case listen(address: String, code: Int32)
     /// The certificate or its key cannot be used, for this reason.
@@ -121,10 +121,10 @@ public final class Relay: Sendable {
     /// then end without sending further replies.
     public static func start(
         _ configuration: RelayConfiguration,
-        onFailure: @escaping @Sendable (StateError) -> Void
+        onFailure: @escaping @Sendable (StoreError) -> Void
     ) throws(RelayError) -> Relay {
         let store: any Store
-        do throws(StateError) {
+        do throws(StoreError) {
             var retention = Retention(
                 minutes: configuration.ttlDays * 24 * 60,
                 mailboxMessages: configuration.mailboxMessages,
@@ -142,7 +142,7 @@ public final class Relay: Sendable {
 
     init(
         _ configuration: RelayConfiguration, store: any Store,
-        onFailure: @escaping @Sendable (StateError) -> Void
+        onFailure: @escaping @Sendable (StoreError) -> Void
     ) throws(RelayError) {
         Self.raiseDescriptorLimit()
         let limit = configuration.maximumConnections
@@ -153,7 +153,7 @@ public final class Relay: Sendable {
                 rate: configuration.networkRate,
                 limitsLoopback: configuration.limitsLoopback))
         let clock: RelayClock
-        do throws(StateError) {
+        do throws(StoreError) {
             clock = RelayClock(try store.clock(), wall: configuration.wall)
         } catch {
             throw .store(error)
@@ -161,7 +161,7 @@ public final class Relay: Sendable {
         let subscribers = SubscriberRegistry()
         let counters = Counters()
         let hasFailed = Atomic(false)
-        let fail: @Sendable (StateError) -> Void = { error in
+        let fail: @Sendable (StoreError) -> Void = { error in
             guard !hasFailed.exchange(true, ordering: .relaxed) else { return }
             registry.forEach { $0.abort() }
             onFailure(error)
@@ -292,7 +292,7 @@ public final class Relay: Sendable {
         services.writer.finish()
         services.reader.sync {}
         services.writer.storeClock()
-        do throws(StateError) { try services.store.close() } catch { throw .store(error) }
+        do throws(StoreError) { try services.store.close() } catch { throw .store(error) }
     }
 
     private static func verificationThreads() -> NIOThreadPool {

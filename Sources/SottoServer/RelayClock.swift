@@ -1,5 +1,5 @@
 import Sotto
-import SottoState
+import SottoDatabase
 import Synchronization
 
 /// The time of a running relay: the system's clock as far as ``ClockGuard`` accepts it.

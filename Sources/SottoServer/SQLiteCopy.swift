@@ -1,11 +1,11 @@
 import Sotto
-import SottoState
+import SottoDatabase
 import Synchronization
 
 /// Exports and imports a whole SQLite store.
 extension SQLiteStore {
-    func export(_ sink: StoreTable.Sink) throws(StateError) {
-        try reader.use { connection throws(StateError) in
+    func export(_ sink: StoreTable.Sink) throws(StoreError) {
+        try reader.use { connection throws(StoreError) in
             try connection.run("BEGIN")
             defer { try? connection.run("ROLLBACK") }
             for table in StoreTable.allCases {
@@ -45,33 +45,28 @@ extension SQLiteStore {
         }
     }
 
-    func load(_ copy: (StoreTable.Sink) throws(StateError) -> Void) throws(StateError) {
-        try memory.withLock { memory throws(StateError) in
-            try writer.transaction { connection throws(StateError) in
+    func load(_ copy: (StoreTable.Sink) throws(StoreError) -> Void) throws(StoreError) {
+        try memory.withLock { memory throws(StoreError) in
+            try writer.transaction { connection throws(StoreError) in
                 for table in StoreTable.allCases {
                     let count = try connection.integer("SELECT count(*) FROM \(table.rawValue)")
-                    guard count == 0 else { throw .notEmpty(path: writer.path) }
+                    guard count == 0 else { throw .notEmpty(name: writer.path) }
                 }
-                try copy { table, rows throws(StateError) in
+                try copy { table, rows throws(StoreError) in
                     let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
                     let insert = try connection.statement(
                         "INSERT INTO \(table.rawValue) (\(table.list)) VALUES (\(marks))")
                     for row in rows {
-                        for (place, value) in row.enumerated() {
-                            switch value {
-                            case .null: insert.bindNull(Int32(place + 1))
-                            case .integer(let number): insert.bind(Int32(place + 1), number)
-                            case .bytes(let bytes): insert.bind(Int32(place + 1), bytes)
-                            }
-                        }
-                        try insert.run()
+                        insert.bind(list: row)
+                        _ = try insert.step()
+                        insert.reset()
                     }
                 }
             }
             memory = StoreMemory()
             memory.nextSequence =
                 1
-                + (try writer.use { connection throws(StateError) in
+                + (try writer.use { connection throws(StoreError) in
                     try connection.integer(
                         "SELECT seq FROM sqlite_sequence WHERE name = 'envelope'")
                 })

@@ -1,6 +1,6 @@
 import Glibc
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 import Synchronization
 
@@ -22,17 +22,21 @@ final class SQLiteStore: CopyableStore {
 
     /// Opens or creates the file at `path`, and locks out other relays unless `isExclusive` is false; then only
     /// accounts and invitations may be changed.
-    init(path: String, retention: Retention, isExclusive: Bool = true) throws(StateError) {
+    init(path: String, retention: Retention, isExclusive: Bool = true) throws(StoreError) {
         self.retention = retention
-        lock = isExclusive ? try FileLock(path: path + "-lock") : nil
-        if let lock, !lock.lock(timeout: 2) { throw .locked(what: "the store \(path)") }
-        writer = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
-        reader = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
+        do throws(DatabaseError) {
+            lock = isExclusive ? try FileLock(path: path + "-lock") : nil
+            if let lock, !lock.lock(timeout: 2) { throw .locked(what: "the store \(path)") }
+            writer = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
+            reader = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
+        } catch {
+            throw StoreError(error)
+        }
         room = StoreRoom(path: path)
         // The log must fit into the reserve.
         let pages = min(4_000, max(16, room.reserve / 2 / 4_096))
         writer.checkpointLog(atPages: Int(pages))
-        let last = try writer.use { connection throws(StateError) in
+        let last = try writer.use { connection throws(StoreError) in
             try connection.run("PRAGMA cache_size = -16384")
             return try connection.integer(
                 "SELECT seq FROM sqlite_sequence WHERE name = 'envelope'")
@@ -42,7 +46,7 @@ final class SQLiteStore: CopyableStore {
 
     // MARK: Writing
 
-    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+    func commit(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome] {
         var outcomes: [Outcome] = []
         outcomes.reserveCapacity(changes.count)
         var rest = changes[...]
@@ -51,7 +55,7 @@ final class SQLiteStore: CopyableStore {
             guard !some.isEmpty else {
                 return outcomes + (try writeWhatNeedsNoRoom(Array(rest), at: minute))
             }
-            do throws(StateError) {
+            do throws(StoreError) {
                 outcomes += try write(some, at: minute)
             } catch .full {
                 outcomes += try writeWhatNeedsNoRoom(some, at: minute)
@@ -62,13 +66,13 @@ final class SQLiteStore: CopyableStore {
     }
 
     /// Applies changes on a full disk: those that need space are deferred, acknowledgements are tried.
-    private func writeWhatNeedsNoRoom(_ changes: [Change], at minute: Int64) throws(StateError)
+    private func writeWhatNeedsNoRoom(_ changes: [Change], at minute: Int64) throws(StoreError)
         -> [Outcome]
     {
         var outcomes = [Outcome](repeating: .diskFull, count: changes.count)
         let places = changes.indices.filter { changes[$0].growth == 0 }
         guard !places.isEmpty else { return outcomes }
-        do throws(StateError) {
+        do throws(StoreError) {
             for (place, outcome) in zip(places, try write(places.map { changes[$0] }, at: minute)) {
                 outcomes[place] = outcome
             }
@@ -82,9 +86,9 @@ final class SQLiteStore: CopyableStore {
     /// Applies an acknowledgement on a full disk, in parts if the whole does not fit into the log.
     ///
     /// Debian's SQLite overwrites deleted data, so deleting is writing too.
-    private func acknowledge(_ change: Change, at minute: Int64) throws(StateError) -> Outcome {
+    private func acknowledge(_ change: Change, at minute: Int64) throws(StoreError) -> Outcome {
         try room.checkpoint(writer)
-        do throws(StateError) {
+        do throws(StoreError) {
             return try write([change], at: minute)[0]
         } catch .full {
             guard case .acknowledge(let mailbox, let ids, let handled) = change, ids.count > 1
@@ -100,13 +104,13 @@ final class SQLiteStore: CopyableStore {
         }
     }
 
-    private func write(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+    private func write(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome] {
         let isScarce = room.isScarce
-        return try memory.withLock { memory throws(StateError) in
+        return try memory.withLock { memory throws(StoreError) in
             // Copies are changed; they become the cache once the transaction is on disk.
             var sequence = memory.nextSequence
             var touched: [SessionID: MailboxRow] = [:]
-            let outcomes = try writer.transaction { connection throws(StateError) in
+            let outcomes = try writer.transaction { connection throws(StoreError) in
                 let transaction = StoreTransaction(
                     connection: connection, minute: minute, retention: retention,
                     isScarce: isScarce)
@@ -144,21 +148,17 @@ final class SQLiteStore: CopyableStore {
     // MARK: Reading
 
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
-        throws(StateError) -> Page
+        throws(StoreError) -> Page
     {
-        try reader.use { connection throws(StateError) in
+        try reader.use { connection throws(StoreError) in
             let select = try connection.statement(
                 """
                 SELECT seq, id, body FROM envelope
                 WHERE mailbox = (SELECT number FROM mailbox WHERE key = ?) AND seq > ?
                     AND \(dead ? "failures >= 5" : "failures < 5") AND minute > ?
                 ORDER BY seq LIMIT ?
-                """)
+                """, mailbox.publicKey, after, minute - retention.minutes, Int64(limit + 1))
             defer { select.reset() }
-            select.bind(1, mailbox.publicKey)
-            select.bind(2, after)
-            select.bind(3, minute - retention.minutes)
-            select.bind(4, Int64(limit + 1))
             var page = Page()
             var bytes = 0
             while try select.step() {
@@ -180,16 +180,20 @@ final class SQLiteStore: CopyableStore {
         }
     }
 
-    func close() throws(StateError) {
-        try reader.close()
-        do throws(StateError) {
-            try writer.use { connection throws(StateError) in
-                try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    func close() throws(StoreError) {
+        do throws(DatabaseError) {
+            try reader.close()
+            do throws(DatabaseError) {
+                try writer.use { connection throws(DatabaseError) in
+                    try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+                }
+            } catch .full {
+                // The log is kept with all its data; a later start checkpoints it.
             }
-        } catch .full {
-            // The log is kept with all its data; a later start checkpoints it.
+            try writer.close()
+        } catch {
+            throw StoreError(error)
         }
-        try writer.close()
         lock?.unlock()
     }
 }

@@ -1,6 +1,6 @@
 import Dispatch
 import NIOPosix
-import SottoState
+import SottoDatabase
 
 /// The services that all connections of a relay share.
 struct Services: Sendable {
@@ -24,7 +24,7 @@ struct Services: Sendable {
     /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int
     let timeouts: Timeouts
-    let onFailure: @Sendable (StateError) -> Void
+    let onFailure: @Sendable (StoreError) -> Void
 }
 
 /// The timeouts of a connection, in seconds.

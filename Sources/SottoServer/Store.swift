@@ -1,5 +1,5 @@
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// The storage of a relay's mailboxes.
@@ -10,43 +10,43 @@ protocol Store: Sendable {
     /// Applies changes in order, in one transaction unless space is scarce, and returns their outcomes. The outcomes
     /// are on disk. If it throws, no reply may be sent, and the relay must end: a failed synchronization is never
     /// retried.
-    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome]
+    func commit(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome]
 
     /// Returns the oldest envelopes of a mailbox after a sequence number: at most `limit` and, unless the first is
     /// longer, ``WireLimits/fetchBytes`` bytes.
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
-        throws(StateError) -> Page
+        throws(StoreError) -> Page
 
     /// Returns the state of an owner's prekeys, or `nil` if the owner never published any.
-    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus?
+    func preKeys(of owner: SessionID) throws(StoreError) -> PreKeyStatus?
 
     /// Returns the account of an id, or `nil`.
-    func account(of id: SessionID) throws(StateError) -> Account?
+    func account(of id: SessionID) throws(StoreError) -> Account?
 
     /// Returns the invitation with a tag of 16 bytes, or `nil`.
-    func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation?
+    func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation?
 
     /// Clears the stranger flag of all mailboxes; a relay that is open to all does so at its start.
-    func clearStrangerFlags() throws(StateError)
+    func clearStrangerFlags() throws(StoreError)
 
     /// Deletes some expired rows, with `strangers` also strangers' old mail, and empty mailboxes. `minute` is the time
     /// for expiry. Returns whether there may be more. Rows far in the future of `latest`, from a wrong clock, get that
     /// minute.
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool
 
     /// Returns those of the ids that have an account and were not removed, and with `byPreKeys` those that published
     /// prekeys.
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID>
+    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID>
 
     /// Returns the clock state; in a store of an earlier version, the time of its newest envelope. `nil` in a new
     /// store.
-    func clock() throws(StateError) -> StoredClock?
+    func clock() throws(StoreError) -> StoredClock?
 
     /// Stores the clock state, except ``StoredClock/confirmed``.
-    func remember(_ clock: StoredClock) throws(StateError)
+    func remember(_ clock: StoredClock) throws(StoreError)
 
     /// Stores that the operator confirmed the clock at a minute.
-    func confirm(_ minute: Int64) throws(StateError)
+    func confirm(_ minute: Int64) throws(StoreError)
 
     /// Watches a store to which other relays write: `onArrival` is called, from any thread, with mailboxes that may
     /// have got envelopes from them. `mailboxes` returns the mailboxes to poll.
@@ -55,7 +55,7 @@ protocol Store: Sendable {
         onArrival: @escaping @Sendable (Set<SessionID>) -> Void)
 
     /// Closes the store cleanly.
-    func close() throws(StateError)
+    func close() throws(StoreError)
 }
 
 extension Store {

@@ -1,19 +1,18 @@
 import Sotto
-public import SottoState
 
 /// The clock state of a store, for the operator.
 public enum StoreClock {
     /// Stores that this machine's clock is right. A running relay notices it within a minute.
-    public static func accept(in location: StoreLocation) throws(StateError) {
-        try use(location) { store throws(StateError) in
+    public static func accept(in location: StoreLocation) throws(StoreError) {
+        try use(location) { store throws(StoreError) in
             try store.confirm(Int64(RelayClock.system() / 60))
         }
     }
 
     /// Returns the minutes that this machine's clock is ahead of the newest time in the store and not accepted,
     /// negative if it is behind, and 0 if it agrees.
-    public static func error(in location: StoreLocation) throws(StateError) -> Int64 {
-        try use(location) { store throws(StateError) in
+    public static func error(in location: StoreLocation) throws(StoreError) -> Int64 {
+        try use(location) { store throws(StoreError) in
             RelayClock(try store.clock()).error ?? 0
         }
     }
@@ -44,11 +43,11 @@ public enum StoreClock {
     }
 
     private static func use<T>(
-        _ location: StoreLocation, _ body: (any Store) throws(StateError) -> T
-    ) throws(StateError) -> T {
+        _ location: StoreLocation, _ body: (any Store) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         let store = try location.open(Retention(), isExclusive: false)
         let value: T
-        do throws(StateError) {
+        do throws(StoreError) {
             value = try body(store)
         } catch {
             try? store.close()

@@ -1,4 +1,4 @@
-import SottoState
+import SottoDatabase
 import Synchronization
 
 /// The deletion of old rows, a few at a time so that commits are not delayed.
@@ -6,10 +6,10 @@ extension SQLiteStore {
     /// The most rows that one sweep deletes from a table.
     static let sweepRows: Int64 = 1_000
 
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
-        try memory.withLock { memory throws(StateError) in
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
+        try memory.withLock { memory throws(StoreError) in
             let rows = memory.sweepRows
-            do throws(StateError) {
+            do throws(StoreError) {
                 let more = try sweep(at: minute, latest, rows, strangers, &memory)
                 if !more { memory.sweepRows = Self.sweepRows }
                 return more
@@ -25,8 +25,8 @@ extension SQLiteStore {
     private func sweep(
         at minute: Int64, _ latest: Int64, _ rows: Int64, _ strangers: Bool,
         _ memory: inout StoreMemory
-    ) throws(StateError) -> Bool {
-        let more = try writer.transaction { connection throws(StateError) in
+    ) throws(StoreError) -> Bool {
+        let more = try writer.transaction { connection throws(StoreError) in
             let until = minute - retention.minutes
             let expired = try expire(connection, until: until, rows)
             let found = try expireRound(
@@ -50,16 +50,13 @@ extension SQLiteStore {
     }
 
     /// Deletes the oldest envelopes up to a minute. With correct clocks the oldest have the lowest numbers.
-    private func expire(_ connection: Connection, until minute: Int64, _ limit: Int64)
-        throws(StateError) -> Bool
+    private func expire(_ connection: StoreConnection, until minute: Int64, _ limit: Int64)
+        throws(StoreError) -> Bool
     {
-        let first = try connection.statement(
-            """
-            SELECT seq, mailbox, length(body), minute, failures >= 5 FROM envelope
-            ORDER BY seq LIMIT ?
-            """)
-        first.bind(1, limit)
-        let rows = try Self.rows(first).rows.filter { $0.minute <= minute }
+        let rows = try connection.rows(
+            "SELECT \(SweptRow.columns) FROM envelope ORDER BY seq LIMIT ?", limit,
+            read: SweptRow.init
+        ).filter { $0.minute <= minute }
         for row in rows { try Self.delete(connection, row) }
         return rows.count == limit
     }
@@ -67,28 +64,20 @@ extension SQLiteStore {
     /// Continues a cyclic scan of all envelopes: deletes envelopes that are too old, and sets times in the future to
     /// the current time. A wrong clock leaves both behind.
     private func expireRound(
-        _ connection: Connection, until minute: Int64, latest: Int64, _ limit: Int64,
+        _ connection: StoreConnection, until minute: Int64, latest: Int64, _ limit: Int64,
         _ memory: inout StoreMemory
-    ) throws(StateError) -> Bool {
-        let next = try connection.statement(
-            """
-            SELECT seq, mailbox, length(body), minute, failures >= 5 FROM envelope
-            WHERE seq > ? ORDER BY seq LIMIT ?
-            """)
-        next.bind(1, memory.sweptSequence)
-        next.bind(2, limit)
-        let (rows, last) = try Self.rows(next)
-        memory.sweptSequence = Int64(rows.count) == limit ? last : 0
+    ) throws(StoreError) -> Bool {
+        let rows = try connection.rows(
+            "SELECT \(SweptRow.columns) FROM envelope WHERE seq > ? ORDER BY seq LIMIT ?",
+            memory.sweptSequence, limit, read: SweptRow.init)
+        memory.sweptSequence = Int64(rows.count) == limit ? rows.last?.sequence ?? 0 : 0
         var count = 0
         for row in rows {
             if row.minute <= minute {
                 try Self.delete(connection, row)
             } else if row.minute > latest + Self.futureMinutes {
-                let update = try connection.statement(
-                    "UPDATE envelope SET minute = ? WHERE seq = ?")
-                update.bind(1, latest)
-                update.bind(2, row.sequence)
-                try update.run()
+                try connection.run(
+                    "UPDATE envelope SET minute = ? WHERE seq = ?", latest, row.sequence)
             } else {
                 continue
             }
@@ -102,142 +91,102 @@ extension SQLiteStore {
 
     /// The columns of an envelope that the sweeps read.
     private struct SweptRow {
+        static let columns = "seq, mailbox, length(body), minute, failures >= 5"
+
         let sequence: Int64
         let mailbox: Int64
         let size: Int64
         let minute: Int64
         let dead: Int64
-    }
 
-    /// Returns the rows of a statement, and the number of the last row.
-    private static func rows(_ select: PreparedStatement) throws(StateError) -> (
-        rows: [SweptRow], last: Int64
-    ) {
-        defer { select.reset() }
-        var rows: [SweptRow] = []
-        while try select.step() {
-            rows.append(
-                SweptRow(
-                    sequence: select.integer(0), mailbox: select.integer(1),
-                    size: select.integer(2), minute: select.integer(3), dead: select.integer(4)))
+        init(_ row: PreparedStatement<StoreError>) {
+            sequence = row.integer(0)
+            mailbox = row.integer(1)
+            size = row.integer(2)
+            minute = row.integer(3)
+            dead = row.integer(4)
         }
-        return (rows, rows.last?.sequence ?? 0)
     }
 
-    private static func delete(_ connection: Connection, _ row: SweptRow) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM envelope WHERE seq = ?")
-        delete.bind(1, row.sequence)
-        try delete.run()
-        let count = try connection.statement(
+    private static func delete(_ connection: StoreConnection, _ row: SweptRow) throws(StoreError) {
+        try connection.run("DELETE FROM envelope WHERE seq = ?", row.sequence)
+        try connection.run(
             """
             UPDATE mailbox SET messages = messages - (1 - ?1), bytes = bytes - (1 - ?1) * ?2,
                 dead = dead - ?1, dead_bytes = dead_bytes - ?1 * ?2
             WHERE number = ?3
-            """)
-        count.bind(1, row.dead)
-        count.bind(2, row.size)
-        count.bind(3, row.mailbox)
-        try count.run()
+            """, row.dead, row.size, row.mailbox)
     }
 
     /// Continues a cyclic scan of all mailboxes: deletes those without an envelope, a known envelope id or an account.
     /// Their owners lose nothing.
     private func forgetMailboxes(
-        _ connection: Connection, _ limit: Int64, _ memory: inout StoreMemory
-    ) throws(StateError) -> Bool {
-        let next = try connection.statement(
+        _ connection: StoreConnection, _ limit: Int64, _ memory: inout StoreMemory
+    ) throws(StoreError) -> Bool {
+        let rows = try connection.rows(
             """
             SELECT number, messages = 0 AND dead = 0
                 AND NOT EXISTS (SELECT 1 FROM seen WHERE seen.mailbox = number)
                 AND NOT EXISTS (SELECT 1 FROM account WHERE account.key = mailbox.key)
                 AND NOT EXISTS (SELECT 1 FROM envelope WHERE envelope.mailbox = number)
             FROM mailbox WHERE number > ? ORDER BY number LIMIT ?
-            """)
-        next.bind(1, memory.sweptRow)
-        next.bind(2, limit)
-        var empty: [Int64] = []
-        var count: Int64 = 0
-        memory.sweptRow = 0
-        while try next.step() {
-            count += 1
-            if count == limit { memory.sweptRow = next.integer(0) }
-            if next.integer(1) != 0 { empty.append(next.integer(0)) }
+            """, memory.sweptRow, limit
+        ) { (number: $0.integer(0), isEmpty: $0.integer(1) != 0) }
+        let isPartial = Int64(rows.count) == limit
+        memory.sweptRow = isPartial ? rows.last?.number ?? 0 : 0
+        let empty = rows.filter(\.isEmpty)
+        for row in empty {
+            try connection.run("DELETE FROM mailbox WHERE number = ?", row.number)
         }
-        next.reset()
-        for number in empty {
-            let delete = try connection.statement("DELETE FROM mailbox WHERE number = ?")
-            delete.bind(1, number)
-            try delete.run()
-        }
-        return count == limit && !empty.isEmpty
+        return isPartial && !empty.isEmpty
     }
 
     /// Continues a cyclic scan of `seen`: deletes old rows, and sets times in the future to the current time. The scan
     /// needs no index by time.
     private func forget(
-        _ connection: Connection, until minute: Int64, latest: Int64, _ limit: Int64,
+        _ connection: StoreConnection, until minute: Int64, latest: Int64, _ limit: Int64,
         _ memory: inout StoreMemory
-    ) throws(StateError) -> Bool {
-        let next = try connection.statement(
+    ) throws(StoreError) -> Bool {
+        let rows = try connection.rows(
             """
             SELECT mailbox, id, minute FROM seen WHERE (mailbox, id) > (?, ?)
             ORDER BY mailbox, id LIMIT ?
-            """)
-        next.bind(1, memory.sweptMailbox)
-        next.bind(2, memory.sweptID)
-        next.bind(3, limit)
-        var old: [(mailbox: Int64, id: [UInt8])] = []
-        var future: [(mailbox: Int64, id: [UInt8])] = []
-        var count: Int64 = 0
-        (memory.sweptMailbox, memory.sweptID) = (0, [])
-        while try next.step() {
+            """, memory.sweptMailbox, memory.sweptID, limit
+        ) { (mailbox: $0.integer(0), id: $0.bytes(1), minute: $0.integer(2)) }
+        let isPartial = Int64(rows.count) == limit
+        (memory.sweptMailbox, memory.sweptID) =
+            if isPartial, let last = rows.last { (last.mailbox, last.id) } else { (0, []) }
+        var count = 0
+        for row in rows {
+            if row.minute <= minute {
+                try connection.run(
+                    "DELETE FROM seen WHERE mailbox = ? AND id = ?", row.mailbox, row.id)
+            } else if row.minute > latest + Self.futureMinutes {
+                try connection.run(
+                    "UPDATE seen SET minute = ? WHERE mailbox = ? AND id = ?", latest,
+                    row.mailbox, row.id)
+            } else {
+                continue
+            }
             count += 1
-            if count == limit {
-                (memory.sweptMailbox, memory.sweptID) = (next.integer(0), next.bytes(1))
-            }
-            if next.integer(2) <= minute { old.append((next.integer(0), next.bytes(1))) }
-            if next.integer(2) > latest + Self.futureMinutes {
-                future.append((next.integer(0), next.bytes(1)))
-            }
         }
-        next.reset()
-        for row in old {
-            let delete = try connection.statement(
-                "DELETE FROM seen WHERE mailbox = ? AND id = ?")
-            delete.bind(1, row.mailbox)
-            delete.bind(2, row.id)
-            try delete.run()
-        }
-        for row in future {
-            let update = try connection.statement(
-                "UPDATE seen SET minute = ? WHERE mailbox = ? AND id = ?")
-            update.bind(1, latest)
-            update.bind(2, row.mailbox)
-            update.bind(3, row.id)
-            try update.run()
-        }
-        return count == limit && !(old.isEmpty && future.isEmpty)
+        return isPartial && count > 0
     }
 
     /// Deletes the oldest claims up to a minute, and then the superseded signed prekeys that no claim can name any
     /// more.
-    private func forgetClaims(_ connection: Connection, until minute: Int64, _ limit: Int64)
-        throws(StateError) -> Bool
+    private func forgetClaims(_ connection: StoreConnection, until minute: Int64, _ limit: Int64)
+        throws(StoreError) -> Bool
     {
-        let claims = try connection.statement(
+        try connection.run(
             """
             DELETE FROM prekey_claim WHERE number IN (
                 SELECT number FROM prekey_claim WHERE minute <= ?1 ORDER BY minute LIMIT ?2
             )
-            """)
-        claims.bind(1, minute)
-        claims.bind(2, limit)
-        try claims.run()
+            """, minute, limit)
         guard connection.changes < limit else { return true }
-        let signed = try connection.statement(
-            "DELETE FROM prekey_signed WHERE superseded <= ?")
-        signed.bind(1, minute)
-        try signed.run()
+        try connection.run(
+            "DELETE FROM prekey_signed WHERE superseded <= ?", minute)
         return false
     }
 }

@@ -1,5 +1,3 @@
-import SottoState
-
 /// The location of a store, the value of `--store`: a file, or a PostgreSQL database.
 public enum StoreLocation: Sendable {
     /// An SQLite file.
@@ -22,7 +20,7 @@ public enum StoreLocation: Sendable {
 
     /// Opens or creates the store. With `isExclusive` false a relay may be using it, and only accounts and
     /// invitations may be changed.
-    func open(_ retention: Retention, isExclusive: Bool = true) throws(StateError)
+    func open(_ retention: Retention, isExclusive: Bool = true) throws(StoreError)
         -> any CopyableStore
     {
         switch self {

@@ -1,5 +1,5 @@
 import Sotto
-public import SottoState
+import SottoDatabase
 
 /// Copies a whole store into another one.
 public enum StoreMigration {
@@ -19,13 +19,13 @@ public enum StoreMigration {
     /// and the results of claims.
     ///
     /// It is one transaction of the target, so either everything is copied or nothing. No relay may use either store.
-    /// Throws ``StateError/notEmpty(path:)`` if the target has any row.
+    /// Throws ``StoreError/notEmpty(path:)`` if the target has any row.
     public static func run(from source: StoreLocation, to target: StoreLocation)
-        throws(StateError) -> Summary
+        throws(StoreError) -> Summary
     {
         let source = try source.open(Retention())
         let summary: Summary
-        do throws(StateError) {
+        do throws(StoreError) {
             let target = try target.open(Retention())
             summary = try run(from: source, to: target)
             try target.close()
@@ -37,13 +37,13 @@ public enum StoreMigration {
         return summary
     }
 
-    static func run(from source: any CopyableStore, to target: any CopyableStore) throws(StateError)
+    static func run(from source: any CopyableStore, to target: any CopyableStore) throws(StoreError)
         -> Summary
     {
         var summary = Summary()
-        try target.load { add throws(StateError) in
+        try target.load { add throws(StoreError) in
             summary = Summary()
-            try source.export { table, rows throws(StateError) in
+            try source.export { table, rows throws(StoreError) in
                 switch table {
                 case .mailbox: summary.mailboxes += rows.count
                 case .envelope: summary.envelopes += rows.count
@@ -62,17 +62,25 @@ public enum StoreMigration {
 /// A store that can be copied into another one.
 protocol CopyableStore: Store {
     /// Passes every row of every table to `sink`, as of one moment.
-    func export(_ sink: StoreTable.Sink) throws(StateError)
+    func export(_ sink: StoreTable.Sink) throws(StoreError)
 
     /// Inserts all rows that `copy` passes to its sink into an empty store, in one transaction.
-    func load(_ copy: (StoreTable.Sink) throws(StateError) -> Void) throws(StateError)
+    func load(_ copy: (StoreTable.Sink) throws(StoreError) -> Void) throws(StoreError)
 }
 
 /// A value of a store's table.
-enum StoreValue: Sendable {
+enum StoreValue: Sendable, DatabaseValue {
     case null
     case integer(Int64)
     case bytes([UInt8])
+
+    func bind(to statement: OpaquePointer, _ index: Int32) {
+        switch self {
+        case .null: Int64?.none.bind(to: statement, index)
+        case .integer(let value): value.bind(to: statement, index)
+        case .bytes(let value): value.bind(to: statement, index)
+        }
+    }
 }
 
 /// The tables of every store. In an export `seq` is one sequence of all envelopes; it is 0 in `seen` if the envelope
@@ -134,5 +142,5 @@ enum StoreTable: String, CaseIterable {
     static let rows = 256
 
     /// Receives rows of a table.
-    typealias Sink = (StoreTable, [[StoreValue]]) throws(StateError) -> Void
+    typealias Sink = (StoreTable, [[StoreValue]]) throws(StoreError) -> Void
 }

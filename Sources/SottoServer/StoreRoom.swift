@@ -1,5 +1,5 @@
 import Glibc
-import SottoState
+import SottoDatabase
 
 /// The space that a store may still use on its file system.
 ///
@@ -30,14 +30,14 @@ struct StoreRoom {
     /// Returns how many of the changes may be written now, from the first on, in one transaction.
     ///
     /// With little space it checkpoints the log first, while that is still possible.
-    func count(of changes: ArraySlice<Change>, in database: DurableDatabase) throws(StateError)
+    func count(of changes: ArraySlice<Change>, in database: DurableDatabase) throws(StoreError)
         -> Int
     {
         let growth = changes.reduce(0) { $0 + $1.growth }
         guard growth > 0, let free, free < reserve + 2 * log + 2 * (growth + Self.logged(changes))
         else { return changes.count }
         guard try checkpoint(database), let left = self.free else { return 0 }
-        let inside = try database.use { connection throws(StateError) in
+        let inside = try database.use { connection throws(StoreError) in
             try connection.integer("PRAGMA freelist_count")
                 * (try connection.integer("PRAGMA page_size"))
         }
@@ -63,10 +63,10 @@ struct StoreRoom {
 
     /// Checkpoints the log into the file and truncates it. Returns false if the disk was too full for that.
     @discardableResult
-    func checkpoint(_ database: DurableDatabase) throws(StateError) -> Bool {
+    func checkpoint(_ database: DurableDatabase) throws(StoreError) -> Bool {
         guard log > 0 else { return true }
-        do throws(StateError) {
-            try database.use { connection throws(StateError) in
+        do throws(StoreError) {
+            try database.use { connection throws(StoreError) in
                 try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
             }
             return true

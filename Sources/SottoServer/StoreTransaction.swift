@@ -1,5 +1,5 @@
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// A row of `mailbox`: the counts of its envelopes.
@@ -27,14 +27,14 @@ struct MailboxRow {
 
 /// One transaction of the writer; `minute` is the time of its rows.
 struct StoreTransaction {
-    let connection: Connection
+    let connection: StoreConnection
     let minute: Int64
     let retention: Retention
     /// Whether the store has no space for new mailboxes and owners.
     var isScarce = false
 
     /// Applies a change that concerns no mailbox.
-    func apply(_ change: Change) throws(StateError) -> Outcome {
+    func apply(_ change: Change) throws(StoreError) -> Outcome {
         switch change {
         case .publish(let publication, let head): return try publish(publication, head)
         case .claim(let owner, let id): return try claim(EnvelopeID.bytes(id), of: owner)
@@ -47,7 +47,7 @@ struct StoreTransaction {
 
     /// Applies a change to a mailbox.
     func apply(_ change: Change, _ row: inout MailboxRow, _ sequence: inout Int64)
-        throws(StateError) -> Outcome
+        throws(StoreError) -> Outcome
     {
         switch change {
         case .store(let envelope):
@@ -63,52 +63,42 @@ struct StoreTransaction {
     // MARK: Rows of mailboxes
 
     /// Returns the row of a mailbox, or `nil`. If `makes` is true, it creates a missing row unless space is scarce.
-    func row(of mailbox: SessionID, makes: Bool) throws(StateError) -> MailboxRow? {
-        let select = try connection.statement(
-            "SELECT number, messages, bytes, dead, dead_bytes FROM mailbox WHERE key = ?")
-        defer { select.reset() }
-        select.bind(1, mailbox.publicKey)
-        if try select.step() {
-            return MailboxRow(
-                number: select.integer(0),
-                live: .init(messages: select.integer(1), bytes: select.integer(2)),
-                dead: .init(messages: select.integer(3), bytes: select.integer(4)))
+    func row(of mailbox: SessionID, makes: Bool) throws(StoreError) -> MailboxRow? {
+        let known = try connection.first(
+            "SELECT number, messages, bytes, dead, dead_bytes FROM mailbox WHERE key = ?",
+            mailbox.publicKey
+        ) {
+            MailboxRow(
+                number: $0.integer(0),
+                live: .init(messages: $0.integer(1), bytes: $0.integer(2)),
+                dead: .init(messages: $0.integer(3), bytes: $0.integer(4)))
         }
+        if let known { return known }
         guard makes, !isScarce else { return nil }
-        let insert = try connection.statement(
+        try connection.run(
             """
             INSERT INTO mailbox (key, messages, bytes, stranger) VALUES (?1, 0, 0,
                 CASE WHEN ?2 AND NOT EXISTS (SELECT 1 FROM account WHERE key = ?1) THEN ?3 END)
-            """)
-        insert.bind(1, mailbox.publicKey)
-        insert.bind(2, retention.strangerMinutes == nil ? 0 : 1)
-        insert.bind(3, minute)
-        try insert.run()
+            """, mailbox.publicKey, retention.strangerMinutes == nil ? 0 : 1, minute)
         return MailboxRow(number: connection.lastRow)
     }
 
     /// Writes a row of `mailbox`.
-    func update(_ row: MailboxRow) throws(StateError) {
-        let update = try connection.statement(
+    func update(_ row: MailboxRow) throws(StoreError) {
+        try connection.run(
             """
             UPDATE mailbox SET messages = ?, bytes = ?, dead = ?, dead_bytes = ?,
                 stranger = min(stranger, ?)
             WHERE number = ?
-            """)
-        update.bind(1, row.live.messages)
-        update.bind(2, row.live.bytes)
-        update.bind(3, row.dead.messages)
-        update.bind(4, row.dead.bytes)
-        update.bind(5, minute)
-        update.bind(6, row.number)
-        try update.run()
+            """, row.live.messages, row.live.bytes, row.dead.messages, row.dead.bytes, minute,
+            row.number)
     }
 
     // MARK: Envelopes
 
     private func store(
         _ envelope: AddressedEnvelope, _ row: inout MailboxRow, _ sequence: inout Int64
-    ) throws(StateError) -> Outcome {
+    ) throws(StoreError) -> Outcome {
         let id = EnvelopeID.bytes(envelope.id)
         let digest = Array(sha256(envelope.bytes)[..<16])
         let size = Int64(envelope.bytes.count)
@@ -116,38 +106,24 @@ struct StoreTransaction {
             row.live.messages >= retention.mailboxMessages
             || row.live.bytes + size > retention.mailboxBytes
         if !isFull {
-            let mark = try connection.statement(
+            try connection.run(
                 """
                 INSERT INTO seen (mailbox, id, digest, seq, minute) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING
-                """)
-            mark.bind(1, row.number)
-            mark.bind(2, id)
-            mark.bind(3, digest)
-            mark.bind(4, sequence)
-            mark.bind(5, minute)
-            try mark.run()
+                """, row.number, id, digest, sequence, minute)
         }
         guard !isFull, connection.changes == 1 else {
-            let known = try connection.statement(
-                "SELECT digest FROM seen WHERE mailbox = ? AND id = ?")
-            defer { known.reset() }
-            known.bind(1, row.number)
-            known.bind(2, id)
-            guard try known.step() else { return .mailboxFull }
-            return known.bytes(0) == digest ? .duplicate : .conflict
+            let known = try connection.first(
+                "SELECT digest FROM seen WHERE mailbox = ? AND id = ?", row.number, id
+            ) { $0.bytes(0) }
+            guard let known else { return .mailboxFull }
+            return known == digest ? .duplicate : .conflict
         }
-        let insert = try connection.statement(
+        try connection.run(
             """
             INSERT INTO envelope (seq, mailbox, minute, failures, id, body)
             VALUES (?, ?, ?, 0, ?, ?)
-            """)
-        insert.bind(1, sequence)
-        insert.bind(2, row.number)
-        insert.bind(3, minute)
-        insert.bind(4, id)
-        insert.bind(5, envelope.bytes)
-        try insert.run()
+            """, sequence, row.number, minute, id, envelope.bytes)
         sequence += 1
         row.live.add(size)
         return .stored
@@ -156,21 +132,15 @@ struct StoreTransaction {
     /// Deletes an envelope, or counts a failure. Returns whether it deleted one.
     private func acknowledge(
         _ id: String, _ handled: Request.Handled, _ row: inout MailboxRow
-    ) throws(StateError) -> Bool {
-        let find = try connection.statement(
+    ) throws(StoreError) -> Bool {
+        let found = try connection.first(
             """
             SELECT envelope.seq, length(body), failures
             FROM seen JOIN envelope ON envelope.seq = seen.seq
             WHERE seen.mailbox = ? AND seen.id = ?
-            """)
-        find.bind(1, row.number)
-        find.bind(2, EnvelopeID.bytes(id))
-        guard try find.step() else {
-            find.reset()
-            return false
-        }
-        let (sequence, size, failures) = (find.integer(0), find.integer(1), find.integer(2))
-        find.reset()
+            """, row.number, EnvelopeID.bytes(id)
+        ) { ($0.integer(0), $0.integer(1), $0.integer(2)) }
+        guard let (sequence, size, failures) = found else { return false }
         switch handled {
         case .delivered:
             try delete(sequence)
@@ -181,10 +151,8 @@ struct StoreTransaction {
             }
             return true
         case .failed:
-            let count = try connection.statement(
-                "UPDATE envelope SET failures = failures + 1 WHERE seq = ?")
-            count.bind(1, sequence)
-            try count.run()
+            try connection.run(
+                "UPDATE envelope SET failures = failures + 1 WHERE seq = ?", sequence)
             if failures + 1 == WireLimits.failures {
                 row.live.remove(size)
                 row.dead.add(size)
@@ -194,27 +162,22 @@ struct StoreTransaction {
         }
     }
 
-    private func delete(_ sequence: Int64) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM envelope WHERE seq = ?")
-        delete.bind(1, sequence)
-        try delete.run()
+    private func delete(_ sequence: Int64) throws(StoreError) {
+        try connection.run("DELETE FROM envelope WHERE seq = ?", sequence)
     }
 
     /// Deletes the oldest dead letters until the others are within their limits; the newest one stays.
-    private func limitDeadLetters(_ row: inout MailboxRow) throws(StateError) {
+    private func limitDeadLetters(_ row: inout MailboxRow) throws(StoreError) {
         while row.dead.messages > 1,
             row.dead.messages > retention.deadMessages || row.dead.bytes > retention.deadBytes
         {
-            let oldest = try connection.statement(
+            let oldest = try connection.first(
                 """
                 SELECT seq, length(body) FROM envelope WHERE mailbox = ? AND failures >= 5
                 ORDER BY seq LIMIT 1
-                """)
-            oldest.bind(1, row.number)
-            let isThere = try oldest.step()
-            let (sequence, size) = (oldest.integer(0), oldest.integer(1))
-            oldest.reset()
-            guard isThere else { return }
+                """, row.number
+            ) { ($0.integer(0), $0.integer(1)) }
+            guard let (sequence, size) = oldest else { return }
             try delete(sequence)
             row.dead.remove(size)
         }

@@ -1,5 +1,5 @@
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 extension PreKeyPublication {
@@ -35,18 +35,16 @@ extension StoreTransaction {
     ///
     /// Both numbers of an owner only increase. If the signed prekey is newer but the one-time prekeys are not, the
     /// owner lost the state after its last publication: the stored one-time prekeys are useless and are deleted.
-    func publish(_ publication: PreKeyPublication, _ head: [UInt8]) throws(StateError) -> Outcome {
+    func publish(_ publication: PreKeyPublication, _ head: [UInt8]) throws(StoreError) -> Outcome {
         let signedID = Int64(publication.signedPreKey.id)
         var owner: Owner
         var lostMark: Int64 = -1
         if let known = try find(publication.owner) {
             owner = known
             if signedID > owner.signedID {
-                let supersede = try connection.statement(
-                    "UPDATE prekey_signed SET superseded = ? WHERE number = ?")
-                supersede.bind(1, minute)
-                supersede.bind(2, owner.signed)
-                try supersede.run()
+                try connection.run(
+                    "UPDATE prekey_signed SET superseded = ? WHERE number = ?", minute, owner.signed
+                )
                 owner.signed = try insert(head: head)
                 owner.signedID = signedID
                 if let first = publication.oneTimePreKeys.first, Int64(first.id) <= owner.mark {
@@ -58,15 +56,11 @@ extension StoreTransaction {
         } else {
             guard !isScarce else { return .diskFull }
             let signed = try insert(head: head)
-            let insert = try connection.statement(
+            try connection.run(
                 """
                 INSERT INTO prekey_owner (key, signed, signed_id, one_time_mark)
                 VALUES (?, ?, ?, -1)
-                """)
-            insert.bind(1, publication.owner.publicKey)
-            insert.bind(2, signed)
-            insert.bind(3, signedID)
-            try insert.run()
+                """, publication.owner.publicKey, signed, signedID)
             owner = Owner(
                 number: connection.lastRow, signed: signed, signedID: signedID, mark: -1)
         }
@@ -74,15 +68,10 @@ extension StoreTransaction {
         try dropOneTimePreKeys(of: owner, below: Int64(publication.oneTimeFrom))
         try add(publication.oneTimePreKeys, to: &owner)
         owner.mark = max(owner.mark, lostMark)
-        let update = try connection.statement(
+        try connection.run(
             """
             UPDATE prekey_owner SET signed = ?, signed_id = ?, one_time_mark = ? WHERE number = ?
-            """)
-        update.bind(1, owner.signed)
-        update.bind(2, owner.signedID)
-        update.bind(3, owner.mark)
-        update.bind(4, owner.number)
-        try update.run()
+            """, owner.signed, owner.signedID, owner.mark, owner.number)
         return .published
     }
 
@@ -90,47 +79,37 @@ extension StoreTransaction {
     ///
     /// All of it is in this transaction: a client that lost the reply and repeats the claim gets the same bundle, and a
     /// deleted one-time prekey is in the row of exactly one claim.
-    func claim(_ id: [UInt8], of owner: SessionID) throws(StateError) -> Outcome {
+    func claim(_ id: [UInt8], of owner: SessionID) throws(StoreError) -> Outcome {
         if let earlier = try repeated(id, of: owner) { return earlier }
         guard let row = try find(owner) else { return .noBundle }
         guard let oneTime = try takeOneTimePreKey(of: row) else {
             // Without a one-time prekey the claim need not be repeatable.
             return .bundle(PreKeyBundle.line(head: try head(row.signed), nil))
         }
-        let insert = try connection.statement(
+        try connection.run(
             """
             INSERT INTO prekey_claim (id, owner, signed, one_time, key, minute)
             VALUES (?, ?, ?, ?, ?, ?)
-            """)
-        insert.bind(1, id)
-        insert.bind(2, row.number)
-        insert.bind(3, row.signed)
-        insert.bind(4, Int64(oneTime.id))
-        insert.bind(5, oneTime.key)
-        insert.bind(6, minute)
-        try insert.run()
+            """, id, row.number, row.signed, oneTime.id, oneTime.key, minute)
         return .bundle(PreKeyBundle.line(head: try head(row.signed), oneTime))
     }
 
-    private func head(_ signed: Int64) throws(StateError) -> [UInt8] {
-        let head = try connection.statement("SELECT head FROM prekey_signed WHERE number = ?")
-        defer { head.reset() }
-        head.bind(1, signed)
-        _ = try head.step()
-        return head.bytes(0)
+    private func head(_ signed: Int64) throws(StoreError) -> [UInt8] {
+        try connection.first("SELECT head FROM prekey_signed WHERE number = ?", signed) {
+            $0.bytes(0)
+        } ?? []
     }
 
     /// Returns the result of an earlier claim with this id, or `nil`.
-    private func repeated(_ id: [UInt8], of owner: SessionID) throws(StateError) -> Outcome? {
+    private func repeated(_ id: [UInt8], of owner: SessionID) throws(StoreError) -> Outcome? {
         let select = try connection.statement(
             """
             SELECT prekey_owner.key, head, one_time, prekey_claim.key FROM prekey_claim
             JOIN prekey_owner ON prekey_owner.number = owner
             JOIN prekey_signed ON prekey_signed.number = prekey_claim.signed
             WHERE prekey_claim.id = ?
-            """)
+            """, id)
         defer { select.reset() }
-        select.bind(1, id)
         guard try select.step() else { return nil }
         guard select.bytes(0) == owner.publicKey else { return .claimReused }
         let oneTime =
@@ -143,86 +122,69 @@ extension StoreTransaction {
 
     // MARK: Rows
 
-    private func find(_ id: SessionID) throws(StateError) -> Owner? {
-        let select = try connection.statement(
-            "SELECT number, signed, signed_id, one_time_mark FROM prekey_owner WHERE key = ?")
-        defer { select.reset() }
-        select.bind(1, id.publicKey)
-        guard try select.step() else { return nil }
-        return Owner(
-            number: select.integer(0), signed: select.integer(1), signedID: select.integer(2),
-            mark: select.integer(3))
+    private func find(_ id: SessionID) throws(StoreError) -> Owner? {
+        try connection.first(
+            "SELECT number, signed, signed_id, one_time_mark FROM prekey_owner WHERE key = ?",
+            id.publicKey
+        ) {
+            Owner(
+                number: $0.integer(0), signed: $0.integer(1), signedID: $0.integer(2),
+                mark: $0.integer(3))
+        }
     }
 
-    private func insert(head: [UInt8]) throws(StateError) -> Int64 {
-        let insert = try connection.statement("INSERT INTO prekey_signed (head) VALUES (?)")
-        insert.bind(1, head)
-        try insert.run()
+    private func insert(head: [UInt8]) throws(StoreError) -> Int64 {
+        try connection.run("INSERT INTO prekey_signed (head) VALUES (?)", head)
         return connection.lastRow
     }
 
-    private func add(_ keys: [PreKeyBundle.PreKey], to owner: inout Owner) throws(StateError) {
-        let count = try connection.statement("SELECT count(*) FROM prekey_one_time WHERE owner = ?")
-        count.bind(1, owner.number)
-        _ = try count.step()
-        var room = Int64(WireLimits.oneTimePreKeys) - count.integer(0)
-        count.reset()
+    private func add(_ keys: [PreKeyBundle.PreKey], to owner: inout Owner) throws(StoreError) {
+        var room =
+            Int64(WireLimits.oneTimePreKeys)
+            - (try connection.integer(
+                "SELECT count(*) FROM prekey_one_time WHERE owner = ?", owner.number))
         for key in keys where Int64(key.id) > owner.mark && room > 0 {
-            let insert = try connection.statement(
-                "INSERT INTO prekey_one_time (owner, id, key) VALUES (?, ?, ?)")
-            insert.bind(1, owner.number)
-            insert.bind(2, Int64(key.id))
-            insert.bind(3, key.key)
-            try insert.run()
+            try connection.run(
+                "INSERT INTO prekey_one_time (owner, id, key) VALUES (?, ?, ?)", owner.number,
+                key.id, key.key)
             owner.mark = Int64(key.id)
             room -= 1
         }
     }
 
-    private func dropOneTimePreKeys(of owner: Owner, below id: Int64) throws(StateError) {
-        let drop = try connection.statement(
-            "DELETE FROM prekey_one_time WHERE owner = ? AND id < ?")
-        drop.bind(1, owner.number)
-        drop.bind(2, id)
-        try drop.run()
+    private func dropOneTimePreKeys(of owner: Owner, below id: Int64) throws(StoreError) {
+        try connection.run(
+            "DELETE FROM prekey_one_time WHERE owner = ? AND id < ?", owner.number, id)
     }
 
-    private func takeOneTimePreKey(of owner: Owner) throws(StateError) -> PreKeyBundle.PreKey? {
-        let select = try connection.statement(
-            "SELECT id, key FROM prekey_one_time WHERE owner = ? ORDER BY id LIMIT 1")
-        select.bind(1, owner.number)
-        guard try select.step() else {
-            select.reset()
-            return nil
+    private func takeOneTimePreKey(of owner: Owner) throws(StoreError) -> PreKeyBundle.PreKey? {
+        let first = try connection.first(
+            "SELECT id, key FROM prekey_one_time WHERE owner = ? ORDER BY id LIMIT 1", owner.number
+        ) {
+            PreKeyBundle.PreKey(id: UInt32(truncatingIfNeeded: $0.integer(0)), key: $0.bytes(1))
         }
-        let key = PreKeyBundle.PreKey(
-            id: UInt32(truncatingIfNeeded: select.integer(0)), key: select.bytes(1))
-        select.reset()
-        let delete = try connection.statement(
-            "DELETE FROM prekey_one_time WHERE owner = ? AND id = ?")
-        delete.bind(1, owner.number)
-        delete.bind(2, Int64(key.id))
-        try delete.run()
+        guard let key = first else { return nil }
+        try connection.run(
+            "DELETE FROM prekey_one_time WHERE owner = ? AND id = ?", owner.number, key.id)
         return key
     }
 }
 
 extension SQLiteStore {
-    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus? {
-        try reader.use { connection throws(StateError) in
-            let select = try connection.statement(
+    func preKeys(of owner: SessionID) throws(StoreError) -> PreKeyStatus? {
+        try reader.use { connection throws(StoreError) in
+            try connection.first(
                 """
                 SELECT (SELECT count(*) FROM prekey_one_time WHERE owner = number), signed_id,
                     one_time_mark
                 FROM prekey_owner WHERE key = ?
-                """)
-            defer { select.reset() }
-            select.bind(1, owner.publicKey)
-            guard try select.step() else { return nil }
-            return PreKeyStatus(
-                oneTime: Int(select.integer(0)),
-                signedID: UInt32(truncatingIfNeeded: select.integer(1)),
-                oneTimeMark: UInt32(truncatingIfNeeded: max(0, select.integer(2))))
+                """, owner.publicKey
+            ) { row throws(StoreError) in
+                PreKeyStatus(
+                    oneTime: Int(row.integer(0)),
+                    signedID: UInt32(truncatingIfNeeded: row.integer(1)),
+                    oneTimeMark: UInt32(truncatingIfNeeded: max(0, row.integer(2))))
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 import NIOCore
 import Sotto
-import SottoState
 import Synchronization
 
 /// The notifications of owners about mail in mailboxes without a subscriber.

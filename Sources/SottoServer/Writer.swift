@@ -1,7 +1,7 @@
 import Dispatch
 import NIOCore
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 import Synchronization
 
@@ -34,7 +34,7 @@ final class Writer: Sendable {
     private let counters: Counters
     private let admission: Admission
     private let rates: MailboxRates
-    private let onFailure: @Sendable (StateError) -> Void
+    private let onFailure: @Sendable (StoreError) -> Void
     private let queue = DispatchQueue(label: "relay.writer")
     /// The time at which the clock state was last stored.
     private let remembered = Mutex<Double?>(nil)
@@ -45,7 +45,7 @@ final class Writer: Sendable {
         store: any Store, subscribers: SubscriberRegistry, clock: RelayClock, counters: Counters,
         admission: Admission = Admission(AdmissionPlan()),
         rates: MailboxRates = MailboxRates(perMinute: 0),
-        onFailure: @escaping @Sendable (StateError) -> Void
+        onFailure: @escaping @Sendable (StoreError) -> Void
     ) {
         self.store = store
         self.subscribers = subscribers
@@ -100,7 +100,7 @@ final class Writer: Sendable {
     /// Reads the clock, and stores the clock state from time to time, or in any case if `isLast`.
     private func updateClock(isLast: Bool = false) {
         guard !state.withLock({ $0.hasFailed }) else { return }
-        do throws(StateError) {
+        do throws(StoreError) {
             let time = clock.observe(confirmed: try store.clock()?.confirmed)
             let now = Monotonic.seconds()
             let isDue = remembered.withLock {
@@ -121,7 +121,7 @@ final class Writer: Sendable {
 
     private func continueSweep() {
         guard !state.withLock({ $0.hasFailed || $0.isEnding }) else { return }
-        do throws(StateError) {
+        do throws(StoreError) {
             // Members on the list must not be treated as strangers.
             let isListKnown = try storeMemberList()
             let (minute, latest) = (clock.expiry, clock.minute)
@@ -137,7 +137,7 @@ final class Writer: Sendable {
     }
 
     /// Creates accounts for the members on the list, once a day. Returns false if the store has no space for them.
-    private func storeMemberList() throws(StateError) -> Bool {
+    private func storeMemberList() throws(StoreError) -> Bool {
         let now = Monotonic.seconds()
         guard let list = admission.listToStore(at: now) else { return true }
         let outcomes = try store.commit(list.map { .update($0, .seen) }, at: clock.minute)
@@ -149,8 +149,8 @@ final class Writer: Sendable {
     /// Commits one batch, and schedules itself for the next one behind other work in the queue.
     private func drain() {
         guard let batch = next() else { return }
-        do throws(StateError) {
-            let outcomes = try counters.commits.measure { () throws(StateError) in
+        do throws(StoreError) {
+            let outcomes = try counters.commits.measure { () throws(StoreError) in
                 try store.commit(batch.map(\.change), at: clock.minute)
             }
             deliver(batch, outcomes)
@@ -160,7 +160,7 @@ final class Writer: Sendable {
         }
     }
 
-    private func fail(_ error: StateError) {
+    private func fail(_ error: StoreError) {
         state.withLock { $0.hasFailed = true }
         counters.commits.noteFailure()
         onFailure(error)

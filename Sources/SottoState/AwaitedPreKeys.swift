@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 
 /// The prekeys named by authentic envelopes that have not been opened: message requests, and envelopes in the inbox
 /// that the reading program's policy refused. Their secrets are kept while the envelope waits.
@@ -6,20 +7,11 @@ extension StateTransaction {
     /// Records the prekeys that an envelope names. Does nothing for a message of an existing session.
     public func awaitPreKeys(of step: Step, id: String) throws(StateError) {
         guard let header = step.begun else { return }
-        let insert = try connection.statement(
+        try connection.run(
             """
             INSERT INTO awaited (id, signed, post_quantum, one_time) VALUES (?, ?, ?, ?)
             ON CONFLICT (id) DO NOTHING
-            """)
-        insert.bind(1, id)
-        insert.bind(2, Int64(header.signedPreKeyID))
-        if let kem = header.kem { insert.bind(3, Int64(kem.preKeyID)) } else { insert.bindNull(3) }
-        if let number = header.oneTimePreKeyID {
-            insert.bind(4, Int64(number))
-        } else {
-            insert.bindNull(4)
-        }
-        try insert.run()
+            """, id, header.signedPreKeyID, header.kem?.preKeyID, header.oneTimePreKeyID)
     }
 
     /// Deletes the prekeys recorded for envelopes that no longer wait.

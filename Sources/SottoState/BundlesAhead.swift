@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// Bundles that `recv` claims in advance, one for each contact without a session. The next message to the contact
 /// begins a session with its bundle.
@@ -36,7 +37,7 @@ extension StateTransaction {
     /// bundle, and no attempt within the last ``bundlePause``. Blocked contacts and contacts with an unconfirmed key
     /// change are left out.
     public func bundleWishes(at time: Timestamp = .now()) throws(StateError) -> [BundleWish] {
-        let peers = try rows("SELECT DISTINCT peer FROM session") { $0.bytes(0) }
+        let peers = try connection.rows("SELECT DISTINCT peer FROM session") { $0.bytes(0) }
         let hasSession = Set(peers)
         var wishes: [BundleWish] = []
         for contact in try store.contacts(connection) {
@@ -62,13 +63,4 @@ extension StateTransaction {
         return try claim(for: peer)
     }
 
-    private func rows<T>(
-        _ sql: String, _ row: (PreparedStatement) -> T
-    ) throws(StateError) -> [T] {
-        let select = try connection.statement(sql)
-        defer { select.reset() }
-        var rows: [T] = []
-        while try select.step() { rows.append(row(select)) }
-        return rows
-    }
 }

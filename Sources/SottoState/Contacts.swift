@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// The address book.
 extension IdentityStore {
@@ -20,11 +21,8 @@ extension IdentityStore {
         try database.use { connection throws(StateError) in try contacts(connection) }
     }
 
-    func contacts(_ connection: Connection) throws(StateError) -> [Contact] {
-        let select = try connection.statement("SELECT sealed FROM contact")
-        defer { select.reset() }
-        var rows: [[UInt8]] = []
-        while try select.step() { rows.append(select.bytes(0)) }
+    func contacts(_ connection: StateConnection) throws(StateError) -> [Contact] {
+        let rows = try connection.rows("SELECT sealed FROM contact") { $0.bytes(0) }
         var contacts: [Contact] = []
         for row in rows { contacts.append(try contact(sealed: row)) }
         return contacts.sorted {
@@ -72,13 +70,12 @@ extension IdentityStore {
         }
     }
 
-    fileprivate func contact(_ connection: Connection, _ sql: String, _ mark: [UInt8])
+    fileprivate func contact(_ connection: StateConnection, _ sql: String, _ mark: [UInt8])
         throws(StateError) -> Contact?
     {
-        let select = try connection.statement(sql)
-        defer { select.reset() }
-        select.bind(1, mark)
-        return try select.step() ? try contact(sealed: select.bytes(0)) : nil
+        try connection.first(sql, mark) { row throws(StateError) in
+            try contact(sealed: row.bytes(0))
+        }
     }
 
     private func contact(sealed: [UInt8]) throws(StateError) -> Contact {
@@ -153,28 +150,20 @@ extension StateTransaction {
             throw ContactError.nameTaken(contact.name)
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
-        let upsert = try connection.statement(
+        try connection.run(
             """
             INSERT INTO contact (peer, name, sealed) VALUES (?, ?, ?)
             ON CONFLICT (peer) DO UPDATE SET name = excluded.name, sealed = excluded.sealed
-            """)
-        upsert.bind(1, store.mark(contact.id))
-        if contact.name.isEmpty {
-            upsert.bindNull(2)
-        } else {
-            upsert.bind(2, store.mark(name: contact.name))
-        }
-        upsert.bind(3, store.seal(contact.record.serialized(), .contact))
-        try upsert.run()
+            """, store.mark(contact.id),
+            contact.name.isEmpty ? nil : store.mark(name: contact.name),
+            store.seal(contact.record.serialized(), .contact))
         contacts[contact.id] = contact
         hasAnyContact = nil
     }
 
     /// Removes a contact. Its opened messages and its sessions stay.
     public func remove(id: SessionID) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM contact WHERE peer = ?")
-        delete.bind(1, store.mark(id))
-        try delete.run()
+        try connection.run("DELETE FROM contact WHERE peer = ?", store.mark(id))
         contacts[id] = .some(nil)
         hasAnyContact = nil
     }

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// Early envelopes: messages of a session that arrived before more than ``Session/maximumSkip`` earlier messages were
 /// opened.
@@ -17,16 +18,11 @@ extension StateTransaction {
     public func markEarly(
         id: String, envelope: [UInt8], from sender: SessionID, position: ChainPosition
     ) throws(StateError) -> Bool {
-        let update = try connection.statement(
+        try connection.run(
             """
             UPDATE inbox SET chain = ?, place = ?
             WHERE id = ? AND envelope = ? AND state IN (1, 5)
-            """)
-        update.bind(1, chain(of: sender, position))
-        update.bind(2, Int64(position.number))
-        update.bind(3, id)
-        update.bind(4, envelope)
-        try update.run()
+            """, chain(of: sender, position), position.number, id, envelope)
         return connection.changes > 0
     }
 
@@ -55,10 +51,8 @@ extension StateTransaction {
             SELECT id, envelope FROM inbox
             WHERE chain = ? AND place <= ? AND envelope IS NOT NULL AND state IN (1, 5)
             ORDER BY place, number
-            """)
+            """, chain(of: peer, next), next.number)
         defer { select.reset() }
-        select.bind(1, chain(of: peer, next))
-        select.bind(2, Int64(next.number))
         var found: [(id: String, envelope: [UInt8])] = []
         while found.count < limit, try select.step() {
             let id = select.text(0)
@@ -72,16 +66,13 @@ extension StateTransaction {
     func forgetEarly(at time: Timestamp) throws(StateError) -> Int {
         guard try connection.integer("SELECT count(*) FROM inbox WHERE chain IS NOT NULL") > 0
         else { return 0 }
-        let drop = try connection.statement(
+        try connection.run(
             """
             UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
             WHERE chain IS NOT NULL AND (day < ?1 OR number <= (
                 SELECT number FROM inbox WHERE chain IS NOT NULL
                 ORDER BY number DESC LIMIT 1 OFFSET ?2))
-            """)
-        drop.bind(1, try settledTime(at: time).seconds / 86_400 - Self.earlyDays)
-        drop.bind(2, Self.earlyCount)
-        try drop.run()
+            """, try settledTime(at: time).seconds / 86_400 - Self.earlyDays, Self.earlyCount)
         return connection.changes
     }
 

@@ -1,4 +1,6 @@
+import Glibc
 public import Sotto
+import SottoDatabase
 
 /// The state of one identity on this machine, in the file `ID.db`: its inbox, contacts, sessions, prekeys and opened
 /// messages.
@@ -20,9 +22,8 @@ public final class IdentityStore {
         owner = identity
         key = identity.derivedKey(info: "state/v1")
         lookupKey = identity.derivedKey(info: "state/lookup/v1")
-        database = try DurableDatabase(
-            path: Self.path(in: directory, identity), migrations: Self.migrations,
-            lockTimeout: lockTimeout)
+        database = try directory.database(
+            identity.id.description + ".db", migrations: Self.migrations, lockTimeout: lockTimeout)
     }
 
     /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
@@ -30,13 +31,10 @@ public final class IdentityStore {
     public static func existing(
         in directory: StateDirectory, identity: Identity, lockTimeout: Double
     ) throws(StateError) -> IdentityStore? {
-        guard fileExists(path(in: directory, identity)) else { return nil }
+        let path = directory.file(identity.id.description + ".db")
+        guard access(path, F_OK) == 0 else { return nil }
         return try IdentityStore(
             directory: directory, identity: identity, lockTimeout: lockTimeout)
-    }
-
-    private static func path(in directory: StateDirectory, _ identity: Identity) -> String {
-        directory.file(identity.id.description + ".db")
     }
 
     /// The schema, by version. A later version adds a script; a released script never changes.

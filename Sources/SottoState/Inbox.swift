@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// The inbox: envelopes that are stored here and that the relay has therefore deleted.
 ///
@@ -82,25 +83,17 @@ extension IdentityStore {
         return try database.transaction { connection throws(StateError) in
             var results: [Received] = []
             for (id, envelope) in envelopes {
-                let insert = try connection.statement(
+                try connection.run(
                     """
                     INSERT INTO inbox (id, day, failures, envelope, state) VALUES (?, ?, 0, ?, ?)
                     ON CONFLICT (id) DO NOTHING
-                    """)
-                insert.bind(1, id)
-                insert.bind(2, Self.today)
-                insert.bind(3, envelope)
-                insert.bind(4, mode.state.rawValue)
-                try insert.run()
+                    """, id, Self.today, envelope, mode.state.rawValue)
                 if connection.changes == 1 {
                     results.append(.new)
                     continue
                 }
-                let known = try connection.statement("SELECT state FROM inbox WHERE id = ?")
-                defer { known.reset() }
-                known.bind(1, id)
-                _ = try known.step()
-                switch InboxState(rawValue: known.integer(0)) {
+                let state = try connection.integer("SELECT state FROM inbox WHERE id = ?", id)
+                switch InboxState(rawValue: state) {
                 case .waiting, .printing:
                     results.append(.waiting)
                     try Self.markForDelivery(id, mode, connection)
@@ -120,13 +113,11 @@ extension IdentityStore {
     }
 
     private static func markForDelivery(
-        _ id: String, _ mode: DeliveryMode, _ connection: Connection
+        _ id: String, _ mode: DeliveryMode, _ connection: StateConnection
     ) throws(StateError) {
-        let update = try connection.statement(
-            "UPDATE inbox SET state = ?1 WHERE id = ?2 AND state IN (0, 4, 5) AND state <> ?1")
-        update.bind(1, mode.state.rawValue)
-        update.bind(2, id)
-        try update.run()
+        try connection.run(
+            "UPDATE inbox SET state = ?1 WHERE id = ?2 AND state IN (0, 4, 5) AND state <> ?1",
+            mode.state.rawValue, id)
     }
 
     /// Returns the oldest envelopes of a kind after a number, at most `limit`.
@@ -134,35 +125,22 @@ extension IdentityStore {
         -> [(number: Int64, id: String, envelope: [UInt8])]
     {
         try database.use { connection throws(StateError) in
-            let select = try connection.statement(
+            try connection.rows(
                 """
                 SELECT number, id, envelope FROM inbox WHERE envelope IS NOT NULL
                 AND state IN (?, ?) AND number > ? ORDER BY number LIMIT ?
-                """)
-            defer { select.reset() }
-            let (first, second) = kind.states
-            select.bind(1, first.rawValue)
-            select.bind(2, second.rawValue)
-            select.bind(3, number)
-            select.bind(4, Int64(limit))
-            var rows: [(number: Int64, id: String, envelope: [UInt8])] = []
-            while try select.step() {
-                rows.append((select.integer(0), select.text(1), select.bytes(2)))
-            }
-            return rows
+                """, kind.states.0.rawValue, kind.states.1.rawValue, number, limit
+            ) { row throws(StateError) in (row.integer(0), row.text(1), row.bytes(2)) }
         }
     }
 
     /// Returns the number of envelopes of a kind.
     public func count(_ kind: Kept) throws(StateError) -> Int {
         try database.use { connection throws(StateError) in
-            let count = try connection.statement(
-                "SELECT count(*) FROM inbox WHERE envelope IS NOT NULL AND state IN (?, ?)")
-            defer { count.reset() }
-            let (first, second) = kind.states
-            count.bind(1, first.rawValue)
-            count.bind(2, second.rawValue)
-            return try count.step() ? Int(count.integer(0)) : 0
+            return Int(
+                try connection.integer(
+                    "SELECT count(*) FROM inbox WHERE envelope IS NOT NULL AND state IN (?, ?)",
+                    kind.states.0.rawValue, kind.states.1.rawValue))
         }
     }
 
@@ -182,9 +160,7 @@ extension IdentityStore {
         guard !ids.isEmpty else { return }
         try database.transaction { connection throws(StateError) in
             for id in ids {
-                let update = try connection.statement(sql)
-                update.bind(1, id)
-                try update.run()
+                try connection.run(sql, id)
             }
         }
     }
@@ -207,7 +183,7 @@ extension IdentityStore {
             let transaction = StateTransaction(store: self, connection: connection)
             let early = try transaction.forgetEarly(at: time)
             try transaction.forgetOldSkipped(at: transaction.settledTime(at: time))
-            let drop = try connection.statement(
+            try connection.run(
                 """
                 UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
                 WHERE envelope IS NOT NULL AND chain IS NULL AND state NOT IN (0, 5)
@@ -215,13 +191,9 @@ extension IdentityStore {
                     SELECT number FROM inbox
                     WHERE envelope IS NOT NULL AND chain IS NULL AND state NOT IN (0, 5)
                     ORDER BY number DESC LIMIT 1 OFFSET ?)
-                """)
-            drop.bind(1, Self.keptCount)
-            try drop.run()
-            let forget = try connection.statement(
-                "DELETE FROM inbox WHERE envelope IS NULL AND day < ?")
-            forget.bind(1, Self.today - Self.knownDays)
-            try forget.run()
+                """, Self.keptCount)
+            try connection.run(
+                "DELETE FROM inbox WHERE envelope IS NULL AND day < ?", Self.today - Self.knownDays)
             return early
         }
     }
@@ -229,18 +201,13 @@ extension IdentityStore {
     /// Records that the delivery of an envelope failed. Returns whether it will be tried again.
     public func markFailed(_ id: String) throws(StateError) -> Bool {
         try database.transaction { connection throws(StateError) in
-            let update = try connection.statement(
+            try connection.run(
                 """
                 UPDATE inbox SET failures = failures + 1,
                     state = CASE WHEN failures + 1 < ? THEN 0 ELSE 4 END WHERE id = ?
-                """)
-            update.bind(1, Int64(Self.failureLimit))
-            update.bind(2, id)
-            try update.run()
-            let state = try connection.statement("SELECT state FROM inbox WHERE id = ?")
-            defer { state.reset() }
-            state.bind(1, id)
-            return try state.step() && state.integer(0) == InboxState.waiting.rawValue
+                """, Self.failureLimit, id)
+            return try connection.exists(
+                "SELECT 1 FROM inbox WHERE id = ? AND state = ?", id, InboxState.waiting.rawValue)
         }
     }
 }
@@ -259,11 +226,9 @@ extension StateTransaction {
     /// Marks a printed envelope as opened, or as one that can never be opened. `envelope` is its printed bytes: a
     /// different envelope with the same id changes nothing. Returns whether the envelope was in the inbox.
     public func markOpened(id: String, envelope: [UInt8]) throws(StateError) -> Bool {
-        let update = try connection.statement(
-            "UPDATE inbox SET state = 2 WHERE id = ? AND envelope = ? AND state IN (1, 2, 5)")
-        update.bind(1, id)
-        update.bind(2, envelope)
-        try update.run()
+        try connection.run(
+            "UPDATE inbox SET state = 2 WHERE id = ? AND envelope = ? AND state IN (1, 2, 5)", id,
+            envelope)
         return connection.changes > 0
     }
 }

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// The opened messages, each with its printed record, encrypted.
 extension IdentityStore {
@@ -33,27 +34,21 @@ extension IdentityStore {
         since point: Since, after number: Int64, limit: Int
     ) throws(StateError) -> [OpenedMessage] {
         try database.use { connection throws(StateError) in
-            let select = try connection.statement(
+            let (start, time): (Int64, Int64?) =
+                switch point {
+                case .number(let first): (max(first, number), nil)
+                case .time(let time): (number, time.seconds)
+                }
+            return try connection.rows(
                 """
                 SELECT number, digest, record FROM opened
                 WHERE number > ?1 AND (?2 IS NULL OR time >= ?2) ORDER BY number LIMIT ?3
-                """)
-            defer { select.reset() }
-            select.bind(3, Int64(limit))
-            switch point {
-            case .number(let first):
-                select.bind(1, max(first, number))
-                select.bindNull(2)
-            case .time(let time):
-                select.bind(1, number)
-                select.bind(2, time.seconds)
+                """, start, time, limit
+            ) { row throws(StateError) in
+                OpenedMessage(
+                    number: row.integer(0),
+                    record: try unseal(row.bytes(2), .opened(digest: row.bytes(1))))
             }
-            var messages: [OpenedMessage] = []
-            while try select.step() {
-                let record = try unseal(select.bytes(2), .opened(digest: select.bytes(1)))
-                messages.append(OpenedMessage(number: select.integer(0), record: record))
-            }
-            return messages
         }
     }
 
@@ -68,9 +63,8 @@ extension StateTransaction {
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
         let select = try connection.statement(
-            "SELECT number, digest, record FROM opened WHERE mark = ?")
+            "SELECT number, digest, record FROM opened WHERE mark = ?", store.mark(envelope: id))
         defer { select.reset() }
-        select.bind(1, store.mark(envelope: id))
         guard try select.step() else { return .new }
         guard select.bytes(1) == digest else { return .different }
         return .same(
@@ -84,13 +78,10 @@ extension StateTransaction {
     public func recordOpened(
         id: String, digest: [UInt8], record: [UInt8], at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
-        let insert = try connection.statement(
-            "INSERT INTO opened (mark, digest, record, time) VALUES (?, ?, ?, ?)")
-        insert.bind(1, store.mark(envelope: id))
-        insert.bind(2, digest)
-        insert.bind(3, store.seal(record, .opened(digest: digest)))
-        insert.bind(4, time.seconds)
-        try insert.run()
+        try connection.run(
+            "INSERT INTO opened (mark, digest, record, time) VALUES (?, ?, ?, ?)",
+            store.mark(envelope: id), digest, store.seal(record, .opened(digest: digest)),
+            time.seconds)
         return connection.lastRow
     }
 }

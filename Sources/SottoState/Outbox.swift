@@ -1,4 +1,5 @@
 import Sotto
+public import SottoDatabase
 
 /// The items that wait to be sent, in the file `outbox.db`: a queue for each relay. Any number of processes add to it.
 /// For each relay one process at a time, the holder of ``lock(of:)``, sends from it.
@@ -40,16 +41,14 @@ public final class Outbox: Sendable {
 
     /// Opens or creates the outbox in `directory`.
     public init(directory: StateDirectory, lockTimeout: Double) throws(StateError) {
-        database = try DurableDatabase(
-            path: directory.file("outbox.db"), migrations: Self.migrations,
-            lockTimeout: lockTimeout)
+        database = try directory.database(
+            "outbox.db", migrations: Self.migrations, lockTimeout: lockTimeout)
         lockPath = directory.file("outbox.lock")
         // Outcomes that were never collected because their process was killed.
         try database.use { connection throws(StateError) in
-            let forget = try connection.statement(
-                "DELETE FROM outbox WHERE outcome IS NOT NULL AND day < ?")
-            forget.bind(1, Timestamp.now().seconds / 86_400 - 1)
-            try forget.run()
+            try connection.run(
+                "DELETE FROM outbox WHERE outcome IS NOT NULL AND day < ?",
+                Timestamp.now().seconds / 86_400 - 1)
         }
     }
 
@@ -66,9 +65,16 @@ public final class Outbox: Sendable {
         "ALTER TABLE outbox ADD COLUMN url TEXT",
     ]
 
-    /// Returns the lock of a relay's queue, not taken. The process that holds it sends.
+    /// Returns the lock of a relay's queue, not taken. The process that holds it sends. Its offset is a hash of the
+    /// relay; two relays with one offset would only wait for each other.
     public func lock(of relay: String) throws(StateError) -> RangeLock {
-        try RangeLock(path: lockPath, name: relay)
+        let digest = sha256(Array(relay.utf8))
+        let offset = digest.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) } & (1 << 62 - 1)
+        do throws(DatabaseError) {
+            return try RangeLock(path: lockPath, offset: offset)
+        } catch {
+            throw .database(error)
+        }
     }
 
     /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which increase in
@@ -81,20 +87,12 @@ public final class Outbox: Sendable {
             let day = Timestamp.now().seconds / 86_400
             var numbers: [Int64] = []
             for item in items {
-                let insert = try connection.statement(
+                try connection.run(
                     """
                     INSERT INTO outbox (relay, owner, day, id, recipient, envelope, kind, url)
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                    """)
-                insert.bind(1, relay)
-                insert.bind(2, owner)
-                insert.bind(3, day)
-                insert.bind(4, item.id)
-                insert.bind(5, item.to)
-                insert.bind(6, item.envelope)
-                insert.bind(7, item.kind.rawValue)
-                if let url { insert.bind(8, url) } else { insert.bindNull(8) }
-                try insert.run()
+                    """, relay, owner, day, item.id, item.to, item.envelope, item.kind.rawValue, url
+                )
                 numbers.append(connection.lastRow)
             }
             return numbers
@@ -106,23 +104,17 @@ public final class Outbox: Sendable {
         -> [(number: Int64, item: Item)]
     {
         try database.use { connection throws(StateError) in
-            let select = try connection.statement(
+            try connection.rows(
                 """
                 SELECT number, id, recipient, envelope, kind FROM outbox
                 WHERE relay = ? AND number > ? AND outcome IS NULL ORDER BY number LIMIT ?
-                """)
-            defer { select.reset() }
-            select.bind(1, relay)
-            select.bind(2, number)
-            select.bind(3, Int64(limit))
-            var rows: [(number: Int64, item: Item)] = []
-            while try select.step() {
+                """, relay, number, limit
+            ) { row throws(StateError) in
                 let item = Item(
-                    id: select.text(1), to: select.text(2), envelope: select.bytes(3),
-                    kind: Item.Kind(rawValue: select.integer(4)) ?? .envelope)
-                rows.append((select.integer(0), item))
+                    id: row.text(1), to: row.text(2), envelope: row.bytes(3),
+                    kind: Item.Kind(rawValue: row.integer(4)) ?? .envelope)
+                return (row.integer(0), item)
             }
-            return rows
         }
     }
 
@@ -131,17 +123,13 @@ public final class Outbox: Sendable {
         guard !outcomes.isEmpty else { return }
         try database.transaction { connection throws(StateError) in
             for (number, outcome) in outcomes {
-                let delete = try connection.statement(
-                    "DELETE FROM outbox WHERE number = ? AND (owner IS NULL OR owner = ?)")
-                delete.bind(1, number)
-                delete.bind(2, owner)
-                try delete.run()
+                try connection.run(
+                    "DELETE FROM outbox WHERE number = ? AND (owner IS NULL OR owner = ?)", number,
+                    owner)
                 guard connection.changes == 0 else { continue }
-                let leave = try connection.statement(
-                    "UPDATE outbox SET envelope = NULL, outcome = ? WHERE number = ?")
-                leave.bind(1, outcome)
-                leave.bind(2, number)
-                try leave.run()
+                try connection.run(
+                    "UPDATE outbox SET envelope = NULL, outcome = ? WHERE number = ?", outcome,
+                    number)
             }
         }
     }
@@ -149,17 +137,12 @@ public final class Outbox: Sendable {
     /// Removes and returns the outcomes that other processes stored for this one in one relay's queue.
     public func collect(relay: String) throws(StateError) -> [(number: Int64, outcome: String)] {
         let found = try database.use { connection throws(StateError) in
-            let select = try connection.statement(
+            try connection.rows(
                 """
                 SELECT number, outcome FROM outbox
                 WHERE owner = ? AND relay = ? AND outcome IS NOT NULL
-                """)
-            defer { select.reset() }
-            select.bind(1, owner)
-            select.bind(2, relay)
-            var rows: [(number: Int64, outcome: String)] = []
-            while try select.step() { rows.append((select.integer(0), select.text(1))) }
-            return rows
+                """, owner, relay
+            ) { row throws(StateError) in (row.integer(0), row.text(1)) }
         }
         try settle(found)
         return found
@@ -168,36 +151,28 @@ public final class Outbox: Sendable {
     /// Releases the remaining items of this process in one relay's queue to the process that sends next.
     public func release(relay: String) throws(StateError) {
         try database.use { connection throws(StateError) in
-            let update = try connection.statement(
-                "UPDATE outbox SET owner = NULL WHERE owner = ? AND relay = ?")
-            update.bind(1, owner)
-            update.bind(2, relay)
-            try update.run()
+            try connection.run(
+                "UPDATE outbox SET owner = NULL WHERE owner = ? AND relay = ?", owner, relay)
         }
     }
 
-    /// Returns the rows of a statement with at most one bound text.
-    func read<T>(
-        _ sql: String, _ text: String? = nil, _ row: (PreparedStatement) -> T
+    /// Returns the rows of a statement.
+    func read<T, each Value: DatabaseValue>(
+        _ sql: String, _ values: repeat each Value, row: (PreparedStatement<StateError>) -> T
     ) throws(StateError) -> [T] {
         try database.use { connection throws(StateError) in
-            let select = try connection.statement(sql)
-            defer { select.reset() }
-            if let text { select.bind(1, text) }
-            var rows: [T] = []
-            while try select.step() { rows.append(row(select)) }
-            return rows
+            try connection.rows(sql, repeat each values) { statement throws(StateError) in
+                row(statement)
+            }
         }
     }
 
     /// Returns the number of items that wait for a relay.
     public func count(relay: String) throws(StateError) -> Int {
         try database.use { connection throws(StateError) in
-            let count = try connection.statement(
-                "SELECT count(*) FROM outbox WHERE relay = ? AND outcome IS NULL")
-            defer { count.reset() }
-            count.bind(1, relay)
-            return try count.step() ? Int(count.integer(0)) : 0
+            return Int(
+                try connection.integer(
+                    "SELECT count(*) FROM outbox WHERE relay = ? AND outcome IS NULL", relay))
         }
     }
 }

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// The items that wait in the outbox, for all relays.
 extension Outbox {

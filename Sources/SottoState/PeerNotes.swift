@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// Numbers stored for a peer in the table `number`, under a keyed hash of the peer's id.
 extension StateTransaction {
@@ -18,27 +19,21 @@ extension StateTransaction {
 
     /// Returns a note on the peer whose keyed hash is `mark`, or `nil`.
     func note(_ note: PeerNote, mark: [UInt8]) throws(StateError) -> Int64? {
-        let select = try connection.statement("SELECT value FROM number WHERE name = ?")
-        defer { select.reset() }
-        select.bind(1, name(note, mark))
-        return try select.step() ? select.integer(0) : nil
+        return try connection.first("SELECT value FROM number WHERE name = ?", name(note, mark)) {
+            $0.integer(0)
+        }
     }
 
     func setNote(_ note: PeerNote, mark: [UInt8], to value: Int64) throws(StateError) {
-        let set = try connection.statement(
+        try connection.run(
             """
             INSERT INTO number (name, value) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
-            """)
-        set.bind(1, name(note, mark))
-        set.bind(2, value)
-        try set.run()
+            """, name(note, mark), value)
     }
 
     func removeNote(_ note: PeerNote, mark: [UInt8]) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM number WHERE name = ?")
-        delete.bind(1, name(note, mark))
-        try delete.run()
+        try connection.run("DELETE FROM number WHERE name = ?", name(note, mark))
     }
 
     /// Returns the suite of the last message to a peer: `sealed`, `ratchet`, or `nil` if none is recorded.

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// Our prekeys: their secrets, and the time at which each is renewed.
 extension StateTransaction {
@@ -86,11 +87,9 @@ extension StateTransaction {
     }
 
     func secretPreKey(_ kind: SecretPreKey.Kind, _ id: UInt32) throws(StateError) -> SecretPreKey? {
-        let select = try connection.statement("SELECT sealed FROM prekey WHERE kind = ? AND id = ?")
-        defer { select.reset() }
-        select.bind(1, kind.rawValue)
-        select.bind(2, Int64(id))
-        return try select.step() ? try secretPreKey(kind, Int64(id), select.bytes(0)) : nil
+        try connection.first(
+            "SELECT sealed FROM prekey WHERE kind = ? AND id = ?", kind.rawValue, id
+        ) { row throws(StateError) in try secretPreKey(kind, Int64(id), row.bytes(0)) }
     }
 
     private func secretPreKey(_ kind: SecretPreKey.Kind, _ id: Int64, _ sealed: [UInt8])
@@ -105,24 +104,21 @@ extension StateTransaction {
     }
 
     func forgetPreKey(_ kind: SecretPreKey.Kind, _ id: UInt32) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM prekey WHERE kind = ? AND id = ?")
-        delete.bind(1, kind.rawValue)
-        delete.bind(2, Int64(id))
-        try delete.run()
+        try connection.run("DELETE FROM prekey WHERE kind = ? AND id = ?", kind.rawValue, id)
     }
 
     private func newest(_ kind: SecretPreKey.Kind) throws(StateError) -> (
         key: SecretPreKey, made: Timestamp
     )? {
-        let select = try connection.statement(
-            "SELECT id, made, sealed FROM prekey WHERE kind = ? ORDER BY id DESC LIMIT 1")
-        defer { select.reset() }
-        select.bind(1, kind.rawValue)
-        guard try select.step() else { return nil }
-        return (
-            try secretPreKey(kind, select.integer(0), select.bytes(2)),
-            Timestamp(seconds: select.integer(1))
-        )
+        try connection.first(
+            "SELECT id, made, sealed FROM prekey WHERE kind = ? ORDER BY id DESC LIMIT 1",
+            kind.rawValue
+        ) { row throws(StateError) in
+            (
+                try secretPreKey(kind, row.integer(0), row.bytes(2)),
+                Timestamp(seconds: row.integer(1))
+            )
+        }
     }
 
     /// Returns the current signed prekey of a kind, created or replaced if it is due.
@@ -139,11 +135,9 @@ extension StateTransaction {
         -> SecretPreKey
     {
         let key = SecretPreKey(kind, id: try numbers(kind, 1, at: time)[0])
-        let replace = try connection.statement(
-            "UPDATE prekey SET replaced = ? WHERE kind = ? AND replaced IS NULL")
-        replace.bind(1, time.seconds)
-        replace.bind(2, kind.rawValue)
-        try replace.run()
+        try connection.run(
+            "UPDATE prekey SET replaced = ? WHERE kind = ? AND replaced IS NULL", time.seconds,
+            kind.rawValue)
         try insert(key, at: time)
         return key
     }
@@ -151,28 +145,22 @@ extension StateTransaction {
     /// Limits the one-time prekeys that relays hand out to the newest. The secrets of the others are kept as long as
     /// those of replaced signed prekeys, because a message that uses one may be on its way.
     private func replaceSurplus(at time: Timestamp) throws(StateError) {
-        let replace = try connection.statement(
+        try connection.run(
             """
             UPDATE prekey SET replaced = ?1 WHERE kind = 2 AND replaced IS NULL AND id <= (
                 SELECT id FROM prekey WHERE kind = 2 AND replaced IS NULL
                 ORDER BY id DESC LIMIT 1 OFFSET ?2)
-            """)
-        replace.bind(1, time.seconds)
-        replace.bind(2, Self.offered)
-        try replace.run()
+            """, time.seconds, Self.offered)
     }
 
     /// Deletes replaced prekeys after their grace period unless a waiting envelope names them, and the records that
     /// depend on them.
     private func forgetReplaced(at time: Timestamp) throws(StateError) {
         // A date in the future comes from a clock that was ahead.
-        let correct = try connection.statement(
-            "UPDATE prekey SET replaced = ?1 WHERE replaced > ?1 + ?2")
-        correct.bind(1, time.seconds)
-        correct.bind(2, Self.day)
-        try correct.run()
+        try connection.run(
+            "UPDATE prekey SET replaced = ?1 WHERE replaced > ?1 + ?2", time.seconds, Self.day)
         try forgetAwaited()
-        let delete = try connection.statement(
+        try connection.run(
             """
             DELETE FROM prekey WHERE replaced < ?1
             AND NOT (kind = 0 AND id IN (SELECT signed FROM awaited))
@@ -180,22 +168,17 @@ extension StateTransaction {
                 SELECT post_quantum FROM awaited WHERE post_quantum IS NOT NULL))
             AND NOT (kind = 2 AND id IN (
                 SELECT one_time FROM awaited WHERE one_time IS NOT NULL))
-            """)
-        delete.bind(1, try settledTime(at: time).seconds - Self.graceDays * Self.day)
-        try delete.run()
+            """, try settledTime(at: time).seconds - Self.graceDays * Self.day)
         for (kind, column) in [
             (SecretPreKey.Kind.signed, "signed"), (.postQuantum, "post_quantum"),
         ] {
-            let surplus = try connection.statement(
+            try connection.run(
                 """
                 DELETE FROM prekey WHERE kind = ?1 AND replaced IS NOT NULL AND id <= (
                     SELECT id FROM prekey WHERE kind = ?1 AND replaced IS NOT NULL
                     ORDER BY id DESC LIMIT 1 OFFSET ?2)
                 AND id NOT IN (SELECT \(column) FROM awaited WHERE \(column) IS NOT NULL)
-                """)
-            surplus.bind(1, kind.rawValue)
-            surplus.bind(2, Self.replacedLimit)
-            try surplus.run()
+                """, kind.rawValue, Self.replacedLimit)
         }
         try connection.run(
             "DELETE FROM begun WHERE prekey NOT IN (SELECT id FROM prekey WHERE kind = 0)")
@@ -203,13 +186,10 @@ extension StateTransaction {
 
     /// Returns the number of one-time prekeys that were created for a relay within a day and have not begun a session.
     private func madeToday(for relay: String, at time: Timestamp) throws(StateError) -> Int {
-        let count = try connection.statement(
-            "SELECT count(*) FROM prekey WHERE kind = 2 AND relay = ? AND made > ? AND made <= ?")
-        defer { count.reset() }
-        count.bind(1, store.mark(relay: relay))
-        count.bind(2, time.seconds - Self.day)
-        count.bind(3, time.seconds)
-        return try count.step() ? Int(count.integer(0)) : 0
+        return Int(
+            try connection.integer(
+                "SELECT count(*) FROM prekey WHERE kind = 2 AND relay = ? AND made > ? AND made <= ?",
+                store.mark(relay: relay), time.seconds - Self.day, time.seconds))
     }
 
     private func insert(
@@ -217,39 +197,29 @@ extension StateTransaction {
     ) throws(StateError) {
         var secret = key.copySecret()
         defer { wipe(&secret) }
-        let insert = try connection.statement(
-            "INSERT INTO prekey (kind, id, made, sealed, relay) VALUES (?, ?, ?, ?, ?)")
-        insert.bind(1, key.kind.rawValue)
-        insert.bind(2, Int64(key.id))
-        insert.bind(3, time.seconds)
-        insert.bind(
-            4, store.seal(secret, .preKey(kind: key.kind.rawValue, id: Int64(key.id))))
-        if let relay { insert.bind(5, store.mark(relay: relay)) } else { insert.bindNull(5) }
-        try insert.run()
+        try connection.run(
+            "INSERT INTO prekey (kind, id, made, sealed, relay) VALUES (?, ?, ?, ?, ?)",
+            key.kind.rawValue, key.id, time.seconds,
+            store.seal(secret, .preKey(kind: key.kind.rawValue, id: Int64(key.id))),
+            relay.map { store.mark(relay: $0) })
     }
 
     private static func name(_ kind: SecretPreKey.Kind) -> String { "prekey \(kind.rawValue)" }
 
     /// Returns the last assigned number of a kind, or 0 if none was assigned.
     private func last(_ kind: SecretPreKey.Kind) throws(StateError) -> Int64 {
-        let select = try connection.statement("SELECT value FROM number WHERE name = ?")
-        defer { select.reset() }
-        select.bind(1, Self.name(kind))
-        return try select.step() ? select.integer(0) : 0
+        return try connection.integer("SELECT value FROM number WHERE name = ?", Self.name(kind))
     }
 
     /// Raises the next numbers of a kind above `mark`. A relay could lie about the numbers it has seen, so its claim is
     /// accepted only up to a limit that leaves enough numbers.
     private func raise(_ kind: SecretPreKey.Kind, to mark: UInt32) throws(StateError) {
         guard mark <= Self.highestMark else { return }
-        let raise = try connection.statement(
+        try connection.run(
             """
             INSERT INTO number (name, value) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
-            """)
-        raise.bind(1, Self.name(kind))
-        raise.bind(2, Int64(mark))
-        try raise.run()
+            """, Self.name(kind), mark)
     }
 
     /// Returns the next numbers of a kind. They begin at the clock's time, so that an owner whose state was lost begins
@@ -259,14 +229,11 @@ extension StateTransaction {
     {
         guard count > 0 else { return [] }
         let first = max(try last(kind) + 1, min(time.seconds, Int64(UInt32.max) / 2))
-        let set = try connection.statement(
+        try connection.run(
             """
             INSERT INTO number (name, value) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
-            """)
-        set.bind(1, Self.name(kind))
-        set.bind(2, first + Int64(count) - 1)
-        try set.run()
+            """, Self.name(kind), first + Int64(count) - 1)
         return (0..<Int64(count)).map { UInt32(clamping: first + $0) }
     }
 }

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// Messages of senders who are not in the address book. They wait, unread, until the user decides.
 public struct MessageRequest: Sendable {
@@ -23,46 +24,36 @@ extension IdentityStore {
     /// Returns the number of messages that were set aside, and the number of their senders.
     public func requestsAside() throws(StateError) -> (messages: Int, senders: Int) {
         try database.use { connection throws(StateError) in
-            let count = try connection.statement(
-                "SELECT count(*), count(DISTINCT peer) FROM request WHERE aside = 1")
-            defer { count.reset() }
-            _ = try count.step()
-            return (Int(count.integer(0)), Int(count.integer(1)))
+            try connection.first(
+                "SELECT count(*), count(DISTINCT peer) FROM request WHERE aside = 1"
+            ) { row throws(StateError) in (Int(row.integer(0)), Int(row.integer(1))) } ?? (0, 0)
         }
     }
 
     /// Returns the senders in the list, ordered by their first message.
     public func requests() throws(StateError) -> [MessageRequest] {
         try database.use { connection throws(StateError) in
-            let select = try connection.statement(
+            try connection.rows(
                 """
                 SELECT id, sealed, count(*), min(seen), min(number) AS first FROM request
                 WHERE aside = 0 GROUP BY peer ORDER BY first
-                """)
-            defer { select.reset() }
-            var requests: [MessageRequest] = []
-            while try select.step() {
-                let key = try unseal(select.bytes(1), .request(id: select.text(0)))
+                """
+            ) { row throws(StateError) in
+                let key = try unseal(row.bytes(1), .request(id: row.text(0)))
                 guard key.count == 32 else { throw .unsealable(path: database.path) }
-                requests.append(
-                    MessageRequest(
-                        from: SessionID(publicKey: key), count: Int(select.integer(2)),
-                        firstSeen: Timestamp(seconds: select.integer(3))))
+                return MessageRequest(
+                    from: SessionID(publicKey: key), count: Int(row.integer(2)),
+                    firstSeen: Timestamp(seconds: row.integer(3)))
             }
-            return requests
         }
     }
 
     /// Returns the waiting envelopes of one sender, listed or set aside, one line each, in the order of arrival.
     public func requestedEnvelopes(from sender: SessionID) throws(StateError) -> [[UInt8]] {
         try database.use { connection throws(StateError) in
-            let select = try connection.statement(
-                "SELECT envelope FROM request WHERE peer = ? ORDER BY number")
-            defer { select.reset() }
-            select.bind(1, mark(sender))
-            var envelopes: [[UInt8]] = []
-            while try select.step() { envelopes.append(select.bytes(0)) }
-            return envelopes
+            try connection.rows(
+                "SELECT envelope FROM request WHERE peer = ? ORDER BY number", mark(sender)
+            ) { row throws(StateError) in row.bytes(0) }
         }
     }
 }
@@ -78,10 +69,7 @@ extension StateTransaction {
         throws(StateError) -> Bool
     {
         let mark = store.mark(sender)
-        let known = try connection.statement("SELECT 1 FROM request WHERE id = ?")
-        defer { known.reset() }
-        known.bind(1, id)
-        if try known.step() { return true }
+        if try connection.exists("SELECT 1 FROM request WHERE id = ?", id) { return true }
         let theirs = try count("SELECT count(*), sum(aside = 0) FROM request WHERE peer = ?", mark)
         guard theirs.all < IdentityStore.requestLimitPerSender else { return false }
         let listed = try connection.integer("SELECT count(*) FROM request WHERE aside = 0")
@@ -89,25 +77,16 @@ extension StateTransaction {
             guard let victim = try victim(of: theirs.listed) else { return false }
             try setAside(victim)
         }
-        let insert = try connection.statement(
-            "INSERT INTO request (peer, id, seen, sealed, envelope) VALUES (?, ?, ?, ?, ?)")
-        insert.bind(1, mark)
-        insert.bind(2, id)
-        insert.bind(3, Timestamp.now().seconds)
-        insert.bind(4, store.seal(sender.publicKey, .request(id: id)))
-        insert.bind(5, envelope)
-        try insert.run()
+        try connection.run(
+            "INSERT INTO request (peer, id, seen, sealed, envelope) VALUES (?, ?, ?, ?, ?)", mark,
+            id, Timestamp.now().seconds, store.seal(sender.publicKey, .request(id: id)), envelope)
         return true
     }
 
     private func count(_ sql: String, _ mark: [UInt8]) throws(StateError) -> (
         all: Int64, listed: Int64
     ) {
-        let count = try connection.statement(sql)
-        defer { count.reset() }
-        count.bind(1, mark)
-        _ = try count.step()
-        return (count.integer(0), count.integer(1))
+        try connection.first(sql, mark) { ($0.integer(0), $0.integer(1)) } ?? (0, 0)
     }
 
     /// Returns the listed message that is set aside for one more message of a sender with `count` messages in the list.
@@ -127,7 +106,7 @@ extension StateTransaction {
 
     /// Returns a random listed message of the hour in which the most arrived.
     private func randomInBusiestHour() throws(StateError) -> Int64? {
-        let any = try connection.statement(
+        return try connection.first(
             """
             SELECT number FROM request
             WHERE aside = 0 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
@@ -136,16 +115,13 @@ extension StateTransaction {
                 WHERE aside = 0 AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
                 GROUP BY hour ORDER BY count(*) DESC, hour DESC LIMIT 1)
             ORDER BY random() LIMIT 1
-            """)
-        defer { any.reset() }
-        return try any.step() ? any.integer(0) : nil
+            """
+        ) { $0.integer(0) }
     }
 
     /// Removes a message from the list. It is kept while space remains.
     private func setAside(_ number: Int64) throws(StateError) {
-        let update = try connection.statement("UPDATE request SET aside = 1 WHERE number = ?")
-        update.bind(1, number)
-        try update.run()
+        try connection.run("UPDATE request SET aside = 1 WHERE number = ?", number)
         var bytes: Int64
         if let counted = bytesAside {
             bytes = try counted + length(of: number)
@@ -164,16 +140,13 @@ extension StateTransaction {
         while bytes > target {
             guard let hour = try busiestHour() else { break }
             let share = ((bytes - target) * hour.count + hour.bytes - 1) / max(1, hour.bytes)
-            let delete = try connection.statement(
+            try connection.run(
                 """
                 DELETE FROM request WHERE number IN (
                     SELECT number FROM request WHERE aside = 1 AND seen / 3600 = ?1
                     AND peer NOT IN (SELECT peer FROM contact WHERE name IS NOT NULL)
                     ORDER BY random() LIMIT ?2)
-                """)
-            delete.bind(1, hour.number)
-            delete.bind(2, max(1, min(hour.count, share)))
-            try delete.run()
+                """, hour.number, max(1, min(hour.count, share)))
             bytes = try connection.integer(
                 "SELECT coalesce(sum(length(envelope)), 0) FROM request WHERE aside = 1")
         }
@@ -194,56 +167,43 @@ extension StateTransaction {
     }
 
     private func length(of number: Int64) throws(StateError) -> Int64 {
-        let length = try connection.statement(
-            "SELECT length(envelope) FROM request WHERE number = ?")
-        defer { length.reset() }
-        length.bind(1, number)
-        return try length.step() ? length.integer(0) : 0
+        return try connection.integer(
+            "SELECT length(envelope) FROM request WHERE number = ?", number)
     }
 
     /// Returns messages that were set aside to the list, the oldest first, while the list has space.
     private func listAside() throws(StateError) {
         let listed = try connection.integer("SELECT count(*) FROM request WHERE aside = 0")
         guard listed < IdentityStore.requestLimit else { return }
-        let update = try connection.statement(
+        try connection.run(
             """
             UPDATE request SET aside = 0 WHERE number IN (
                 SELECT number FROM request WHERE aside = 1 ORDER BY number LIMIT ?)
-            """)
-        update.bind(1, IdentityStore.requestLimit - listed)
-        try update.run()
+            """, IdentityStore.requestLimit - listed)
         bytesAside = nil
     }
 
     /// Deletes the request of an envelope that was opened.
     public func forgetRequest(id: String) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM request WHERE id = ?")
-        delete.bind(1, id)
-        try delete.run()
+        try connection.run("DELETE FROM request WHERE id = ?", id)
     }
 
     /// Deletes all requests of a sender who was blocked or is not wanted. Returns how many were deleted.
     @discardableResult
     public func forgetRequests(from sender: SessionID) throws(StateError) -> Int {
         let mark = store.mark(sender)
-        let select = try connection.statement("SELECT count(*) FROM request WHERE peer = ?")
-        select.bind(1, mark)
-        _ = try select.step()
-        let count = Int(select.integer(0))
-        select.reset()
-        let delete = try connection.statement("DELETE FROM request WHERE peer = ?")
-        delete.bind(1, mark)
-        try delete.run()
+        let count = try connection.integer("SELECT count(*) FROM request WHERE peer = ?", mark)
+        try connection.run("DELETE FROM request WHERE peer = ?", mark)
         bytesAside = nil
         try listAside()
-        return count
+        return Int(count)
     }
 
     /// Deletes all requests. Returns the number of messages and of senders.
     public func forgetAllRequests() throws(StateError) -> (messages: Int, senders: Int) {
         let messages = try connection.integer("SELECT count(*) FROM request")
         let senders = try connection.integer("SELECT count(DISTINCT peer) FROM request")
-        try connection.statement("DELETE FROM request").run()
+        try connection.run("DELETE FROM request")
         bytesAside = nil
         return (Int(messages), Int(senders))
     }

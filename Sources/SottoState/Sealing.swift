@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 
 /// Encryption and lookup of rows: contents are encrypted under one key of the identity, and names and ids are stored as
 /// keyed hashes under another. The file shows neither the messages nor the peers.

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// The sending session with a peer, for display.
 public struct SessionSummary: Sendable, Equatable {
@@ -13,9 +14,9 @@ extension IdentityStore {
     public func sessionSummary(with peer: SessionID) throws(StateError) -> SessionSummary? {
         try database.use { connection throws(StateError) in
             let select = try connection.statement(
-                "SELECT began, tag, sealed FROM session WHERE peer = ? ORDER BY used DESC LIMIT 1")
+                "SELECT began, tag, sealed FROM session WHERE peer = ? ORDER BY used DESC LIMIT 1",
+                mark(peer))
             defer { select.reset() }
-            select.bind(1, mark(peer))
             guard try select.step() else { return nil }
             var bytes = try unseal(select.bytes(2), .session(tag: select.bytes(1)))
             defer { wipe(&bytes) }

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// A stored session.
 struct SessionSlot {
@@ -53,10 +54,9 @@ extension StateTransaction {
     /// secret.
     public func begin(with bundle: PreKeyBundle) throws -> PeerSession.Origin {
         if let oneTime = bundle.oneTimePreKey {
-            let spend = try connection.statement(
-                "INSERT INTO spent (mark) VALUES (?) ON CONFLICT DO NOTHING")
-            spend.bind(1, store.mark(envelope: bundle.owner.description + hex(oneTime.key)))
-            try spend.run()
+            try connection.run(
+                "INSERT INTO spent (mark) VALUES (?) ON CONFLICT DO NOTHING",
+                store.mark(envelope: bundle.owner.description + hex(oneTime.key)))
             guard connection.changes == 1 else { throw SessionError.bundleUsed }
         }
         let session = try PeerSession(by: owner, with: bundle)
@@ -201,9 +201,7 @@ extension StateTransaction {
     /// Returns the recent sessions with a peer, the last used first.
     private func slots(_ peer: SessionID) throws(StateError) -> [SessionSlot] {
         if let known = sessions[peer] { return known }
-        let found = try readSlots(of: peer, "ORDER BY used DESC LIMIT ?") {
-            $0.bind(2, Int64(Self.recentSessions))
-        }
+        let found = try readSlots(of: peer, "ORDER BY used DESC LIMIT ?", Self.recentSessions)
         sessions[peer] = found
         return found
     }
@@ -212,7 +210,7 @@ extension StateTransaction {
     private func olderSlots(of peer: SessionID) throws(StateError) -> [SessionSlot] {
         let known = Set(try slots(peer).compactMap(\.number))
         guard known.count >= Self.recentSessions else { return [] }
-        return try readSlots(of: peer, "ORDER BY used DESC") { _ in }.filter {
+        return try readSlots(of: peer, "ORDER BY used DESC").filter {
             !known.contains($0.number ?? 0)
         }
     }
@@ -220,28 +218,23 @@ extension StateTransaction {
     /// Returns the session with a peer that has this tag.
     private func slot(of peer: SessionID, tag: [UInt8]) throws(StateError) -> SessionSlot? {
         if let slot = try slots(peer).first(where: { $0.session.tag == tag }) { return slot }
-        return try readSlots(of: peer, "AND tag = ?") { $0.bind(2, tag) }.first
+        return try readSlots(of: peer, "AND tag = ?", tag).first
     }
 
-    private func readSlots(
-        of peer: SessionID, _ condition: String, _ bind: (PreparedStatement) -> Void
+    private func readSlots<each Value: DatabaseValue>(
+        of peer: SessionID, _ condition: String, _ values: repeat each Value
     ) throws(StateError) -> [SessionSlot] {
-        let select = try connection.statement(
-            "SELECT number, tag, used, sealed FROM session WHERE peer = ? " + condition)
-        defer { select.reset() }
-        select.bind(1, store.mark(peer))
-        bind(select)
-        var found: [SessionSlot] = []
-        while try select.step() {
-            var bytes = try store.unseal(select.bytes(3), .session(tag: select.bytes(1)))
+        try connection.rows(
+            "SELECT number, tag, used, sealed FROM session WHERE peer = ? " + condition,
+            store.mark(peer), repeat each values
+        ) { row throws(StateError) in
+            var bytes = try store.unseal(row.bytes(3), .session(tag: row.bytes(1)))
             defer { wipe(&bytes) }
             guard let session = PeerSession(encoded: bytes), session.peer == peer else {
                 throw .unsealable(path: store.database.path)
             }
-            found.append(
-                SessionSlot(number: select.integer(0), session: session, used: select.integer(2)))
+            return SessionSlot(number: row.integer(0), session: session, used: row.integer(2))
         }
-        return found
     }
 
     /// Writes the changed sessions. This is the last operation of a transaction.
@@ -249,15 +242,12 @@ extension StateTransaction {
         for (peer, slots) in sessions {
             for slot in slots where slot.isChanged { try write(slot, of: peer) }
             guard slots.contains(where: { $0.number == nil }) else { continue }
-            let delete = try connection.statement(
+            try connection.run(
                 """
                 DELETE FROM session WHERE peer = ?1 AND used < (
                     SELECT used FROM session WHERE peer = ?1 ORDER BY used DESC
                     LIMIT 1 OFFSET ?2)
-                """)
-            delete.bind(1, store.mark(peer))
-            delete.bind(2, Self.sessionsPerPeer - 1)
-            try delete.run()
+                """, store.mark(peer), Self.sessionsPerPeer - 1)
         }
         sessions = [:]
     }
@@ -265,33 +255,23 @@ extension StateTransaction {
     private func write(_ slot: SessionSlot, of peer: SessionID) throws(StateError) {
         var bytes = slot.session.encoded()
         defer { wipe(&bytes) }
-        let write = try connection.statement(
+        try connection.run(
             """
             INSERT INTO session (number, peer, tag, used, sealed) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (number) DO UPDATE SET used = excluded.used, sealed = excluded.sealed
-            """)
-        if let number = slot.number { write.bind(1, number) } else { write.bindNull(1) }
-        write.bind(2, store.mark(peer))
-        write.bind(3, slot.session.tag)
-        write.bind(4, slot.used)
-        write.bind(5, store.seal(bytes, .session(tag: slot.session.tag)))
-        try write.run()
+            """, slot.number, store.mark(peer), slot.session.tag, slot.used,
+            store.seal(bytes, .session(tag: slot.session.tag)))
     }
 
     private func hasBegun(_ tag: [UInt8]) throws(StateError) -> Bool {
-        let select = try connection.statement("SELECT 1 FROM begun WHERE tag = ?")
-        defer { select.reset() }
-        select.bind(1, tag)
-        return try select.step()
+        return try connection.exists("SELECT 1 FROM begun WHERE tag = ?", tag)
     }
 
     /// Records that a session began, until the signed prekey is deleted. Without a one-time prekey its first message
     /// could otherwise be opened again and again.
     private func markBegun(_ header: PreKeyHeader) throws(StateError) {
-        let insert = try connection.statement("INSERT INTO begun (tag, prekey) VALUES (?, ?)")
-        insert.bind(1, header.tag)
-        insert.bind(2, Int64(header.signedPreKeyID))
-        try insert.run()
+        try connection.run(
+            "INSERT INTO begun (tag, prekey) VALUES (?, ?)", header.tag, header.signedPreKeyID)
     }
 }
 

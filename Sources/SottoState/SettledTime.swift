@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 
 /// The time that decides which old data is deleted.
 ///
@@ -30,20 +31,16 @@ extension StateTransaction {
     }
 
     private func remembered(_ name: String) throws(StateError) -> Int64? {
-        let select = try connection.statement("SELECT value FROM number WHERE name = ?")
-        defer { select.reset() }
-        select.bind(1, name)
-        return try select.step() ? select.integer(0) : nil
+        return try connection.first("SELECT value FROM number WHERE name = ?", name) {
+            $0.integer(0)
+        }
     }
 
     private func remember(_ name: String, _ value: Int64) throws(StateError) {
-        let set = try connection.statement(
+        try connection.run(
             """
             INSERT INTO number (name, value) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
-            """)
-        set.bind(1, name)
-        set.bind(2, value)
-        try set.run()
+            """, name, value)
     }
 }

@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 
 /// Keys of skipped messages that did not fit into their session.
 ///
@@ -21,18 +22,12 @@ extension StateTransaction {
             var bytes = message.encoded()
             defer { wipe(&bytes) }
             let mark = chain(of: peer, message.position)
-            let insert = try connection.statement(
+            try connection.run(
                 """
                 INSERT INTO skipped (peer, chain, place, day, sealed) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT (chain, place) DO NOTHING
-                """)
-            insert.bind(1, store.mark(peer))
-            insert.bind(2, mark)
-            insert.bind(3, Int64(message.position.number))
-            insert.bind(4, IdentityStore.today)
-            insert.bind(
-                5, store.seal(bytes, .skipped(chain: mark, place: message.position.number)))
-            try insert.run()
+                """, store.mark(peer), mark, message.position.number, IdentityStore.today,
+                store.seal(bytes, .skipped(chain: mark, place: message.position.number)))
             if connection.lastRow % Self.skippedBetweenChecks == 0 {
                 try limitSkipped(of: peer)
             }
@@ -48,10 +43,8 @@ extension StateTransaction {
         }
         let mark = chain(of: peer, position)
         let select = try connection.statement(
-            "SELECT sealed FROM skipped WHERE chain = ? AND place = ?")
+            "SELECT sealed FROM skipped WHERE chain = ? AND place = ?", mark, position.number)
         defer { select.reset() }
-        select.bind(1, mark)
-        select.bind(2, Int64(position.number))
         guard try select.step() else { return nil }
         var bytes = try store.unseal(
             select.bytes(0), .skipped(chain: mark, place: position.number))
@@ -64,35 +57,28 @@ extension StateTransaction {
 
     /// Deletes a used key.
     func forgetSkipped(from peer: SessionID, at position: ChainPosition) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM skipped WHERE chain = ? AND place = ?")
-        delete.bind(1, chain(of: peer, position))
-        delete.bind(2, Int64(position.number))
-        try delete.run()
+        try connection.run(
+            "DELETE FROM skipped WHERE chain = ? AND place = ?", chain(of: peer, position),
+            position.number)
     }
 
     /// Deletes the keys that are older than any mail. `settled` is the time of ``settledTime(at:)``.
     func forgetOldSkipped(at settled: Timestamp) throws(StateError) {
-        let delete = try connection.statement("DELETE FROM skipped WHERE day < ?")
-        delete.bind(1, settled.seconds / Self.day - Self.skippedDays)
-        try delete.run()
+        try connection.run(
+            "DELETE FROM skipped WHERE day < ?", settled.seconds / Self.day - Self.skippedDays)
     }
 
     private func limitSkipped(of peer: SessionID) throws(StateError) {
-        let own = try connection.statement(
+        try connection.run(
             """
             DELETE FROM skipped WHERE peer = ?1 AND number <= (
                 SELECT number FROM skipped WHERE peer = ?1 ORDER BY number DESC
                 LIMIT 1 OFFSET ?2)
-            """)
-        own.bind(1, store.mark(peer))
-        own.bind(2, Self.skippedPerPeer)
-        try own.run()
-        let all = try connection.statement(
+            """, store.mark(peer), Self.skippedPerPeer)
+        try connection.run(
             """
             DELETE FROM skipped WHERE number <= (
                 SELECT number FROM skipped ORDER BY number DESC LIMIT 1 OFFSET ?)
-            """)
-        all.bind(1, Self.skippedCount)
-        try all.run()
+            """, Self.skippedCount)
     }
 }

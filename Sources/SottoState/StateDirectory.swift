@@ -1,4 +1,5 @@
 import Glibc
+import SottoDatabase
 
 /// The directory that holds the user's state. Other users cannot access it.
 public struct StateDirectory: Sendable {
@@ -13,7 +14,7 @@ public struct StateDirectory: Sendable {
     /// Returns the same directory, or `nil` if it is missing; does not create it.
     public static func existing() throws(StateError) -> StateDirectory? {
         let path = try standardPath()
-        return fileExists(path) ? try StateDirectory(path: path) : nil
+        return access(path, F_OK) == 0 ? try StateDirectory(path: path) : nil
     }
 
     private static func standardPath() throws(StateError) -> String {
@@ -37,10 +38,12 @@ public struct StateDirectory: Sendable {
         var status = stat()
         if stat(path, &status) != 0 {
             try Self.make(path)
-            guard stat(path, &status) == 0 else { throw .cannotOpen(path: path, code: errno) }
+            guard stat(path, &status) == 0 else {
+                throw .database(.cannotOpen(path: path, code: errno))
+            }
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw .cannotOpen(path: path, code: ENOTDIR)
+            throw .database(.cannotOpen(path: path, code: ENOTDIR))
         }
         guard status.st_mode & 0o077 == 0 else {
             // Removing the access of other users to a shared directory would break their files in it.
@@ -54,11 +57,11 @@ public struct StateDirectory: Sendable {
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             guard errno == ENOENT, parent != "/", parent != "." else {
-                throw .cannotOpen(path: path, code: errno)
+                throw .database(.cannotOpen(path: path, code: errno))
             }
             try make(parent)
             guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw .cannotOpen(path: path, code: errno)
+                throw .database(.cannotOpen(path: path, code: errno))
             }
         }
         // The name is on disk after its parent directory is synchronized.
@@ -70,4 +73,16 @@ public struct StateDirectory: Sendable {
 
     /// Returns the path of a file in the directory.
     public func file(_ name: String) -> String { path + "/" + name }
+
+    /// Opens or creates a database in the directory.
+    func database(
+        _ name: String, migrations: [String], lockTimeout: Double
+    ) throws(StateError) -> DurableDatabase {
+        do throws(DatabaseError) {
+            return try DurableDatabase(
+                path: file(name), migrations: migrations, lockTimeout: lockTimeout)
+        } catch {
+            throw .database(error)
+        }
+    }
 }

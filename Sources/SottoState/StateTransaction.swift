@@ -1,4 +1,5 @@
 public import Sotto
+import SottoDatabase
 
 /// A transaction on an identity's state, durable when it ends and rolled back if it throws.
 ///
@@ -6,7 +7,7 @@ public import Sotto
 /// nothing.
 public final class StateTransaction {
     let store: IdentityStore
-    let connection: Connection
+    let connection: StateConnection
     var sessions: [SessionID: [SessionSlot]] = [:]
     var contacts: [SessionID: Contact?] = [:]
     var hasAnyContact: Bool?
@@ -15,7 +16,7 @@ public final class StateTransaction {
     /// The limit of ``bytesAside``; tests lower it.
     package var bytesAsideLimit = IdentityStore.bytesAsideLimit
 
-    init(store: IdentityStore, connection: Connection) {
+    init(store: IdentityStore, connection: StateConnection) {
         self.store = store
         self.connection = connection
     }
@@ -27,7 +28,7 @@ public final class StateTransaction {
 extension IdentityStore {
     /// Runs `body` in one transaction. Waits first for another process that writes.
     public func transaction<T>(_ body: (StateTransaction) throws -> T) throws -> T {
-        try database.work { connection in
+        try database.work { (connection: StateConnection) in
             let transaction = StateTransaction(store: self, connection: connection)
             let value = try body(transaction)
             try transaction.writeSessions()
@@ -37,7 +38,7 @@ extension IdentityStore {
 
     /// Runs `body` and rolls back all changes.
     public func preview<T>(_ body: (StateTransaction) throws -> T) throws -> T {
-        try database.view { connection in
+        try database.view { (connection: StateConnection) in
             try body(StateTransaction(store: self, connection: connection))
         }
     }

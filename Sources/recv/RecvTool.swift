@@ -2,6 +2,7 @@ import Arguments
 import Sotto
 import SottoClient
 import SottoContacts
+import SottoDatabase
 import SottoState
 import SottoTool
 import SottoWire

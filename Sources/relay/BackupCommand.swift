@@ -2,7 +2,7 @@ import Arguments
 import Dispatch
 import Glibc
 import SottoServer
-import SottoState
+import SottoDatabase
 import SottoTool
 
 /// `relay backup`: copies a store that a relay may be using.
@@ -30,7 +30,7 @@ struct BackupCommand: Program {
     mutating func execute() throws {
         try check()
         let copy = try TemporaryName(beside: output)
-        do throws(StateError) {
+        do throws(StoreError) {
             try StoreFile.copy(store, to: copy.path)
         } catch {
             throw failure(error)
@@ -66,13 +66,13 @@ struct BackupCommand: Program {
         }
     }
 
-    private func failure(_ error: StateError) -> any Error {
+    private func failure(_ error: StoreError) -> any Error {
         switch error {
-        case .damaged(store):
+        case .database(.damaged(store)):
             Failure(.malformed, "\(store) is damaged, or is not a relay's store")
         case .full:
             Failure(.ioError, "no space left for \(output)", hint: "free some space")
-        case .locked:
+        case .database(.locked):
             Failure(.tryAgain, "\(store) is locked", hint: "run the same command again")
         default: error
         }

@@ -1,6 +1,6 @@
 import Arguments
+import SottoDatabase
 import SottoServer
-import SottoState
 import SottoTool
 
 /// `relay migrate`: copies a store into another one.
@@ -29,11 +29,11 @@ struct MigrateCommand: Program {
     mutating func execute() throws {
         try MemberStore.check(source, hint: nil)
         let summary: StoreMigration.Summary
-        do throws(StateError) {
+        do throws(StoreError) {
             summary = try StoreMigration.run(
                 from: StoreLocation(source), to: StoreLocation(target))
         } catch {
-            guard case .locked = error else { throw error }
+            guard case .database(.locked) = error else { throw error }
             throw Failure(.tryAgain, error.message, hint: "stop the relay that uses it")
         }
         guard !quiet else { return }

@@ -2,7 +2,7 @@ import Arguments
 import Glibc
 import Sotto
 import SottoServer
-import SottoState
+import SottoDatabase
 import SottoTool
 import SottoWire
 import Synchronization
@@ -82,7 +82,7 @@ struct RelayTool: Program {
         sigemptyset(&ends)
         for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&ends, number) }
         pthread_sigmask(SIG_BLOCK, &ends, nil)
-        let lost = Mutex<StateError?>(nil)
+        let lost = Mutex<StoreError?>(nil)
         try tls.prepare(plan, say: say)
         let relay = try start(plan) { error in
             lost.withLock { $0 = error }
@@ -111,7 +111,7 @@ struct RelayTool: Program {
 
     /// Starts the relay. Problems of the store are reported here, where the option is known.
     private func start(
-        _ plan: RelayConfiguration, onFailure: @escaping @Sendable (StateError) -> Void
+        _ plan: RelayConfiguration, onFailure: @escaping @Sendable (StoreError) -> Void
     ) throws -> Relay {
         try Output.check(readyFile, isNoneOf: [store])
         var status = stat()
@@ -135,10 +135,10 @@ struct RelayTool: Program {
         do throws(RelayError) {
             return try Relay.start(plan, onFailure: onFailure)
         } catch {
-            if case .store(.damaged) = error {
+            if case .store(.database(.damaged)) = error {
                 throw Failure(.malformed, "\(store) is damaged, or is not a relay's store")
             }
-            guard case .store(.locked) = error else { throw error }
+            guard case .store(.database(.locked)) = error else { throw error }
             throw Failure(
                 .tryAgain, "the store \(store) is in use, perhaps by another relay",
                 hint: "stop the other relay, or give --store another file")

@@ -1,6 +1,6 @@
 import Glibc
 import SottoServer
-import SottoState
+import SottoDatabase
 
 /// Checks whether a store can be kept at its place. It changes nothing there; it only creates an unnamed file for a
 /// moment.

@@ -10,7 +10,7 @@ struct LayerTests {
         "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "CWordlists": 0,
-        "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "Arguments": 1,
+        "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
         "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoTransport": 2, "SottoOpenSSL": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
@@ -29,7 +29,7 @@ struct LayerTests {
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
-        ("CSQLite", ["SottoState"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
+        ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
     ]
 
     /// The system's modules, which any layer may import.

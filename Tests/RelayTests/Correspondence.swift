@@ -1,6 +1,7 @@
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import SottoWire
 import Testing
@@ -71,7 +72,7 @@ final class Correspondence: Sendable {
 
     /// Changes a user's state directly, which only tests do.
     func state<T>(
-        _ who: String, _ body: (Connection) throws(StateError) -> T
+        _ who: String, _ body: (StateConnection) throws(StateError) -> T
     ) throws -> T {
         let id = who == "alice" ? alice.id : bob.id
         let database = try DurableDatabase(

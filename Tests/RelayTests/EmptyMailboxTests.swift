@@ -19,7 +19,7 @@ import Testing
     func count(_ store: any Store) throws -> Int {
         var count = 0
         let copyable = try #require(store as? any CopyableStore)
-        try copyable.export { table, rows throws(StateError) in
+        try copyable.export { table, rows throws(StoreError) in
             if table == .mailbox { count += rows.count }
         }
         return count

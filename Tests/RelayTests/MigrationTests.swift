@@ -99,7 +99,7 @@ import Testing
         #expect(
             try new.commit([.publish(more, head: more.bundleHead ?? [])], at: 34) == [.published])
         try new.close()
-        #expect(throws: StateError.notEmpty(path: locations.1.name)) {
+        #expect(throws: StoreError.notEmpty(name: locations.1.name)) {
             try StoreMigration.run(from: locations.0, to: locations.1)
         }
     }

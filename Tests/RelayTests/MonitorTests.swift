@@ -1,6 +1,7 @@
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import SottoWire
 import Synchronization
@@ -165,7 +166,7 @@ import Testing
     @Test func aSlowCommitIsUnhealthy() throws {
         let times = CommitTimes()
         let now = Monotonic.seconds()
-        try times.measure { () throws(StateError) in
+        try times.measure { () throws(StoreError) in
             #expect(times.health(at: now + 5) == .good)
             #expect(times.health(at: now + 60) == .slow)
         }

@@ -1,6 +1,7 @@
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import SottoWire
 import Testing
@@ -54,9 +55,9 @@ struct PreKeyLifeTests {
             }
             // The first ones are killed before the tables exist.
             return try? world.state("alice") { connection throws(StateError) in
-                let select = try connection.statement("SELECT claim, sealed FROM bundle")
-                defer { select.reset() }
-                return try select.step() ? (select.text(0), !select.isNull(1)) : nil
+                try connection.first("SELECT claim, sealed FROM bundle") {
+                    ($0.text(0), !$0.isNull(1))
+                }
             }
         }
         try world.expect("alice", "keygen prekeys --bundle > own")
@@ -114,13 +115,9 @@ struct PreKeyLifeTests {
     /// Returns the numbers of Bob's secret prekeys of a kind.
     private func secrets(_ kind: SecretPreKey.Kind) throws -> [Int64] {
         try world.state("bob") { connection throws(StateError) in
-            let select = try connection.statement(
-                "SELECT id FROM prekey WHERE kind = ? ORDER BY id")
-            defer { select.reset() }
-            select.bind(1, kind.rawValue)
-            var ids: [Int64] = []
-            while try select.step() { ids.append(select.integer(0)) }
-            return ids
+            try connection.rows(
+                "SELECT id FROM prekey WHERE kind = ? ORDER BY id", kind.rawValue
+            ) { row throws(StateError) in row.integer(0) }
         }
     }
 

@@ -1,5 +1,6 @@
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import Testing
 
@@ -33,13 +34,9 @@ struct PreKeyScheduleTests {
             path: scratch.file("\(bob.id).db"),
             migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
         return try database.use { connection throws(StateError) in
-            let select = try connection.statement(
-                "SELECT id FROM prekey WHERE kind = ? ORDER BY id")
-            defer { select.reset() }
-            select.bind(1, kind.rawValue)
-            var ids: [UInt32] = []
-            while try select.step() { ids.append(UInt32(clamping: select.integer(0))) }
-            return ids
+            try connection.rows(
+                "SELECT id FROM prekey WHERE kind = ? ORDER BY id", kind.rawValue
+            ) { row throws(StateError) in UInt32(clamping: row.integer(0)) }
         }
     }
 

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import Testing
 
@@ -343,35 +344,35 @@ final class RunningRelay: Sendable {
 
 /// A store whose disk fails.
 final class FailingStore: Store {
-    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
-        throw .inputOutput(path: "relay.db", code: 1034)
+    func commit(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome] {
+        throw .database(.inputOutput(path: "relay.db", code: 1034))
     }
 
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
-        throws(StateError) -> Page
+        throws(StoreError) -> Page
     { Page() }
 
-    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus? { nil }
+    func preKeys(of owner: SessionID) throws(StoreError) -> PreKeyStatus? { nil }
 
-    func account(of id: SessionID) throws(StateError) -> Account? { nil }
+    func account(of id: SessionID) throws(StoreError) -> Account? { nil }
 
-    func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? { nil }
+    func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
 
-    func clearStrangerFlags() throws(StateError) {}
+    func clearStrangerFlags() throws(StoreError) {}
 
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
         false
     }
 
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID> { [] }
+    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> { [] }
 
-    func clock() throws(StateError) -> StoredClock? { nil }
+    func clock() throws(StoreError) -> StoredClock? { nil }
 
-    func remember(_ clock: StoredClock) throws(StateError) {}
+    func remember(_ clock: StoredClock) throws(StoreError) {}
 
-    func confirm(_ minute: Int64) throws(StateError) {}
+    func confirm(_ minute: Int64) throws(StoreError) {}
 
-    func close() throws(StateError) {}
+    func close() throws(StoreError) {}
 }
 
 @Suite struct FailureTests {
@@ -389,7 +390,7 @@ final class FailingStore: Store {
         let client = RawClient(relay.address)
         client.send(Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "1"))
         #expect(client.line() == nil)
-        #expect(failed.wait() == .inputOutput(path: "relay.db", code: 1034))
+        #expect(failed.wait() == .database(.inputOutput(path: "relay.db", code: 1034)))
         try relay.stop()
     }
 }
@@ -397,14 +398,14 @@ final class FailingStore: Store {
 /// Passes one error between threads.
 final class EventBox: @unchecked Sendable {
     private let arrived = DispatchSemaphore(value: 0)
-    private var error: StateError?
+    private var error: StoreError?
 
-    func put(_ error: StateError) {
+    func put(_ error: StoreError) {
         self.error = error
         arrived.signal()
     }
 
-    func wait() -> StateError? {
+    func wait() -> StoreError? {
         _ = arrived.wait(timeout: .now() + 20)
         return error
     }

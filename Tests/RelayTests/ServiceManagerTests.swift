@@ -1,5 +1,6 @@
 import Glibc
 import RelayHarness
+import SottoDatabase
 import SottoState
 import Testing
 

@@ -25,7 +25,7 @@ enum StoreKind: String, Sendable, CaseIterable {
 
 extension Store {
     /// Deletes expired rows.
-    func sweep(at minute: Int64) throws(StateError) -> Bool {
+    func sweep(at minute: Int64) throws(StoreError) -> Bool {
         try sweep(at: minute, latest: minute, strangers: true)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import SottoWire
 import Testing
@@ -112,7 +113,7 @@ import Testing
 
     @Test func oneRelayAtATime() throws {
         let first = try place.open(.sqlite)
-        #expect(throws: StateError.self) { try place.open(.sqlite) }
+        #expect(throws: StoreError.self) { try place.open(.sqlite) }
         try first.close()
         _ = try place.open(.sqlite)
     }
@@ -124,7 +125,7 @@ import Testing
             path: path, migrations: Array(repeating: "", count: 40), lockTimeout: 1)
         try database.close()
         let before = Scratch.contents(path)
-        #expect(throws: StateError.newerVersion(path: path)) { try place.open(.sqlite) }
+        #expect(throws: StoreError.newerVersion(name: path)) { try place.open(.sqlite) }
         #expect(Scratch.contents(path) == before)
     }
 
@@ -199,19 +200,14 @@ import Testing
             path: path, migrations: [SQLiteStore.migrations[0]], lockTimeout: 1)
         let live = Sample.envelope(to: bob)
         let dead = Sample.envelope(to: bob)
-        try database.transaction { connection throws(StateError) in
-            let mailbox = try connection.statement("INSERT INTO mailbox VALUES (1, ?, 2, ?)")
-            mailbox.bind(1, bob.publicKey)
-            mailbox.bind(2, Int64(live.bytes.count + dead.bytes.count))
-            try mailbox.run()
+        try database.transaction { connection throws(StoreError) in
+            try connection.run(
+                "INSERT INTO mailbox VALUES (1, ?, 2, ?)", bob.publicKey,
+                Int64(live.bytes.count + dead.bytes.count))
             for (number, (envelope, failures)) in [(live, 0), (dead, 5)].enumerated() {
-                let insert = try connection.statement(
-                    "INSERT INTO envelope VALUES (?, 1, 1, ?, ?, ?)")
-                insert.bind(1, Int64(number + 1))
-                insert.bind(2, Int64(failures))
-                insert.bind(3, EnvelopeID.bytes(envelope.id))
-                insert.bind(4, envelope.bytes)
-                try insert.run()
+                try connection.run(
+                    "INSERT INTO envelope VALUES (?, 1, 1, ?, ?, ?)", Int64(number + 1), failures,
+                    EnvelopeID.bytes(envelope.id), envelope.bytes)
             }
         }
         try database.close()

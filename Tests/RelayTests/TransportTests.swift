@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import SottoWire
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sotto
+import SottoDatabase
 import SottoState
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Glibc
 import Sotto
+import SottoDatabase
 import SottoState
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Sotto
-import SottoState
+import SottoDatabase
 
 extension PostgresStore {
-    func account(of id: SessionID) throws(StateError) -> Account? {
+    func account(of id: SessionID) throws(StoreError) -> Account? {
         var query = PostgresQuery("SELECT * FROM sotto.account($1)")
         query.add(id.publicKey)
         let rows = try reader.rows(query)
@@ -12,7 +12,7 @@ extension PostgresStore {
             loginKey: rows.bytes(0, 3))
     }
 
-    func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? {
+    func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? {
         var query = PostgresQuery("SELECT * FROM sotto.invitation($1)")
         query.add(tag)
         let rows = try reader.rows(query)
@@ -21,12 +21,12 @@ extension PostgresStore {
             tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2))
     }
 
-    func clearStrangerFlags() throws(StateError) {
+    func clearStrangerFlags() throws(StoreError) {
         _ = try writer.transaction([PostgresQuery("SELECT sotto.adopt()")])
     }
 
     /// Deletes old accounts and invitations, and, if not every id may have a mailbox, strangers' old mail.
-    func sweepAccounts(at minute: Int64, strangers: Bool, _ limit: Int64) throws(StateError) -> Bool
+    func sweepAccounts(at minute: Int64, strangers: Bool, _ limit: Int64) throws(StoreError) -> Bool
     {
         var query = PostgresQuery("SELECT sotto.sweep_accounts($1, $2, $3, $4)")
         query.add(minute - Account.lifeMinutes)

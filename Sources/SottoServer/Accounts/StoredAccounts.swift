@@ -1,11 +1,11 @@
 import Sotto
-import SottoState
+import SottoDatabase
 
 extension StoreTransaction {
     /// Changes an account, or creates it.
-    func update(_ id: SessionID, _ update: AccountUpdate) throws(StateError) -> Outcome {
+    func update(_ id: SessionID, _ update: AccountUpdate) throws(StoreError) -> Outcome {
         let row = update.row
-        let upsert = try connection.statement(
+        try connection.run(
             """
             INSERT INTO account
                 (key, member, minute, card, card_issued, login_key, login_key_issued)
@@ -19,156 +19,119 @@ extension StoreTransaction {
                 login_key = CASE WHEN ?7 > login_key_issued OR ?7 = login_key_issued AND ?6 = x''
                     THEN ?6 ELSE login_key END,
                 login_key_issued = max(login_key_issued, ?7)
-            """)
-        upsert.bind(1, id.publicKey)
-        upsert.bind(2, row.member)
-        upsert.bind(3, minute)
-        upsert.bind(4, row.card)
-        upsert.bind(5, row.cardIssued)
-        upsert.bind(6, row.loginKey)
-        upsert.bind(7, row.loginKeyIssued)
-        try upsert.run()
-        let known = try connection.statement(
-            "UPDATE mailbox SET stranger = NULL WHERE key = ? AND stranger IS NOT NULL")
-        known.bind(1, id.publicKey)
-        try known.run()
+            """, id.publicKey, row.member, minute, row.card, row.cardIssued, row.loginKey,
+            row.loginKeyIssued)
+        try connection.run(
+            "UPDATE mailbox SET stranger = NULL WHERE key = ? AND stranger IS NOT NULL",
+            id.publicKey)
         return .published
     }
 
     /// Stores an invitation.
-    func invite(_ invitation: StoredInvitation) throws(StateError) -> Outcome {
-        let insert = try connection.statement(
+    func invite(_ invitation: StoredInvitation) throws(StoreError) -> Outcome {
+        try connection.run(
             """
             INSERT INTO invitation (tag, key, until, owner) VALUES (?, ?, ?, x'')
             ON CONFLICT DO NOTHING
-            """)
-        insert.bind(1, invitation.tag)
-        insert.bind(2, invitation.key)
-        insert.bind(3, invitation.until)
-        try insert.run()
+            """, invitation.tag, invitation.key, invitation.until)
         return .published
     }
 
     /// Gives an invitation to an owner for good. Repeating it for the same owner succeeds.
-    func redeem(_ tag: [UInt8], by owner: SessionID) throws(StateError) -> Outcome {
-        let update = try connection.statement(
+    func redeem(_ tag: [UInt8], by owner: SessionID) throws(StoreError) -> Outcome {
+        try connection.run(
             """
             UPDATE invitation SET owner = ?2
             WHERE tag = ?1 AND until > ?3 AND (owner = x'' OR owner = ?2)
-            """)
-        update.bind(1, tag)
-        update.bind(2, owner.publicKey)
-        update.bind(3, minute)
-        try update.run()
+            """, tag, owner.publicKey, minute)
         return connection.changes == 1 ? .published : .noInvitation
     }
 }
 
 extension SQLiteStore {
-    func account(of id: SessionID) throws(StateError) -> Account? {
-        try reader.use { connection throws(StateError) in
-            let select = try connection.statement(
-                "SELECT member, minute, card, login_key FROM account WHERE key = ?")
-            defer { select.reset() }
-            select.bind(1, id.publicKey)
-            guard try select.step() else { return nil }
-            return Account(
-                member: select.integer(0), minute: select.integer(1), card: select.bytes(2),
-                loginKey: select.bytes(3))
+    func account(of id: SessionID) throws(StoreError) -> Account? {
+        try reader.use { connection throws(StoreError) in
+            try connection.first(
+                "SELECT member, minute, card, login_key FROM account WHERE key = ?", id.publicKey
+            ) { row throws(StoreError) in
+                Account(
+                    member: row.integer(0), minute: row.integer(1), card: row.bytes(2),
+                    loginKey: row.bytes(3))
+            }
         }
     }
 
-    func invitation(_ tag: [UInt8]) throws(StateError) -> StoredInvitation? {
-        try reader.use { connection throws(StateError) in
-            let select = try connection.statement(
-                "SELECT key, until, owner FROM invitation WHERE tag = ?")
-            defer { select.reset() }
-            select.bind(1, tag)
-            guard try select.step() else { return nil }
-            return StoredInvitation(
-                tag: tag, key: select.bytes(0), until: select.integer(1), owner: select.bytes(2))
+    func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? {
+        try reader.use { connection throws(StoreError) in
+            try connection.first("SELECT key, until, owner FROM invitation WHERE tag = ?", tag) {
+                row throws(StoreError) in
+                StoredInvitation(
+                    tag: tag, key: row.bytes(0), until: row.integer(1), owner: row.bytes(2))
+            }
         }
     }
 
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID> {
-        try reader.use { connection throws(StateError) in
-            let select = try connection.statement(
-                """
-                SELECT EXISTS (SELECT 1 FROM account WHERE key = ?1 AND member <> 2)
-                    OR ?2 AND EXISTS (SELECT 1 FROM prekey_owner WHERE key = ?1)
-                """)
+    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> {
+        try reader.use { connection throws(StoreError) in
             var known: Set<SessionID> = []
             for id in ids {
-                defer { select.reset() }
-                select.bind(1, id.publicKey)
-                select.bind(2, byPreKeys ? 1 : 0)
-                if try select.step(), select.integer(0) != 0 { known.insert(id) }
+                let isKnown = try connection.integer(
+                    """
+                    SELECT EXISTS (SELECT 1 FROM account WHERE key = ?1 AND member <> 2)
+                        OR ?2 AND EXISTS (SELECT 1 FROM prekey_owner WHERE key = ?1)
+                    """, id.publicKey, byPreKeys)
+                if isKnown != 0 { known.insert(id) }
             }
             return known
         }
     }
 
-    func clearStrangerFlags() throws(StateError) {
-        try writer.transaction { connection throws(StateError) in
+    func clearStrangerFlags() throws(StoreError) {
+        try writer.transaction { connection throws(StoreError) in
             try connection.run("UPDATE mailbox SET stranger = NULL WHERE stranger IS NOT NULL")
         }
     }
 
     /// Deletes accounts without activity for a year, and old invitations.
-    static func forgetAccounts(_ connection: Connection, at minute: Int64, _ limit: Int64)
-        throws(StateError) -> Bool
+    static func forgetAccounts(_ connection: StoreConnection, at minute: Int64, _ limit: Int64)
+        throws(StoreError) -> Bool
     {
-        let accounts = try connection.statement(
+        try connection.run(
             """
             DELETE FROM account WHERE key IN (
                 SELECT key FROM account WHERE minute <= ? AND member = 0 LIMIT ?
             )
-            """)
-        accounts.bind(1, minute - Account.lifeMinutes)
-        accounts.bind(2, limit)
-        try accounts.run()
+            """, minute - Account.lifeMinutes, limit)
         let more = connection.changes == limit
-        let cards = try connection.statement(
+        try connection.run(
             """
             UPDATE account SET card = x'', login_key = x''
             WHERE minute <= ? AND (card <> x'' OR login_key <> x'')
-            """)
-        cards.bind(1, minute - Account.lifeMinutes)
-        try cards.run()
-        let invitations = try connection.statement("DELETE FROM invitation WHERE until <= ?")
-        invitations.bind(1, minute - StoredInvitation.keptMinutes)
-        try invitations.run()
+            """, minute - Account.lifeMinutes)
+        try connection.run(
+            "DELETE FROM invitation WHERE until <= ?", minute - StoredInvitation.keptMinutes)
         return more
     }
 
     /// Deletes mail up to a minute in mailboxes whose owners are not admitted. The ids of deleted envelopes stay
     /// known, as in other mailboxes.
     static func forgetStrangers(
-        _ connection: Connection, until minute: Int64, _ limit: Int64
-    ) throws(StateError) -> Bool {
-        let find = try connection.statement(
-            "SELECT number FROM mailbox WHERE stranger <= ? ORDER BY stranger LIMIT ?")
-        find.bind(1, minute)
-        find.bind(2, limit)
-        var numbers: [Int64] = []
-        while try find.step() { numbers.append(find.integer(0)) }
-        find.reset()
+        _ connection: StoreConnection, until minute: Int64, _ limit: Int64
+    ) throws(StoreError) -> Bool {
+        let numbers = try connection.rows(
+            "SELECT number FROM mailbox WHERE stranger <= ? ORDER BY stranger LIMIT ?", minute,
+            limit
+        ) { $0.integer(0) }
         for number in numbers {
-            let delete = try connection.statement(
-                "DELETE FROM envelope WHERE mailbox = ? AND minute <= ?")
-            delete.bind(1, number)
-            delete.bind(2, minute)
-            try delete.run()
-            let count = try connection.statement(
+            try connection.run(
+                "DELETE FROM envelope WHERE mailbox = ? AND minute <= ?", number, minute)
+            try connection.run(
                 """
                 UPDATE mailbox SET (messages, bytes, stranger) = (
                     SELECT count(*), coalesce(sum(length(body)), 0), coalesce(min(minute), ?2)
                     FROM envelope WHERE mailbox = ?1
                 ) WHERE number = ?1
-                """)
-            count.bind(1, number)
-            count.bind(2, .max)
-            try count.run()
+                """, number, Int64.max)
         }
         return numbers.count == limit
     }

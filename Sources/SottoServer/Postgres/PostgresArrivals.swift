@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import Sotto
-import SottoState
+import SottoDatabase
 import Synchronization
 
 /// Notifies other relays on the same database of arrivals in mailboxes, and receives their notifications.

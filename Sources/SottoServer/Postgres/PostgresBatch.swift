@@ -1,5 +1,4 @@
 import Sotto
-import SottoState
 import SottoWire
 
 /// The changes of a commit as a few function calls, whatever the number of changes.

@@ -1,4 +1,4 @@
-import SottoState
+import SottoDatabase
 
 /// Checks a database at the start of a relay: the schema must have this version, and every server behind PL/Proxy must
 /// keep committed data. Each connection checks its own server.
@@ -6,9 +6,9 @@ struct PostgresCheck {
     let session: PostgresSession
     let location: PostgresLocation
 
-    /// Installs or upgrades the schema. Throws ``StateError/serverUnsafe(server:setting:value:needed:)`` or
-    /// ``StateError/newerVersion(path:)``.
-    func run() throws(StateError) {
+    /// Installs or upgrades the schema. Throws ``StoreError/serverUnsafe(server:setting:value:needed:)`` or
+    /// ``StoreError/newerVersion(path:)``.
+    func run() throws(StoreError) {
         try install()
         // Behind PL/Proxy this returns the settings of every partition.
         try session.use { connection throws(PostgresFailure) in
@@ -16,7 +16,7 @@ struct PostgresCheck {
         }
     }
 
-    private func install() throws(StateError) {
+    private func install() throws(StoreError) {
         let name = location.name
         let version = try session.use { connection throws(PostgresFailure) in
             let known = try Self.version(connection)
@@ -43,7 +43,7 @@ struct PostgresCheck {
                 throw error
             }
         }
-        guard version <= PostgresSchema.scripts.count else { throw .newerVersion(path: name) }
+        guard version <= PostgresSchema.scripts.count else { throw .newerVersion(name: name) }
         guard version == PostgresSchema.scripts.count else {
             throw .serverRefused(
                 server: name, state: "", reason: "a partition has an older schema")

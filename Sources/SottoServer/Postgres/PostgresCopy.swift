@@ -1,11 +1,11 @@
 import Sotto
-import SottoState
+import SottoDatabase
 
 /// Exports and imports a whole PostgreSQL store. The tables must be in this database, not behind PL/Proxy.
 extension PostgresStore {
-    func export(_ sink: StoreTable.Sink) throws(StateError) {
+    func export(_ sink: StoreTable.Sink) throws(StoreError) {
         let connection = try connect()
-        try withStateErrors { () throws(PostgresFailure) in
+        try withStoreErrors { () throws(PostgresFailure) in
             // Order by minutes as far as the order in each mailbox allows: a store with one sequence for all mailboxes
             // deletes its lowest numbers first.
             try connection.script(
@@ -23,22 +23,22 @@ extension PostgresStore {
                 """)
         }
         for table in StoreTable.allCases {
-            try withStateErrors { () throws(PostgresFailure) in
+            try withStoreErrors { () throws(PostgresFailure) in
                 try connection.script(
                     "DECLARE copied BINARY NO SCROLL CURSOR FOR \(Self.select(table))")
             }
             while true {
-                let rows = try withStateErrors { () throws(PostgresFailure) in
+                let rows = try withStoreErrors { () throws(PostgresFailure) in
                     try connection.rows(PostgresQuery("FETCH \(StoreTable.rows) FROM copied"))
                 }
                 guard rows.count > 0 else { break }
                 try sink(table, Self.values(rows, of: table))
             }
-            try withStateErrors { () throws(PostgresFailure) in
+            try withStoreErrors { () throws(PostgresFailure) in
                 try connection.script("CLOSE copied")
             }
         }
-        try withStateErrors { () throws(PostgresFailure) in try connection.script("ROLLBACK") }
+        try withStoreErrors { () throws(PostgresFailure) in try connection.script("ROLLBACK") }
     }
 
     private static func values(_ rows: PostgresRows, of table: StoreTable) -> [[StoreValue]] {
@@ -69,19 +69,19 @@ extension PostgresStore {
         }
     }
 
-    func load(_ copy: (StoreTable.Sink) throws(StateError) -> Void) throws(StateError) {
+    func load(_ copy: (StoreTable.Sink) throws(StoreError) -> Void) throws(StoreError) {
         // A lost connection rolls the transaction back.
         let connection = try connect()
-        try withStateErrors { () throws(PostgresFailure) in try connection.script("BEGIN") }
+        try withStoreErrors { () throws(PostgresFailure) in try connection.script("BEGIN") }
         for table in StoreTable.allCases {
-            let found = try withStateErrors { () throws(PostgresFailure) in
+            let found = try withStoreErrors { () throws(PostgresFailure) in
                 try connection.script("LOCK TABLE sotto.\(table.rawValue) IN EXCLUSIVE MODE")
                 return try connection.rows(
                     PostgresQuery("SELECT EXISTS (SELECT FROM sotto.\(table.rawValue))"))
             }
-            guard found.integer(0, 0) == 0 else { throw .notEmpty(path: location.name) }
+            guard found.integer(0, 0) == 0 else { throw .notEmpty(name: location.name) }
         }
-        try copy { table, rows throws(StateError) in
+        try copy { table, rows throws(StoreError) in
             let types = table.columns.map { $0.isBytes ? "bytea[]" : "bigint[]" }
             let arrays = types.enumerated().map { "$\($0 + 1)::\($1)" }.joined(separator: ", ")
             var query = PostgresQuery(
@@ -100,7 +100,7 @@ extension PostgresStore {
                         })
                 }
             }
-            _ = try withStateErrors { () throws(PostgresFailure) in try connection.rows(query) }
+            _ = try withStoreErrors { () throws(PostgresFailure) in try connection.rows(query) }
         }
         let numbered = [StoreTable.mailbox, .preKeyOwner, .preKeySigned].map { table in
             """
@@ -108,7 +108,7 @@ extension PostgresStore {
             FROM sotto.\(table.rawValue);
             """
         }
-        try withStateErrors { () throws(PostgresFailure) in
+        try withStoreErrors { () throws(PostgresFailure) in
             try connection.script(
                 """
                 UPDATE sotto.mailbox SET next = 1 + last.seq
@@ -120,15 +120,15 @@ extension PostgresStore {
         }
     }
 
-    private func connect() throws(StateError) -> PostgresConnection {
+    private func connect() throws(StoreError) -> PostgresConnection {
         let location = location
-        return try withStateErrors { () throws(PostgresFailure) in
+        return try withStoreErrors { () throws(PostgresFailure) in
             try PostgresConnection(location)
         }
     }
 
     /// Runs `body` without reconnecting.
-    private func withStateErrors<T>(_ body: () throws(PostgresFailure) -> T) throws(StateError) -> T
+    private func withStoreErrors<T>(_ body: () throws(PostgresFailure) -> T) throws(StoreError) -> T
     {
         do throws(PostgresFailure) {
             return try body()

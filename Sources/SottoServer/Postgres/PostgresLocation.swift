@@ -1,7 +1,7 @@
 import CPostgres
 import Glibc
 import Sotto
-import SottoState
+import SottoDatabase
 
 /// A PostgreSQL database, from a URL that libpq reads.
 struct PostgresLocation: Sendable {
@@ -17,8 +17,8 @@ struct PostgresLocation: Sendable {
     }
 
     /// Parses a URL. The password may be in it, in the file that `?passfile` or `PGPASSFILE` names, or in `~/.pgpass`.
-    /// Throws ``StateError/badServerURL`` if libpq refuses the URL.
-    init(url: String) throws(StateError) {
+    /// Throws ``StoreError/badServerURL`` if libpq refuses the URL.
+    init(url: String) throws(StoreError) {
         // libpq's own message would repeat parts of the URL.
         guard let options = PQconninfoParse(url, nil) else { throw .badServerURL }
         defer { PQconninfoFree(options) }

@@ -1,5 +1,5 @@
 import Glibc
-import SottoState
+import SottoDatabase
 import Synchronization
 
 /// A connection that reconnects when it is lost, for one thread at a time.
@@ -19,8 +19,8 @@ final class PostgresSession: @unchecked Sendable {
     init(_ location: PostgresLocation) { self.location = location }
 
     /// Runs statements in one transaction, again while the connection is lost; `isRepeated` is true if it was. A full
-    /// disk is thrown as ``StateError/full(path:)``.
-    func transaction(_ queries: [PostgresQuery]) throws(StateError) -> (
+    /// disk is thrown as ``StoreError/full(name:)``.
+    func transaction(_ queries: [PostgresQuery]) throws(StoreError) -> (
         rows: [PostgresRows], isRepeated: Bool
     ) {
         var tries = 0
@@ -32,7 +32,7 @@ final class PostgresSession: @unchecked Sendable {
     }
 
     /// Runs a statement that only reads.
-    func rows(_ query: PostgresQuery) throws(StateError) -> PostgresRows {
+    func rows(_ query: PostgresQuery) throws(StoreError) -> PostgresRows {
         try use { connection throws(PostgresFailure) in try connection.rows(query) }
     }
 
@@ -40,8 +40,8 @@ final class PostgresSession: @unchecked Sendable {
     func use<T>(
         patience: Double = PostgresSession.patience,
         _ body: (PostgresConnection) throws(PostgresFailure) -> T
-    ) throws(StateError) -> T {
-        try lock.withLock { _ throws(StateError) in
+    ) throws(StoreError) -> T {
+        try lock.withLock { _ throws(StoreError) in
             var end: Double?
             var pause: UInt32 = 10_000
             while true {
@@ -69,12 +69,12 @@ final class PostgresSession: @unchecked Sendable {
     }
 
     /// Translates a failure to an error of the store.
-    func stateError(_ failure: PostgresFailure) -> StateError {
+    func stateError(_ failure: PostgresFailure) -> StoreError {
         switch failure {
         case .lost(let reason): .serverAway(server: location.name, reason: reason)
         case .unsafe(let setting, let value, let needed):
             .serverUnsafe(server: location.name, setting: setting, value: value, needed: needed)
-        case .refused("53100", _): .full(path: location.name)
+        case .refused("53100", _): .full(name: location.name)
         case .refused(let state, let message):
             .serverRefused(server: location.name, state: state, reason: message)
         }

@@ -1,5 +1,5 @@
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 
 /// The store in a PostgreSQL database, which several relays may use at the same time: it caches nothing between
@@ -17,7 +17,7 @@ final class PostgresStore: CopyableStore {
     private static let sweepRows: Int64 = 1_000
 
     /// Connects, refuses a server with unsafe settings, and upgrades the schema.
-    init(url: String, retention: Retention) throws(StateError) {
+    init(url: String, retention: Retention) throws(StoreError) {
         let location = try PostgresLocation(url: url)
         self.location = location
         self.retention = retention
@@ -29,15 +29,15 @@ final class PostgresStore: CopyableStore {
 
     // MARK: Writing
 
-    func commit(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
-        do throws(StateError) {
+    func commit(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome] {
+        do throws(StoreError) {
             return try write(changes, at: minute)
         } catch .full {
             // Changes that need space are deferred; the others are tried alone.
             var outcomes = [Outcome](repeating: .diskFull, count: changes.count)
             let places = changes.indices.filter { changes[$0].growth == 0 }
             guard !places.isEmpty else { return outcomes }
-            do throws(StateError) {
+            do throws(StoreError) {
                 let some = try write(places.map { changes[$0] }, at: minute)
                 for (place, outcome) in zip(places, some) { outcomes[place] = outcome }
             } catch .full {}
@@ -45,7 +45,7 @@ final class PostgresStore: CopyableStore {
         }
     }
 
-    private func write(_ changes: [Change], at minute: Int64) throws(StateError) -> [Outcome] {
+    private func write(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome] {
         let batch = PostgresBatch(changes, at: minute, retention)
         guard !batch.queries.isEmpty else {
             return changes.map { _ in .acknowledged(removed: 0) }
@@ -67,7 +67,7 @@ final class PostgresStore: CopyableStore {
         return outcomes
     }
 
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StateError) -> Bool {
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
         var query = PostgresQuery("SELECT sotto.sweep($1, $2, $3, $4)")
         query.add(minute - retention.minutes)
         query.add(minute - retention.minutes - Retention.tombstoneMinutes)
@@ -82,7 +82,7 @@ final class PostgresStore: CopyableStore {
     // MARK: Reading
 
     func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
-        throws(StateError) -> Page
+        throws(StoreError) -> Page
     {
         var query = PostgresQuery("SELECT * FROM sotto.fetch($1, $2, $3, $4, $5, $6)")
         query.add(mailbox.publicKey)
@@ -110,7 +110,7 @@ final class PostgresStore: CopyableStore {
         return page
     }
 
-    func preKeys(of owner: SessionID) throws(StateError) -> PreKeyStatus? {
+    func preKeys(of owner: SessionID) throws(StoreError) -> PreKeyStatus? {
         var query = PostgresQuery("SELECT * FROM sotto.prekeys($1)")
         query.add(owner.publicKey)
         let rows = try reader.rows(query)
@@ -130,7 +130,7 @@ final class PostgresStore: CopyableStore {
         arrivals.start(mailboxes, onArrival)
     }
 
-    func close() throws(StateError) {
+    func close() throws(StoreError) {
         arrivals.stop()
         reader.close()
         writer.close()

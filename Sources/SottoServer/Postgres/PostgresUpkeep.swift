@@ -1,9 +1,9 @@
 import Sotto
-import SottoState
+import SottoDatabase
 
 extension PostgresStore {
     /// Deletes empty mailboxes, and corrects times in the future.
-    func sweepMailboxes(latest: Int64, _ limit: Int64) throws(StateError) -> Bool {
+    func sweepMailboxes(latest: Int64, _ limit: Int64) throws(StoreError) -> Bool {
         var query = PostgresQuery("SELECT sotto.sweep_mailboxes($1, $2, $3)")
         query.add(latest + SQLiteStore.futureMinutes)
         query.add(latest)
@@ -12,7 +12,7 @@ extension PostgresStore {
         return (0..<rows.count).contains { rows.integer($0, 0) != 0 }
     }
 
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StateError) -> Set<SessionID> {
+    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> {
         guard !ids.isEmpty else { return [] }
         var query = PostgresQuery("SELECT * FROM sotto.known($1, $2)")
         query.add(ids.map(\.publicKey))
@@ -21,7 +21,7 @@ extension PostgresStore {
         return Set((0..<rows.count).map { SessionID(publicKey: rows.bytes($0, 0)) })
     }
 
-    func clock() throws(StateError) -> StoredClock? {
+    func clock() throws(StoreError) -> StoredClock? {
         let rows = try reader.rows(PostgresQuery("SELECT * FROM sotto.clock()"))
         func column(_ column: Int32) -> [Int64] {
             (0..<rows.count).filter { !rows.isNull($0, column) }.map { rows.integer($0, column) }
@@ -33,7 +33,7 @@ extension PostgresStore {
             confirmed: column(3).max())
     }
 
-    func remember(_ clock: StoredClock) throws(StateError) {
+    func remember(_ clock: StoredClock) throws(StoreError) {
         var query = PostgresQuery("SELECT sotto.remember($1, $2, $3)")
         query.add(clock.accepted)
         query.add(clock.held ?? -1)
@@ -41,7 +41,7 @@ extension PostgresStore {
         _ = try writer.transaction([query])
     }
 
-    func confirm(_ minute: Int64) throws(StateError) {
+    func confirm(_ minute: Int64) throws(StoreError) {
         var query = PostgresQuery("SELECT sotto.confirm($1)")
         query.add(minute)
         _ = try writer.transaction([query])

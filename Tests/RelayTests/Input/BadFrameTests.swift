@@ -1,6 +1,7 @@
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import Synchronization
 import Testing
@@ -265,7 +266,7 @@ import Testing
     typealias Scheme = RelayURL.Scheme
 
     static func relay(
-        _ store: any Store, onFailure: @escaping @Sendable (StateError) -> Void
+        _ store: any Store, onFailure: @escaping @Sendable (StoreError) -> Void
     ) throws -> Relay {
         var configuration = RelayConfiguration(
             listen: RelayURL(host: "127.0.0.1", port: 0), store: "")
@@ -330,7 +331,7 @@ import Testing
                     .dropLast()))
         #expect(client.endsSilently())
         #expect(bystander.endsSilently())
-        #expect(failed.wait() == .inputOutput(path: "relay.db", code: 1034))
+        #expect(failed.wait() == .database(.inputOutput(path: "relay.db", code: 1034)))
         try relay.stop()
     }
 

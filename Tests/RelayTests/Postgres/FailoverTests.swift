@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import RelayHarness
 import Sotto
+import SottoDatabase
 import SottoState
 import SottoWire
 import Synchronization

@@ -38,9 +38,9 @@ import Testing
     @Test func aNewDatabaseIsSetUpOnceByManyRelays() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
-        let failures = Mutex<[StateError]>([])
+        let failures = Mutex<[StoreError]>([])
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
-            do throws(StateError) {
+            do throws(StoreError) {
                 try PostgresStore(url: url, retention: Retention()).close()
             } catch { failures.withLock { $0.append(error) } }
         }
@@ -53,7 +53,7 @@ import Testing
         let url = cluster.url(database)
         try PostgresStore(url: url, retention: Retention()).close()
         cluster.sql("UPDATE sotto.version SET version = 99", in: database)
-        #expect(throws: StateError.newerVersion(path: try PostgresLocation(url: url).name)) {
+        #expect(throws: StoreError.newerVersion(name: try PostgresLocation(url: url).name)) {
             try PostgresStore(url: url, retention: Retention())
         }
     }
@@ -64,7 +64,7 @@ import Testing
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database()) + "&options=-csynchronous_commit%3D\(value)"
         #expect(
-            throws: StateError.serverUnsafe(
+            throws: StoreError.serverUnsafe(
                 server: try PostgresLocation(url: url).name, setting: "synchronous_commit",
                 value: value, needed: "on")
         ) { try PostgresStore(url: url, retention: Retention()) }
@@ -75,7 +75,7 @@ import Testing
         let cluster = try #require(PostgresCluster(settings: ["\(setting)=off"]))
         let url = cluster.url("postgres")
         #expect(
-            throws: StateError.serverUnsafe(
+            throws: StoreError.serverUnsafe(
                 server: try PostgresLocation(url: url).name, setting: setting, value: "off",
                 needed: "on")
         ) { try PostgresStore(url: url, retention: Retention()) }
@@ -90,7 +90,7 @@ import Testing
         ]
         for url in urls {
             #expect(!StoreLocation(url).name.contains("opensesame"))
-            do throws(StateError) {
+            do throws(StoreError) {
                 _ = try PostgresStore(url: url, retention: Retention())
                 Issue.record("\(url) was opened")
             } catch {
@@ -252,7 +252,7 @@ import Testing
     func subscribe(_ address: String) throws -> RawClient {
         let client = RawClient(address)
         guard case .session = client.login(bob) else {
-            throw StateError.noHome
+            throw StoreError.badServerURL
         }
         #expect(client.ask(.subscribe()) == .subscribed)
         #expect(client.response() == .empty)
@@ -343,7 +343,7 @@ import Testing
         cluster.sql("ALTER DATABASE \(parts[1]) SET synchronous_commit = off")
         let url = cluster.url(proxy)
         #expect(
-            throws: StateError.serverUnsafe(
+            throws: StoreError.serverUnsafe(
                 server: try PostgresLocation(url: url).name, setting: "synchronous_commit",
                 value: "off", needed: "on")
         ) { try PostgresStore(url: url, retention: Retention()) }

@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 import SottoState
 import TestSupport
 import Testing
@@ -111,19 +112,14 @@ struct Party: Sendable {
     /// Returns the sessions as stored in the file.
     func sessions() throws -> [Row] {
         try state { connection throws(StateError) in
-            let select = try connection.statement(
-                "SELECT number, sealed FROM session ORDER BY number")
-            defer { select.reset() }
-            var rows: [Row] = []
-            while try select.step() {
-                rows.append(Row(number: select.integer(0), sealed: select.bytes(1)))
-            }
-            return rows
+            try connection.rows(
+                "SELECT number, sealed FROM session ORDER BY number"
+            ) { Row(number: $0.integer(0), sealed: $0.bytes(1)) }
         }
     }
 
     /// Accesses the database file directly.
-    func state<T>(_ body: (Connection) throws(StateError) -> T) throws -> T {
+    func state<T>(_ body: (StateConnection) throws(StateError) -> T) throws -> T {
         let store = try DurableDatabase(
             path: home.files(database),
             migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 20)

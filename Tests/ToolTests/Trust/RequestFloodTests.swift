@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 import SottoState
 import TestSupport
 import Testing
@@ -41,11 +42,8 @@ struct RequestFloodTests {
             path: home.files("state/\(owner.id).db"),
             migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 10)
         try database.use { connection throws(StateError) in
-            let update = try connection.statement(
-                "UPDATE request SET seen = seen - ? * 3600 WHERE number <= ?")
-            update.bind(1, hours)
-            update.bind(2, Int64(senders.count))
-            try update.run()
+            try connection.run(
+                "UPDATE request SET seen = seen - ? * 3600 WHERE number <= ?", hours, senders.count)
         }
         try database.close()
     }

@@ -9,7 +9,7 @@ package enum DatabaseCopy {
     /// copy is checked and not yet synchronized.
     package static func make(
         of path: String, to new: String, versions: Int, tables: [String]
-    ) throws(StateError) {
+    ) throws(DatabaseError) {
         let source = try Handle(path)
         guard try source.integer("PRAGMA user_version") <= versions else {
             throw .newerVersion(path: path)
@@ -30,7 +30,7 @@ package enum DatabaseCopy {
         private let path: String
         private let handle: OpaquePointer
 
-        init(_ path: String) throws(StateError) {
+        init(_ path: String) throws(DatabaseError) {
             self.path = path
             var handle: OpaquePointer?
             // Reading the log needs write access to the files.
@@ -38,7 +38,7 @@ package enum DatabaseCopy {
             let code = sqlite3_open_v2(path, &handle, flags, nil)
             guard code == SQLITE_OK, let handle else {
                 sqlite3_close(handle)
-                throw StateError(sqlite: code, path)
+                throw DatabaseError(sqlite: code, path)
             }
             self.handle = handle
             sqlite3_extended_result_codes(handle, 1)
@@ -47,23 +47,23 @@ package enum DatabaseCopy {
 
         deinit { sqlite3_close(handle) }
 
-        func integer(_ sql: String, _ value: String? = nil) throws(StateError) -> Int64 {
+        func integer(_ sql: String, _ value: String? = nil) throws(DatabaseError) -> Int64 {
             try first(sql, value) { $0.integer(0) } ?? 0
         }
 
-        func text(_ sql: String) throws(StateError) -> String? {
+        func text(_ sql: String) throws(DatabaseError) -> String? {
             try first(sql, nil) { $0.text(0) }
         }
 
         private func first<Value>(
-            _ sql: String, _ value: String?, _ read: (PreparedStatement) -> Value
-        ) throws(StateError) -> Value? {
+            _ sql: String, _ value: String?, _ read: (PreparedStatement<DatabaseError>) -> Value
+        ) throws(DatabaseError) -> Value? {
             var statement: OpaquePointer?
             let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
-            guard code == SQLITE_OK, let statement else { throw StateError(sqlite: code, path) }
+            guard code == SQLITE_OK, let statement else { throw DatabaseError(sqlite: code, path) }
             defer { sqlite3_finalize(statement) }
-            let prepared = PreparedStatement(handle: statement, path: path)
-            if let value { prepared.bind(1, value) }
+            let prepared = PreparedStatement<DatabaseError>(handle: statement, path: path)
+            if let value { prepared.bind(value) }
             return try prepared.step() ? read(prepared) : nil
         }
     }

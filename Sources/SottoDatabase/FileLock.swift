@@ -7,7 +7,7 @@ public final class FileLock: Sendable {
     private let held = Mutex(false)
 
     /// Opens or creates the lock file `path` without taking the lock.
-    public init(path: String) throws(StateError) {
+    public init(path: String) throws(DatabaseError) {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, code: errno) }
     }
@@ -41,16 +41,3 @@ public final class FileLock: Sendable {
         }
     }
 }
-
-/// A clock that cannot be set, for timeouts.
-public enum Monotonic {
-    /// Seconds since an arbitrary moment, counting suspension.
-    public static func seconds() -> Double {
-        var now = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &now)
-        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
-    }
-}
-
-/// Returns whether a file with this name exists.
-func fileExists(_ path: String) -> Bool { access(path, F_OK) == 0 }

@@ -9,7 +9,7 @@ package final class DurableDatabase: @unchecked Sendable {
     /// The path of the file.
     package let path: String
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    private var handle: OpaquePointer?
+    private(set) var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
     /// The number of pages in the log after the last commit, and the number at which the log is checkpointed. Both are
     /// set only after ``checkpointLog(atPages:)``.
@@ -19,9 +19,9 @@ package final class DurableDatabase: @unchecked Sendable {
     /// Opens or creates the file with mode 0600 and updates its schema.
     ///
     /// `migrations` are SQL scripts; `PRAGMA user_version` is the number of scripts that were run. A file with a higher
-    /// number is from a later version: it is not written to, and ``StateError/newerVersion(path:)`` is thrown. Waits at
+    /// number is from a later version: it is not written to, and ``DatabaseError/newerVersion(path:)`` is thrown. Waits at
     /// most `lockTimeout` seconds for other processes that write.
-    package init(path: String, migrations: [String], lockTimeout: Double) throws(StateError) {
+    package init(path: String, migrations: [String], lockTimeout: Double) throws(DatabaseError) {
         self.path = path
         // The file is created here to set its mode, which SQLite also gives to the log files. An existing file is not
         // opened: closing it would release the locks that SQLite holds on it elsewhere in this process.
@@ -36,11 +36,11 @@ package final class DurableDatabase: @unchecked Sendable {
         let deadline = Monotonic.seconds() + lockTimeout
         let code = sqlite3_open_v2(
             path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-        guard code == SQLITE_OK, let handle else { throw StateError(sqlite: code, path) }
+        guard code == SQLITE_OK, let handle else { throw DatabaseError(sqlite: code, path) }
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, Int32(clamping: Int64(lockTimeout * 1_000)))
         while true {
-            do throws(StateError) {
+            do throws(DatabaseError) {
                 try prepare(migrations)
                 return
             } catch {
@@ -52,9 +52,9 @@ package final class DurableDatabase: @unchecked Sendable {
         }
     }
 
-    private func prepare(_ migrations: [String]) throws(StateError) {
-        try use { connection throws(StateError) in
-            func version() throws(StateError) -> Int {
+    private func prepare(_ migrations: [String]) throws(DatabaseError) {
+        try use { connection throws(DatabaseError) in
+            func version() throws(DatabaseError) -> Int {
                 Int(try connection.integer("PRAGMA user_version"))
             }
             guard try version() <= migrations.count else { throw .newerVersion(path: path) }
@@ -64,13 +64,14 @@ package final class DurableDatabase: @unchecked Sendable {
                 throw .notDurable(path: path)
             }
             guard try version() < migrations.count else { return }
-            try connection.transaction { () throws(StateError) in
-                // Another process may have migrated the file first.
-                for number in try version()..<max(version(), migrations.count) {
-                    try connection.script(migrations[number])
-                    try connection.run("PRAGMA user_version = \(number + 1)")
-                }
-            }
+            try connection.transaction(
+                { () throws(DatabaseError) in
+                    // Another process may have migrated the file first.
+                    for number in try version()..<max(version(), migrations.count) {
+                        try connection.script(migrations[number])
+                        try connection.run("PRAGMA user_version = \(number + 1)")
+                    }
+                }, { $0 })
         }
     }
 
@@ -81,21 +82,24 @@ package final class DurableDatabase: @unchecked Sendable {
     }
 
     /// Calls `body` with the connection.
-    package func use<T, E: Error>(_ body: (Connection) throws(E) -> T) throws(E) -> T {
+    package func use<T, Failure>(
+        _ body: (Connection<Failure>) throws(Failure) -> T
+    ) throws(Failure) -> T {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return try body(Connection(database: self))
     }
 
     /// Runs `body` in one transaction, which is durable when this returns and rolled back if `body` throws.
-    package func transaction<T>(
-        _ body: (Connection) throws(StateError) -> T
-    ) throws(StateError) -> T {
-        try use { connection throws(StateError) in
-            let value = try connection.transaction { () throws(StateError) in
-                try body(connection)
+    package func transaction<T, Failure>(
+        _ body: (Connection<Failure>) throws(Failure) -> T
+    ) throws(Failure) -> T {
+        try use { connection throws(Failure) in
+            let value = try connection.transaction(
+                { () throws(Failure) in try body(connection) }, { $0 })
+            if logPages >= checkpointPages {
+                do throws(DatabaseError) { try checkpointLog() } catch { throw Failure(error) }
             }
-            if logPages >= checkpointPages { try checkpointLog(connection) }
             return value
         }
     }
@@ -119,114 +123,55 @@ package final class DurableDatabase: @unchecked Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    private func checkpointLog(_ connection: Connection) throws(StateError) {
-        do throws(StateError) {
-            try connection.run("PRAGMA wal_checkpoint(PASSIVE)")
+    private func checkpointLog() throws(DatabaseError) {
+        do throws(DatabaseError) {
+            try Connection<DatabaseError>(database: self).run("PRAGMA wal_checkpoint(PASSIVE)")
         } catch .full {
             // The log grows until a later commit.
         }
     }
 
     /// Runs `body` in a transaction like ``transaction(_:)``, and rethrows its errors of any type.
-    package func work<T>(_ body: (Connection) throws -> T) throws -> T {
-        try use { connection in try connection.transaction(anyError: body) }
+    package func work<T, Failure: DatabaseFailure>(
+        _ body: (Connection<Failure>) throws -> T
+    ) throws -> T {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        let connection = Connection<Failure>(database: self)
+        return try connection.transaction({ try body(connection) }, { $0 })
     }
 
     /// Runs `body` on a read snapshot of the file, and rolls back everything it wrote.
-    package func view<T>(_ body: (Connection) throws -> T) throws -> T {
-        try use { connection in
-            try connection.run("BEGIN")
-            defer { connection.rollBack() }
-            return try body(connection)
-        }
+    package func view<T, Failure: DatabaseFailure>(
+        _ body: (Connection<Failure>) throws -> T
+    ) throws -> T {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        let connection = Connection<Failure>(database: self)
+        try connection.run("BEGIN")
+        defer { connection.rollBack() }
+        return try body(connection)
     }
 
     /// Closes the file; the last process to close it checkpoints the log. The database cannot be used afterwards.
-    package func close() throws(StateError) {
+    package func close() throws(DatabaseError) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         for statement in statements.values { sqlite3_finalize(statement) }
         statements = [:]
         let code = sqlite3_close(handle)
-        guard code == SQLITE_OK else { throw StateError(sqlite: code, path) }
+        guard code == SQLITE_OK else { throw DatabaseError(sqlite: code, path) }
         handle = nil
     }
 
     /// Returns the statement of `sql`, prepared once.
-    fileprivate func statement(_ sql: String) throws(StateError) -> OpaquePointer {
+    func statement(_ sql: String) throws(DatabaseError) -> OpaquePointer {
         if let known = statements[sql] { return known }
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(
             handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-        guard code == SQLITE_OK, let statement else { throw StateError(sqlite: code, path) }
+        guard code == SQLITE_OK, let statement else { throw DatabaseError(sqlite: code, path) }
         statements[sql] = statement
         return statement
-    }
-
-    fileprivate var connectionHandle: OpaquePointer? { handle }
-}
-
-/// The connection of a ``DurableDatabase`` during ``DurableDatabase/use(_:)``.
-package struct Connection {
-    fileprivate let database: DurableDatabase
-
-    /// Returns the statement of `sql`, prepared once for each connection.
-    package func statement(_ sql: String) throws(StateError) -> PreparedStatement {
-        PreparedStatement(handle: try database.statement(sql), path: database.path)
-    }
-
-    /// Runs one statement to its end and ignores its rows.
-    package func run(_ sql: String) throws(StateError) {
-        let statement = try statement(sql)
-        defer { statement.reset() }
-        while try statement.step() {}
-    }
-
-    /// Returns the integer in the first column of the statement's first row, or 0 if it has no row.
-    package func integer(_ sql: String) throws(StateError) -> Int64 {
-        let statement = try statement(sql)
-        defer { statement.reset() }
-        return try statement.step() ? statement.integer(0) : 0
-    }
-
-    /// Runs several statements, separated by semicolons.
-    package func script(_ sql: String) throws(StateError) {
-        let code = sqlite3_exec(database.connectionHandle, sql, nil, nil, nil)
-        guard code == SQLITE_OK else { throw StateError(sqlite: code, database.path) }
-    }
-
-    /// The number of rows that the last statement changed.
-    package var changes: Int { Int(sqlite3_changes(database.connectionHandle)) }
-
-    /// The row id of the last inserted row.
-    package var lastRow: Int64 { sqlite3_last_insert_rowid(database.connectionHandle) }
-
-    fileprivate func transaction<T>(_ body: () throws(StateError) -> T) throws(StateError) -> T {
-        try run("BEGIN IMMEDIATE")
-        do throws(StateError) {
-            let value = try body()
-            try run("COMMIT")
-            return value
-        } catch {
-            rollBack()
-            throw error
-        }
-    }
-
-    fileprivate func transaction<T>(anyError body: (Connection) throws -> T) throws -> T {
-        try run("BEGIN IMMEDIATE")
-        do {
-            let value = try body(self)
-            try run("COMMIT")
-            return value
-        } catch {
-            rollBack()
-            throw error
-        }
-    }
-
-    fileprivate func rollBack() {
-        // A failed COMMIT may have ended the transaction already.
-        if sqlite3_get_autocommit(database.connectionHandle) == 0 { try? run("ROLLBACK") }
     }
 }
