@@ -63,7 +63,7 @@ private struct Context: ~Copyable {
         precondition(isReady == 1, "OpenSSL takes no key")
     }
 
-    // Also wipes the key.
+    // OpenSSL wipes the key.
     deinit { EVP_CIPHER_CTX_free(context) }
 
     /// Encrypts or decrypts the whole text into `out`. Returns false if the tag is wrong.

@@ -90,8 +90,8 @@ public final class NullSink: ByteSink {
 public final class Progress {
     private let tool: String
     private let isShown: Bool
-    private let start = ContinuousClock.now
-    private var last: ContinuousClock.Instant
+    private let start = Progress.seconds()
+    private var last: Double
     private var done = 0
     private var hasShown = false
 
@@ -106,16 +106,23 @@ public final class Progress {
     func add(_ count: Int) {
         done += count
         guard isShown else { return }
-        let now = ContinuousClock.now
-        guard now - start > .seconds(1), now - last > .milliseconds(200) else { return }
+        let now = Self.seconds()
+        guard now - start > 1, now - last > 0.2 else { return }
         last = now
         hasShown = true
-        let seconds = (now - start) / .seconds(1)
-        put("\r\(tool): \(done >> 20) MiB, \(Int(Double(done >> 20) / seconds)) MiB/s\u{1b}[K")
+        let rate = Int(Double(done >> 20) / (now - start))
+        put("\r\(tool): \(done >> 20) MiB, \(rate) MiB/s\u{1b}[K")
     }
 
     /// Removes the progress line.
     func clear() { if hasShown { put("\r\u{1b}[K") } }
+
+    /// Returns the time since an arbitrary moment. The standard library's clocks would link all of its concurrency.
+    private static func seconds() -> Double {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+    }
 
     private func put(_ text: String) {
         let bytes = Array(text.utf8)
