@@ -1,4 +1,5 @@
 import Sotto
+import SottoPadding
 
 extension FuzzTarget {
     /// A Mercurio message or key bundle. One that is read is written and read back unchanged.

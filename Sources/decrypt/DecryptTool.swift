@@ -3,7 +3,7 @@ import Sotto
 import SottoTool
 
 @main
-struct DecryptTool: Program {
+struct DecryptTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "decrypt",
         abstract: "Decrypt an age file, or envelopes into message records.",
