@@ -4,14 +4,20 @@ import PackageDescription
 // The layers, bottom to top. A target depends only on lower layers, and Tests/ArchitectureTests checks every import for
 // that.
 //
-//   0  CSodium CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp     one module map each
-//      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
-//   1  Sotto                                  the core: values in, values out
+//   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
+//      CSottoJPEG CSottoSandbox CWordlists    C code for libjpeg and libseccomp, the BIP 39 word lists
+//   1  SottoBytes                             bytes, text, JSON and guarded memory
+//      SottoPadding                           hiding lengths
+//      Sotto                                  the core: values in, values out
 //      SottoDatabase                          SQLite, locks, the monotonic clock
 //      Arguments                              the command line
-//   2  SottoTool SottoWire SottoQR SottoState
+//   2  SottoProgram                           what all programs do, without cryptography
+//      SottoTool                              what programs with the core do
+//      SottoWire SottoQR SottoState
 //      SottoMessengers                        the formats of five messengers
-//   3  SottoClient SottoServer                the only importers of NIO
+//      SottoNetwork                           TLS and WebSocket of both ends
+//      SottoOpenSSL                           ChaCha20-Poly1305 of long files
+//   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
 //      SottoContacts                          the address book on the command line
 //      SottoScan                              reading pictures, which only `qr-scan` links
 //   4  the programs
@@ -37,6 +43,18 @@ let stripped: [LinkerSetting] = [
 let sodium: [LinkerSetting] = [
     .linkedLibrary("sodium", .when(configuration: .debug)),
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
+]
+
+// Unicode's normalization of phrases.
+let utf8proc: [LinkerSetting] = [
+    .linkedLibrary("utf8proc", .when(configuration: .debug)),
+    .linkedLibrary(":libutf8proc.a", .when(configuration: .release)),
+]
+
+// ChaCha20-Poly1305 of long files, for `encrypt` and `decrypt`.
+let openSSL: [LinkerSetting] = [
+    .linkedLibrary("crypto", .when(configuration: .debug)),
+    .linkedLibrary(":libcrypto.a", .when(configuration: .release)),
 ]
 
 // The kernel's keyring, for `keygen unlock`. The library only makes system calls.
@@ -102,12 +120,21 @@ let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
 let core: [SwiftSetting] = strict + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 let coreC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link"])] : []
 
+/// A program with the core.
 func program(
+    _ name: String, _ dependencies: [Target.Dependency], link: [LinkerSetting] = []
+) -> Target {
+    plainProgram(name, ["Sotto", "SottoTool"] + dependencies, link: link)
+}
+
+/// A program that encrypts nothing. It links no cryptography except random bytes.
+func plainProgram(
     _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
     link: [LinkerSetting] = []
 ) -> Target {
     .executableTarget(
-        name: name, dependencies: ["Sotto", "SottoTool", "Arguments"] + dependencies,
+        name: name,
+        dependencies: ["SottoBytes", "SottoProgram", "Arguments"] + dependencies,
         exclude: exclude,
         swiftSettings: strict, linkerSettings: link + stripped)
 }
@@ -126,6 +153,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CKeyutils", providers: [.apt(["libkeyutils-dev"])]),
@@ -140,24 +169,37 @@ let package = Package(
         .systemLibrary(
             name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
+        .target(name: "CWordlists", exclude: ["lists"]),
+        .target(
+            name: "SottoBytes", dependencies: ["CSodium"], swiftSettings: core,
+            linkerSettings: sodium),
+        .target(
+            name: "SottoPadding", dependencies: ["CSodium", "SottoBytes"], swiftSettings: core),
         .target(
             name: "Sotto",
             dependencies: [
-                "CSodium",
+                "CSodium", "CUTF8Proc", "CWordlists", "SottoBytes", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: core, linkerSettings: sodium),
+            swiftSettings: core, linkerSettings: utf8proc),
 
         .target(name: "Arguments", swiftSettings: strict),
         .target(
-            name: "SottoTool", dependencies: ["Sotto", "Arguments", "CKeyutils"],
+            name: "SottoProgram", dependencies: ["SottoBytes", "SottoPadding", "Arguments"],
+            swiftSettings: strict),
+        .target(
+            name: "SottoTool",
+            dependencies: ["Sotto", "SottoProgram", "Arguments", "CKeyutils"],
             swiftSettings: strict, linkerSettings: keyutils),
+        .target(
+            name: "SottoOpenSSL", dependencies: ["Sotto", "COpenSSL"], swiftSettings: strict,
+            linkerSettings: openSSL),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: core),
         .target(name: "CSottoJPEG", dependencies: ["CJPEG"], cSettings: coreC),
         .target(name: "CSottoSandbox", dependencies: ["CSeccomp"]),
         .target(
-            name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CPNG"],
+            name: "SottoQR", dependencies: ["SottoBytes", "CSodium", "CQREncode", "CPNG"],
             // Unoptimized pixel loops are a hundred times slower, and so are the tests.
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))],
             linkerSettings: pictures),
@@ -183,7 +225,7 @@ let package = Package(
             dependencies: ["Sotto", "Arguments", "SottoTool", "SottoMessengers", "SottoState"],
             swiftSettings: strict),
         .target(
-            name: "SottoTransport",
+            name: "SottoNetwork",
             dependencies: [
                 "Sotto", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
@@ -191,31 +233,33 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "SottoClient",
-            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoTransport"]
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoNetwork"]
                 + nio + nioWeb,
             swiftSettings: strict),
         .target(
             name: "SottoServer",
             dependencies: [
-                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport", "CPostgres",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoNetwork", "CPostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ] + nio + nioWeb,
-            swiftSettings: strict),
+            resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
         program(
             "bridge", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
             link: fullyStatic),
-        program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("decrypt", ["SottoState", "SottoContacts", "CBotan"], link: botan + fullyStatic),
+        program("encrypt", ["SottoState", "SottoContacts", "SottoOpenSSL"], link: fullyStatic),
+        program(
+            "decrypt", ["SottoState", "SottoContacts", "SottoOpenSSL", "CBotan"],
+            link: botan + fullyStatic),
         program(
             "contact", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
             link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("pad", [], link: fullyStatic),
-        program("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
+        plainProgram("pad", ["SottoPadding"], link: fullyStatic),
+        plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.
         .executableTarget(
             name: "qr-scan", dependencies: ["SottoQR", "SottoScan", "CSottoSandbox"],
@@ -227,13 +271,13 @@ let package = Package(
         .executableTarget(
             name: "relay-load",
             dependencies: [
-                "Sotto", "SottoDatabase", "SottoWire", "SottoTransport",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoNetwork",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ] + nio, path: "Bench/relay-load", swiftSettings: strict),
         // The fault injection for `make faults`; not installed.
         .executableTarget(
             name: "relay-faults",
-            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "RelayHarness"],
+            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "TestHarness"],
             path: "Bench/relay-faults", exclude: ["shim"], swiftSettings: strict),
         // Rates of the ratchet for `make bench`; not installed.
         .executableTarget(
@@ -254,29 +298,34 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
-                "RelayHarness",
+                "TestSupport",
                 "relay", "send", "recv", "keygen", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),
-        // The code that the relay's tests and `relay-faults` share: programs, clients, samples, servers.
+        // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport
+        // exports it.
         .target(
-            name: "RelayHarness", dependencies: ["Sotto", "SottoWire"], path: "Tests/RelayHarness",
-            swiftSettings: strict),
+            name: "TestHarness", dependencies: ["Sotto", "SottoWire", "CTestSupport"],
+            path: "Tests/TestHarness", swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]),
         // The parsers for `make fuzz` and for the tests that replay its corpus.
         .target(
             name: "FuzzParsers",
-            dependencies: ["Sotto", "SottoMessengers", "SottoQR", "SottoScan", "SottoWire"],
+            dependencies: [
+                "Sotto", "SottoMessengers", "SottoPadding", "SottoQR", "SottoScan", "SottoWire",
+            ],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(
-            name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["Sotto", "TestHarness", "CTestSupport"],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(
             name: "SottoTests",
             dependencies: [
-                "Sotto", "SottoMessengers", "TestSupport", "FuzzParsers",
+                "Sotto", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "TestSupport",
+                "FuzzParsers",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .testTarget(
@@ -292,7 +341,6 @@ let package = Package(
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoState",
                 "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
                 "fingerprint", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
-                "RelayHarness",
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
@@ -42,7 +42,7 @@ extension Row {
             let isThere = StoredItems.mail(of: bob, subject.address)?.isEmpty == false
             subject.relay.end()
             // It accepts the clock after the operator's confirmation: then the mail expires.
-            let accepts = Command.run(
+            let accepts = ChildProcess.run(
                 "relay",
                 [
                     "check", "--listen", "127.0.0.1:0", "--store", scratch.file("relay.db"),

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
@@ -218,7 +218,7 @@ extension Row {
         defer { subject.relay.end() }
         let output = Scratch()
         let load = ["closed", "tcp://\(subject.address)", "64", "16", "\(seconds)"]
-        guard Command.run("relay-load", load, output: output.file("figures")) == 0 else {
+        guard ChildProcess.run("relay-load", load, output: output.file("figures")) == 0 else {
             return nil
         }
         return output.lines("figures").first?.split(separator: "\t").first.flatMap { Double($0) }

@@ -1,4 +1,4 @@
-import RelayHarness
+import TestHarness
 
 extension Row {
     /// Many silent connections, logged in over TLS.
@@ -15,7 +15,7 @@ extension Row {
         guard let subject = RelayUnderTest(scratch, options: options), let pin = subject.pin else {
             return .broken("no relay")
         }
-        let status = Command.run(
+        let status = ChildProcess.run(
             "relay-load",
             [
                 "idle", "tls://\(subject.address)#sha256=\(pin)", "\(count)",

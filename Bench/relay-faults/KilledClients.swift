@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestHarness
 import Sotto
 import SottoDatabase
 
@@ -38,14 +38,14 @@ private final class Mail {
 
     deinit { relay.end() }
 
-    private func command(_ who: String, _ line: String) -> Command {
-        Command(
+    private func command(_ who: String, _ line: String) -> ChildProcess {
+        ChildProcess(
             "/bin/sh", ["-c", "cd \"$HOME\" && exec \(line)"],
             environment: [
                 "SOTTO_HOME": scratch.file("state-\(who)"), "HOME": scratch.path,
                 "SOTTO_IDENTITY": scratch.file("\(who).key"),
                 "SOTTO_RELAY": "tcp://\(relay.address)",
-                "PATH": "\(Command.directory):/usr/bin:/bin",
+                "PATH": "\(Programs.directory):/usr/bin:/bin",
             ], output: scratch.file("output"), errors: scratch.file("errors"))
     }
 

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestHarness
 
 extension Row {
     /// `kill -9` of the relay at random moments, while it stores and delivers.

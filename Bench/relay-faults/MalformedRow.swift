@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import RelayHarness
+import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire

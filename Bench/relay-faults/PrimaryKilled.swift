@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestHarness
 import SottoDatabase
 
 extension Row {

@@ -1,4 +1,4 @@
-import RelayHarness
+import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire

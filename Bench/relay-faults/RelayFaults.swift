@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestHarness
 
 /// `relay-faults [--scale small|full] [--row NAME]... PROGRAMS_DIR`: breaks a relay in each way that it must survive,
 /// and prints a line for each fault: its count, the result and the goal.
@@ -20,7 +20,7 @@ struct RelayFaults {
             print("rows: \(rows.map(\.name).joined(separator: " "))")
             exit(64)
         }
-        setenv("SOTTO_PROGRAMS", programs, 1)
+        setenv("SOTTO_BIN", programs, 1)
         raiseDescriptorLimit()
         print(Row.head)
         var missed = 0

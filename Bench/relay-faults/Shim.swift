@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestHarness
 
 /// The library that is preloaded into a relay to cause faults, `shim/fault_shim.c`, which documents it.
 struct Shim: Sendable {
@@ -15,7 +15,7 @@ struct Shim: Sendable {
         let compile =
             "$(command -v clang || command -v cc) -shared -fPIC -O2 -Wall -o \"$0\" \"$1\""
         guard
-            Command.run(
+            ChildProcess.run(
                 "/bin/sh", ["-c", compile, library, source], environment: ["PATH": path]) == 0
         else { return nil }
     }

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOSSL
-import SottoTransport
+import SottoNetwork
 import SottoWire
 
 /// The address and protocol of the relay or broker under load.

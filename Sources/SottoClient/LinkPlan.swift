@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOSSL
 import NIOTLS
 import NIOWebSocket
-import SottoTransport
+import SottoNetwork
 import SottoWire
 
 /// The layers of a connection to a relay: optional TLS, and lines, WebSocket or HTTP in it.
@@ -60,12 +60,9 @@ struct LinkPlan: Sendable {
                 maxFrameSize: WireLimits.responseBytes,
                 upgradePipelineHandler: { channel, _ in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandlers([
-                            NIOWebSocketFrameAggregator(
-                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 256,
-                                maxAccumulatedFrameSize: WireLimits.responseBytes),
-                            WebSocketLines(isClient: true), gate, handler,
-                        ])
+                        try channel.pipeline.syncOperations.addHandlers(
+                            WebSocketPipeline.client(messageBytes: WireLimits.responseBytes)
+                                + [gate, handler])
                         gate.open()
                     }
                 })

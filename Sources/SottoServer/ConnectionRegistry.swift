@@ -26,10 +26,16 @@ final class ConnectionRegistry: Sendable {
     private let limit: Int
     private let state: Mutex<State>
 
-    /// Serves at most `limit` connections, and the number of each network that `networks` allows.
-    init(limit: Int, networks: NetworkConnections) {
-        self.limit = limit
-        state = Mutex(State(networks: networks))
+    /// Serves at most as many connections as a relay's configuration allows, in all and from each network.
+    init(_ configuration: RelayConfiguration) {
+        limit = configuration.maximumConnections
+        state = Mutex(
+            State(
+                networks: NetworkConnections(
+                    limit: configuration.networkConnections
+                        ?? max(1, configuration.maximumConnections / 4),
+                    rate: configuration.networkRate,
+                    limitsLoopback: configuration.limitsLoopback)))
     }
 
     /// The number of open connections.

@@ -1,42 +1,81 @@
 import Sotto
 import SottoWire
 
-/// A line from a client, before and after it is parsed.
+/// A frame from a client, before and after it is parsed.
 ///
 /// Its cost is bounded before it is parsed, by its type and by whether a mailbox is open on the connection: an attacker
 /// can send it without a login.
 struct IncomingFrame: Sendable {
-    /// The line, without its line feed.
-    let line: [UInt8]
-    /// The line's type, request id and number of values.
-    let outline: FrameOutline
-
-    /// Scans a line without parsing it.
-    init(_ line: [UInt8]) {
-        self.line = line
-        outline = FrameOutline(of: line, limit: WireLimits.frameValues)
+    /// The content of the bytes.
+    enum Body: Sendable {
+        /// A frame.
+        case frame
+        /// The envelope of a `send` frame.
+        case envelope
+        /// The payload of an `ack` frame; `messageId` is Message Flow's form for one message.
+        case acknowledgement
+        /// None: the frame comes from the head of an HTTP request.
+        indirect case parsed(Content)
     }
 
-    /// Returns the reason for refusing the line unparsed, or `nil` if it may be parsed.
+    /// The bytes, without a line feed at the end.
+    let bytes: [UInt8]
+    /// The number of values in the bytes; for a frame also its type and request id.
+    let outline: FrameOutline
+    private let body: Body
+
+    /// Scans bytes without parsing them.
+    init(_ bytes: [UInt8], _ body: Body = .frame) {
+        self.bytes = bytes
+        outline = FrameOutline(of: bytes, limit: WireLimits.frameValues)
+        switch body {
+        case .frame, .parsed: self.body = body
+        // A body that is not an object is refused like a line that is not a frame.
+        case .envelope, .acknowledgement: self.body = outline.isOneObject ? body : .frame
+        }
+    }
+
+    /// Creates a frame without bytes from a request.
+    init(_ request: Request, to requestID: String) {
+        self.init([], .parsed(.frame(requestID: requestID, .success(Asked(request: request)))))
+    }
+
+    /// Creates a frame without bytes from a frame.
+    init(_ frame: Frame) { self.init([], .parsed(Self.content(of: frame))) }
+
+    /// The type of the frame, as far as it is known before parsing.
+    private var type: String? {
+        switch body {
+        case .frame: outline.type
+        case .envelope: "send"
+        case .acknowledgement: "ack"
+        case .parsed: "fetch"
+        }
+    }
+
+    /// The id of the request, as far as it is known before parsing.
+    var requestID: String? {
+        if case .frame = body { outline.requestID } else { HTTPRoute.requestID }
+    }
+
+    /// Returns the reason for refusing the frame unparsed, or `nil` if it may be parsed.
     func refusal(hasMailbox: Bool) -> Reason? {
         let most =
-            switch outline.type {
+            switch type {
             case "prekeys", "record", "send": WireLimits.frameValues
             case "ping", "challenge", "login", "resume", "fetch", "subscribe", "claim", "lookup",
                 "puzzle", "solution":
                 Self.fewValues
             default: Self.listValues
             }
-        let bytes =
-            switch outline.type {
+        let limit =
+            switch type {
             case "prekeys": WireLimits.publicationBytes + Self.frameBytes
             case "record": WireLimits.cardBytes + Self.frameBytes
             default: WireLimits.requestBytes
             }
-        guard outline.values <= most, line.count <= bytes else { return .tooLarge }
-        if outline.type == "ack", !hasMailbox, outline.values > Self.fewValues {
-            return .loginRequired
-        }
+        guard outline.values <= most, bytes.count <= limit else { return .tooLarge }
+        if type == "ack", !hasMailbox, outline.values > Self.fewValues { return .loginRequired }
         return nil
     }
 
@@ -47,25 +86,25 @@ struct IncomingFrame: Sendable {
     /// The bytes allowed for the frame around a record, and for white space.
     private static let frameBytes = 4 << 10
 
-    /// Whether the line is parsed and verified on the thread pool instead of the event loop.
+    /// Whether the frame is parsed and verified on the thread pool instead of the event loop.
     var isHeavy: Bool { isSigned || outline.values > Self.heavyValues }
 
     private static let heavyValues = 128
 
-    /// Whether the line contains a signed record.
-    private var isSigned: Bool { outline.type == "prekeys" || outline.type == "record" }
+    /// Whether the frame contains a signed record.
+    private var isSigned: Bool { type == "prekeys" || type == "record" }
 
-    /// The cost of the line in requests, on a connection with a limit of `rate` requests a second: at least one, more
+    /// The cost of the frame in requests, on a connection with a limit of `rate` requests a second: at least one, more
     /// for many bytes and values, and much more for a signature.
     func cost(rate: Double) -> Double {
-        var cost = 1 + line.count / (16 << 10) + outline.values / 64
-        if isSigned || outline.type == "login" { cost += 20 }
+        var cost = 1 + bytes.count / (16 << 10) + outline.values / 64
+        if isSigned || type == "login" { cost += 20 }
         return min(Double(cost), max(1, rate / 4))
     }
 
-    /// The result of parsing the line.
+    /// The result of parsing the frame.
     enum Content: Sendable {
-        /// The line is not a frame.
+        /// The bytes are not a frame.
         case unreadable(Reason)
         /// The frame's id, and its request or the reason for refusing it.
         case frame(requestID: String?, Result<Asked, Reason>)
@@ -77,18 +116,52 @@ struct IncomingFrame: Sendable {
         var head: [UInt8]?
     }
 
-    /// Parses the line, and verifies its signature if it has one.
+    /// Parses the frame, and verifies its signature if it has one.
     func content() -> Content {
-        let frame: Frame
-        do throws(Reason) { frame = try Frame(parsing: line) } catch { return .unreadable(error) }
         do throws(Reason) {
-            var asked = Asked(request: try Request(frame))
+            switch body {
+            case .frame: return Self.content(of: try Frame(parsing: bytes))
+            case .envelope:
+                let envelope = try object()
+                return Self.content(HTTPRoute.requestID) { () throws(Reason) in
+                    .send(try AddressedEnvelope(envelope))
+                }
+            case .acknowledgement:
+                let body = try object()
+                var payload: JSONObject = [:]
+                payload["ids"] = body["ids"] ?? body["messageId"].map { .array([$0]) }
+                payload["status"] = body["status"]
+                return Self.content(
+                    of: Frame(type: "ack", requestID: HTTPRoute.requestID, payload: payload))
+            case .parsed(let content): return content
+            }
+        } catch {
+            return .unreadable(error)
+        }
+    }
+
+    private func object() throws(Reason) -> JSONObject {
+        let value: JSON
+        do throws(JSONError) { value = try JSON(parsing: bytes) } catch { throw .badJSON }
+        guard case .object(let object) = value else { throw .badFrame }
+        return object
+    }
+
+    private static func content(of frame: Frame) -> Content {
+        content(frame.requestID) { () throws(Reason) in try Request(frame) }
+    }
+
+    private static func content(
+        _ requestID: String?, _ request: () throws(Reason) -> Request
+    ) -> Content {
+        do throws(Reason) {
+            var asked = Asked(request: try request())
             if case .publish(let published) = asked.request {
                 asked.head = published.publication.bundleHead
             }
-            return .frame(requestID: frame.requestID, .success(asked))
+            return .frame(requestID: requestID, .success(asked))
         } catch {
-            return .frame(requestID: frame.requestID, .failure(error))
+            return .frame(requestID: requestID, .failure(error))
         }
     }
 }

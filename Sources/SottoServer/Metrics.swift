@@ -14,7 +14,7 @@ struct Metrics: Sendable {
     }
 
     /// The health of the store.
-    var health: CommitTimes.Health { services.counters.commits.health() }
+    var health: CommitTimes.Health { services.policy.counters.commits.health() }
 
     /// All metrics, in Prometheus' text format 0.0.4.
     var text: String {
@@ -23,7 +23,7 @@ struct Metrics: Sendable {
             text += "# HELP sotto_relay_\(name) \(help)\n# TYPE sotto_relay_\(name) \(kind)\n"
             for (suffix, value) in lines { text += "sotto_relay_\(name)\(suffix) \(value)\n" }
         }
-        let counts = services.counters.all
+        let counts = services.policy.counters.all
         for (counter, name, help) in Self.counters {
             add("\(name)_total", "counter", help, [("", "\(counts[counter] ?? 0)")])
         }
@@ -35,7 +35,7 @@ struct Metrics: Sendable {
             (
                 "clock_minutes_off",
                 "Minutes that the clock is ahead of the newest time in the store and not accepted.",
-                Int(services.clock.error ?? 0)
+                Int(services.policy.clock.error ?? 0)
             ),
         ]
         if let free = Self.freeBytes(store) {
@@ -43,7 +43,7 @@ struct Metrics: Sendable {
                 ("store_free_bytes", "Free bytes of the store's file system.", free))
         }
         for (name, help, value) in gauges { add(name, "gauge", help, [("", "\(value)")]) }
-        let commits = services.counters.commits.histogram
+        let commits = services.policy.counters.commits.histogram
         var lines: [(String, String)] = []
         var sum = 0
         for (limit, count) in zip(

@@ -21,11 +21,6 @@ struct OpenMailboxes {
         return subscriptions[mailbox] == nil ? nil : mailbox
     }
 
-    mutating func close(_ mailbox: SessionID) {
-        subscriptions[mailbox] = nil
-        if first == mailbox { first = subscriptions.keys.first }
-    }
-
     /// The mailboxes with a subscription.
     var subscribed: [SessionID] { subscriptions.compactMap { $0.value == nil ? nil : $0.key } }
 

@@ -40,7 +40,7 @@ final class Operations: Sendable {
             } else { nil }
         wakeUps = plan.wake.map {
             WakeUps(
-                $0, loop: group.next(), counters: services.counters,
+                $0, loop: group.next(), counters: services.policy.counters,
                 lookup: Self.lookup(services))
         }
         if let wakeUps { services.subscribers.attach(wakeUps) }
@@ -51,7 +51,7 @@ final class Operations: Sendable {
     private static func lookup(_ services: Services) -> WakeUps.Lookup {
         { ids, then in
             services.reader.async {
-                let admission = services.admission
+                let admission = services.policy.admission
                 do throws(StoreError) {
                     let known = try services.store.known(
                         among: ids, byPreKeys: admission.isOpen)

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOSSL
 import NIOWebSocket
 import Sotto
-import SottoTransport
+import SottoNetwork
 import SottoWire
 
 /// Detects the protocol of a connection by its first bytes: TLS, lines of JSON, or HTTP, which may become WebSocket.
@@ -80,30 +80,27 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
 
     private func openHTTP(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
         let connection = connection
-        let front = HTTPFront(to: connection)
+        let http = HTTPCodec(to: connection)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: WireLimits.requestBytes, automaticErrorHandling: false,
             shouldUpgrade: { channel, head in
-                // The upgrade of a foreign page's handshake is declined here; HTTPFront then refuses the request.
+                // The upgrade of a foreign page's handshake is declined here; HTTPCodec then refuses the request.
                 let isGood = Self.isHandshake(head) && connection.admitsOrigin(head.headers)
                 return channel.eventLoop.makeSucceededFuture(isGood ? [:] : nil)
             },
             upgradePipelineHandler: { channel, _ in
-                connection.isHTTP = false
+                connection.http = nil
                 return channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers([
-                        WebSocketRules(), FragmentCount(of: connection),
-                        NIOWebSocketFrameAggregator(
-                            minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 256,
-                            maxAccumulatedFrameSize: WireLimits.requestBytes),
-                        WebSocketLines(isClient: false), connection,
-                    ])
+                    try channel.pipeline.syncOperations.addHandlers(
+                        WebSocketPipeline.server(
+                            messageBytes: WireLimits.requestBytes,
+                            counter: FragmentCount(of: connection)) + [connection])
                 }
             })
         let upgrade: NIOHTTPServerUpgradeSendableConfiguration = (
             upgraders: [upgrader],
             completionHandler: { context in
-                context.pipeline.syncOperations.removeHandler(front, promise: nil)
+                context.pipeline.syncOperations.removeHandler(http, promise: nil)
             }
         )
         try pipeline.configureHTTPServerPipeline(
@@ -113,7 +110,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
         let decoded = HTTPPartCount()
         try pipeline.addHandler(decoded, position: .after(decoder))
         try pipeline.addHandler(HTTPGuard(of: connection, decoded), position: .after(self))
-        try pipeline.addHandler(front)
+        try pipeline.addHandler(http)
     }
 
     /// Whether a request is a WebSocket handshake (RFC 6455 §4.2.1): a `GET` of HTTP/1.1 with a key of 16 bytes. The

@@ -1,29 +1,32 @@
 import NIOCore
 import SottoWire
+import Synchronization
 
 /// The names that a login to this relay may be signed for.
 ///
 /// A client signs the name that it connected to. If a relay accepted every name, an attacker's relay could pass on the
 /// logins that it gets under its own name.
-struct RelayNames: Sendable {
+final class RelayNames: Sendable {
     private let names: [String]
-    private let acceptsLocal: Bool
+    private let listening = Mutex<SocketAddress?>(nil)
 
-    /// Takes the names of `--name` and the listening address. If that is a loopback or wildcard address, which is no
-    /// name to others, the local address of each connection is accepted too.
-    init(names: [String], listening: SocketAddress?) {
-        var names = names.map { $0.lowercased() }
-        if let name = Self.name(of: listening), !names.contains(name) { names.append(name) }
-        self.names = names
-        acceptsLocal =
-            Self.isLoopback(listening)
-            || ["0.0.0.0", "::"].contains(listening?.ipAddress ?? "")
-    }
+    /// Takes the names of `--name`.
+    init(_ names: [String]) { self.names = names.map { $0.lowercased() } }
 
-    /// Returns the names that are valid on a connection to `local`.
-    func accepted(on local: SocketAddress?) -> [String] {
+    /// Sets the listening address. A connection that is accepted before gets it from its listener; at the end of the
+    /// relay the listener has no address any more.
+    func listen(on address: SocketAddress?) { listening.withLock { $0 = address } }
+
+    /// Returns the names that are valid on a connection: those of `--name` and the listening address. If that is a
+    /// loopback or wildcard address, which is no name to others, the connection's local address is accepted too.
+    func accepted(on channel: any Channel) -> [String] {
+        let listening = listening.withLock { $0 } ?? channel.parent?.localAddress
         var accepted = names
-        guard acceptsLocal, let local, let port = local.port else { return accepted }
+        if let name = Self.name(of: listening), !accepted.contains(name) { accepted.append(name) }
+        guard
+            Self.isLoopback(listening) || ["0.0.0.0", "::"].contains(listening?.ipAddress ?? ""),
+            let local = channel.localAddress, let port = local.port
+        else { return accepted }
         if let name = Self.name(of: local), !accepted.contains(name) { accepted.append(name) }
         if Self.isLoopback(local) { accepted.append("localhost:\(port)") }
         return accepted

@@ -1,6 +1,8 @@
 import Dispatch
+import NIOCore
 import NIOPosix
 import SottoDatabase
+import SottoWire
 
 /// The services that all connections of a relay share.
 struct Services: Sendable {
@@ -10,31 +12,29 @@ struct Services: Sendable {
     /// The threads that verify signatures and parse long frames: half of the processors; the others are for the event
     /// loops.
     let verification: NIOThreadPool
-    let subscribers: SubscriberRegistry
-    let counters: Counters
-    let clock: RelayClock
+    let subscribers = SubscriberRegistry()
     let names: RelayNames
     let origins: WebOrigins
-    let nonces = IssuedNonces()
-    let tokens = SessionTokens()
-    let admission: Admission
-    let lockout = Lockout()
-    let surgeLimit: SurgeLimit
-    let rates: MailboxRates
-    /// The most requests of a connection in a second; 0 for no limit.
-    let connectionRate: Int
-    let timeouts: Timeouts
+    let policy: RelayPolicy
     let onFailure: @Sendable (StoreError) -> Void
-}
 
-/// The timeouts of a connection, in seconds.
-struct Timeouts: Sendable {
-    /// The time for a line to be complete; for the first line, from the start of the connection.
-    var line = 10.0
-    /// The time without any line.
-    var idle = 300.0
-    /// The time for which a client may not read what is sent to it.
-    var stalled = 60.0
-    /// The wait after a failed login, doubled after each further one.
-    var failedLogin = 1.0
+    /// Creates the services of a relay. `onFailure` is called, possibly several times, if the store fails.
+    init(
+        _ configuration: RelayConfiguration, store: any Store,
+        onFailure: @escaping @Sendable (StoreError) -> Void
+    ) throws(StoreError) {
+        self.store = store
+        self.onFailure = onFailure
+        let clock = RelayClock(try store.clock(), wall: configuration.wall)
+        policy = RelayPolicy(configuration, clock)
+        names = RelayNames(
+            configuration.names
+                + (configuration.listen.port == 0 ? [] : [configuration.listen.name]))
+        origins = WebOrigins(allowed: configuration.allowedOrigins)
+        writer = Writer(
+            store: store, subscribers: subscribers, clock: clock, counters: policy.counters,
+            admission: policy.admission, rates: policy.rates, onFailure: onFailure)
+        verification = NIOThreadPool(numberOfThreads: max(1, System.coreCount / 2))
+        verification.start()
+    }
 }

@@ -1,6 +1,6 @@
 import NIOSSL
 import Sotto
-import SottoTransport
+import SottoNetwork
 import Synchronization
 
 /// The certificate of a relay and its key: PEM files that can be read again.

@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Sotto
-import SottoTransport
+import SottoNetwork
 import Synchronization
 
 /// The address of an HTTP server that receives wake-ups.

@@ -13,8 +13,8 @@ final class Writer: Sendable {
         let change: Change
         let connection: ClientConnection?
         let requestID: String?
-        /// Handles the outcome; without it the outcome is written to the client.
-        var then: (@Sendable (Outcome) -> Void)?
+        /// The step that follows; without one the outcome is written to the client.
+        var then: CommitStep?
     }
 
     private struct State {

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -15,7 +15,7 @@ import Testing
 
     func backup(_ output: String, store: String = "relay.db") -> Int32 {
         unlink(scratch.file("errors"))
-        return Command.run(
+        return ChildProcess.run(
             "relay", ["backup", "--store", scratch.file(store), "-o", scratch.file(output)],
             errors: scratch.file("errors"))
     }
@@ -96,7 +96,7 @@ import Testing
             _ = try store.commit(envelopes.map { .store($0) }, at: 1)
         }
         try store.close()
-        let command = Command(
+        let command = ChildProcess(
             "relay",
             ["backup", "--store", scratch.file("relay.db"), "-o", scratch.file("copy.db")])
         let deadline = Monotonic.seconds() + 20
@@ -138,7 +138,7 @@ import Testing
         _ = scratch.write("used.db-wal", [])
         #expect(backup("used.db") == 73)
         #expect(names.filter { $0.hasPrefix("copy") } == [])
-        let status = Command.run(
+        let status = ChildProcess.run(
             "relay", ["backup", "--store", "postgresql://x", "-o", scratch.file("copy.db")])
         #expect(status == 64)
     }

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoState
 import Testing
@@ -18,7 +18,7 @@ import Testing
     /// Runs a check with JSON records. Returns its status and findings.
     func check(_ options: [String], store: String? = nil) -> (status: Int32, found: [Finding]) {
         unlink(scratch.file("out"))
-        let status = Command.run(
+        let status = ChildProcess.run(
             "relay",
             ["check", "--json", "--store", store ?? scratch.file("relay.db")] + options,
             output: scratch.file("out"), errors: scratch.file("errors"))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func linesArePlainWithoutJSON() {
-        let status = Command.run(
+        let status = ChildProcess.run(
             "relay",
             [
                 "check", "--listen", "127.0.0.1:0", "--store", scratch.file("missing/relay.db"),
@@ -81,7 +81,7 @@ import Testing
     @Test func anExpiredCertificateAndAWrongKeyAreFound() throws {
         let openssl = "/usr/bin/openssl"
         func run(_ arguments: [String]) throws {
-            try #require(Command.run(openssl, arguments, errors: "/dev/null") == 0)
+            try #require(ChildProcess.run(openssl, arguments, errors: "/dev/null") == 0)
         }
         for key in ["key", "other"] {
             try run(["genpkey", "-algorithm", "ed25519", "-out", scratch.file("\(key).pem")])

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoState
 import SottoWire
@@ -258,7 +258,7 @@ import Testing
             scratch.lines("relay.log").contains { $0.hasPrefix(warning) && $0.hasSuffix(hint) })
         func check(_ options: [String]) -> [String] {
             unlink(scratch.file("out"))
-            _ = Command.run(
+            _ = ChildProcess.run(
                 "relay", ["check", "--listen", "127.0.0.1:0", "--store", path] + options,
                 output: scratch.file("out"))
             return scratch.lines("out").filter { $0.contains(" clock: ") }

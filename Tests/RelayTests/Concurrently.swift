@@ -1,5 +1,5 @@
 import Dispatch
-import RelayHarness
+import TestSupport
 import Sotto
 import Synchronization
 

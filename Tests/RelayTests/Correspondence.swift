@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -38,14 +38,15 @@ final class Correspondence: Sendable {
             "SOTTO_HOME": scratch.file("state-\(who)"),
             "SOTTO_IDENTITY": scratch.file("\(who).key"),
             "SOTTO_RELAY": "tcp://\(relay.address)",
-            "PATH": "\(Command.directory):/usr/bin:/bin", "HOME": scratch.path,
+            "PATH": "\(Programs.directory):/usr/bin:/bin", "HOME": scratch.path,
             "CARDS": scratch.path, "TMPDIR": scratch.path, "GOOD": "right", "WRONG": "wrong",
         ]
     }
 
-    func command(_ who: String, _ program: String, _ arguments: [String], output: String) -> Command
+    func command(_ who: String, _ program: String, _ arguments: [String], output: String)
+        -> ChildProcess
     {
-        Command(
+        ChildProcess(
             program, arguments, environment: environment(who), output: scratch.file(output),
             errors: scratch.file("errors"))
     }

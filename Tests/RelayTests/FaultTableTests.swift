@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Testing
 
 /// The rows of `make faults`, with small loads.
@@ -9,8 +9,8 @@ import Testing
     private func run(_ arguments: [String]) -> (status: Int32, lines: [String]) {
         // The compiler of the fault shim may be anywhere in PATH.
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-        let status = Command.run(
-            "relay-faults", arguments + [Command.directory], environment: ["PATH": path],
+        let status = ChildProcess.run(
+            "relay-faults", arguments + [Programs.directory], environment: ["PATH": path],
             output: scratch.file("rows"), errors: scratch.file("errors"))
         return (status, scratch.lines("rows"))
     }

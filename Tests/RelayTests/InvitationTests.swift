@@ -1,4 +1,4 @@
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoState
 import Testing
@@ -18,7 +18,8 @@ import Testing
         let code = try Membership.invite(1, days: 1, in: location)[0]
         let copy = scratch.file("copy.db")
         #expect(
-            Command.run("relay", ["backup", "--store", scratch.file("relay.db"), "-o", copy]) == 0)
+            ChildProcess.run("relay", ["backup", "--store", scratch.file("relay.db"), "-o", copy])
+                == 0)
         let store = try StoreLocation(copy).open(Retention())
         let row = try #require(try store.invitation(code.tag))
         try store.close()

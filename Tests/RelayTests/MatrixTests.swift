@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -25,13 +25,13 @@ import Testing
         }
 
         /// Starts a shell command in the directory of both.
-        func begin(_ who: String, _ line: String) -> Command {
-            Command(
+        func begin(_ who: String, _ line: String) -> ChildProcess {
+            ChildProcess(
                 "/bin/bash", ["-o", "pipefail", "-c", "cd \"$FILES\" && \(line)"],
                 environment: [
                     "SOTTO_HOME": scratch.file("state-\(who)"), "SOTTO_RELAY": url,
                     "SOTTO_IDENTITY": scratch.file("\(who).key"), "FILES": scratch.path,
-                    "PATH": "\(Command.directory):/usr/bin:/bin",
+                    "PATH": "\(Programs.directory):/usr/bin:/bin",
                 ], errors: scratch.file("errors"))
         }
 

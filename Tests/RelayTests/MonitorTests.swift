@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -124,7 +124,7 @@ import Testing
     @Test func anAddressInUseIsAFailure() throws {
         let relay = try #require(RelayProcess(scratch))
         let other = Scratch()
-        let status = Command.run(
+        let status = ChildProcess.run(
             "relay",
             [
                 "--listen", "127.0.0.1:0", "--store", other.file("relay.db"), "--monitor",
@@ -136,7 +136,7 @@ import Testing
     }
 
     private func run(_ options: [String]) -> Int32 {
-        Command.run(
+        ChildProcess.run(
             "relay", ["--listen", "127.0.0.1:0", "--store", scratch.file("relay.db")] + options)
     }
 

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoState
 import SottoWire

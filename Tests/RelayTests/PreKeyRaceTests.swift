@@ -1,4 +1,4 @@
-import RelayHarness
+import TestSupport
 import Testing
 
 @Suite struct PreKeyRaceTests {

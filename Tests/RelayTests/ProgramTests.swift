@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -101,7 +101,7 @@ import Testing
         #expect(world.run("recv", relay: "nonsense") == 78)
         let port = world.address.split(separator: ":")[1]
         #expect(world.run("recv", relay: "tcp://127.0.0.2:\(port)") == 69)
-        #expect(Command.run("/bin/chmod", ["755", world.environment["SOTTO_HOME"]!]) == 0)
+        #expect(ChildProcess.run("/bin/chmod", ["755", world.environment["SOTTO_HOME"]!]) == 0)
         #expect(world.run("recv") == 77)
     }
 
@@ -168,7 +168,7 @@ import Testing
     @Test func sendersShareTheOutbox() {
         defer { stop() }
         var all: Set<String> = []
-        var commands: [Command] = []
+        var commands: [ChildProcess] = []
         for number in 0..<4 {
             all.formUnion(world.envelopes("in\(number)", 100))
             commands.append(

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -342,39 +342,6 @@ final class RunningRelay: Sendable {
     }
 }
 
-/// A store whose disk fails.
-final class FailingStore: Store {
-    func commit(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome] {
-        throw .database(.inputOutput(path: "relay.db", code: 1034))
-    }
-
-    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
-        throws(StoreError) -> Page
-    { Page() }
-
-    func preKeys(of owner: SessionID) throws(StoreError) -> PreKeyStatus? { nil }
-
-    func account(of id: SessionID) throws(StoreError) -> Account? { nil }
-
-    func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
-
-    func clearStrangerFlags() throws(StoreError) {}
-
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
-        false
-    }
-
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> { [] }
-
-    func clock() throws(StoreError) -> StoredClock? { nil }
-
-    func remember(_ clock: StoredClock) throws(StoreError) {}
-
-    func confirm(_ minute: Int64) throws(StoreError) {}
-
-    func close() throws(StoreError) {}
-}
-
 @Suite struct FailureTests {
     /// The relay's periodic work must not use a closed store.
     @Test func aRelayStopsCleanlyRightAfterItsStart() throws {
@@ -385,12 +352,12 @@ final class FailingStore: Store {
         let failed = EventBox()
         let relay = try Relay(
             RelayConfiguration(listen: RelayURL(host: "127.0.0.1", port: 0), store: ""),
-            store: FailingStore()
+            store: StubStore(failure: StubStore.diskError)
         ) { failed.put($0) }
         let client = RawClient(relay.address)
         client.send(Request.send(Sample.envelope(to: Sample.identity().id)).line(requestID: "1"))
         #expect(client.line() == nil)
-        #expect(failed.wait() == .database(.inputOutput(path: "relay.db", code: 1034)))
+        #expect(failed.wait() == StubStore.diskError)
         try relay.stop()
     }
 }

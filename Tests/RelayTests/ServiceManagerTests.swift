@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import SottoDatabase
 import SottoState
 import Testing
@@ -33,7 +33,7 @@ import Testing
     @Test func startStopAndHeartbeatsAreReported() {
         let manager = listen(scratch.file("notify"))
         defer { close(manager) }
-        let relay = Command(
+        let relay = ChildProcess(
             "relay",
             [
                 "--listen", "127.0.0.1:0", "--store", scratch.file("relay.db"), "--ready-file",
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func aMissingSocketIsIgnored() {
-        let relay = Command(
+        let relay = ChildProcess(
             "relay",
             [
                 "--listen", "127.0.0.1:0", "--store", scratch.file("relay.db"), "--ready-file",

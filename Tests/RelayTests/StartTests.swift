@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Testing
 
 /// The errors that keep a relay from starting.
@@ -8,7 +8,7 @@ import Testing
 
     /// Runs a relay that must not start.
     func run(_ arguments: [String]) -> (status: Int32, errors: String) {
-        let status = Command.run(
+        let status = ChildProcess.run(
             "relay", ["--listen", "127.0.0.1:0"] + arguments, errors: scratch.file("errors"))
         defer { unlink(scratch.file("errors")) }
         return (

@@ -1,4 +1,4 @@
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoState
 import SottoWire

@@ -1,16 +1,24 @@
-import RelayHarness
+import TestSupport
 import Sotto
-import SottoState
+import SottoDatabase
 import SottoWire
 import Synchronization
 
 @testable import SottoServer
 
-/// A store that stores nothing, and returns a given outcome.
+/// A store that stores nothing, and returns a given outcome or fails.
 final class StubStore: Store {
     let outcome = Mutex(Outcome.stored)
+    private let failure: StoreError?
+
+    /// Creates a store whose commits fail with `failure`, if that is not `nil`.
+    init(failure: StoreError? = nil) { self.failure = failure }
+
+    /// The error of a disk that fails.
+    static let diskError = StoreError.database(.inputOutput(path: "relay.db", code: 1034))
 
     func commit(_ changes: [Change], at minute: Int64) throws(StoreError) -> [Outcome] {
+        if let failure { throw failure }
         let outcome = outcome.withLock { $0 }
         return changes.map { _ in outcome }
     }

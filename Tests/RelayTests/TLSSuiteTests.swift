@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoState
 import SottoWire
@@ -13,7 +13,7 @@ import Testing
 
     /// Returns the names of the TLS 1.2 suites of openssl's library.
     func suites() -> [String] {
-        let status = Command.run(
+        let status = ChildProcess.run(
             "/usr/bin/openssl", ["ciphers", "-s", "-tls1_2", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"],
             output: scratch.file("ciphers"))
         #expect(status == 0)
@@ -22,14 +22,14 @@ import Testing
 
     /// Whether a handshake with these options of `openssl s_client` succeeds.
     func connects(_ address: String, _ options: [String]) -> Bool {
-        Command.run(
+        ChildProcess.run(
             "/usr/bin/openssl", ["s_client", "-connect", address, "-brief"] + options) == 0
     }
 
     /// Creates a certificate with an RSA key, which the suites with RSA need.
     func rsaFiles() -> TLSFiles {
         let files = TLSFiles(certificate: scratch.file("c.pem"), key: scratch.file("k.pem"))
-        let status = Command.run(
+        let status = ChildProcess.run(
             "/usr/bin/openssl",
             [
                 "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1",

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -149,7 +149,7 @@ struct TransportTests {
         let scratch = relay.scratch
         let openssl = "/usr/bin/openssl"
         try #require(
-            Command.run(
+            ChildProcess.run(
                 openssl,
                 [
                     "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",

@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -47,7 +47,7 @@ import Testing
         let (removed, address) = (Sample.identity(), Sample.identity())
         let store = scratch.file("relay.db")
         for (id, options) in [(bob.id, []), (removed.id, []), (removed.id, ["--remove"])] {
-            let status = Command.run(
+            let status = ChildProcess.run(
                 "relay", ["admit", "--store", store] + options + [id.description])
             #expect(status == 0)
         }

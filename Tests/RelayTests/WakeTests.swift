@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -206,7 +206,7 @@ import Testing
             ["--wake-url", "http://a:0/"], ["--wake-url", "ntfy+http://a/"],
             ["--wake-url", "http://a/\r\nX: y"],
         ] {
-            let status = Command.run(
+            let status = ChildProcess.run(
                 "relay", ["--listen", "127.0.0.1:0", "--store", scratch.file("r.db")] + options)
             #expect(status == 64, "\(options)")
         }

@@ -1,25 +1,19 @@
 package import Testing
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), for random tests that can be repeated from their seed.
+/// A generator for random tests that can be repeated from their seed.
 package struct Generator: RandomNumberGenerator {
     private let seed: UInt64
-    private var state: UInt64
+    private var numbers: SeededGenerator
 
     package init(seed: UInt64) {
         self.seed = seed
-        state = seed
+        numbers = SeededGenerator(state: seed)
     }
 
     /// The comment of failed expectations.
     package var comment: Comment { "repeat with SOTTO_SEED=\(seed)" }
 
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
-    }
+    package mutating func next() -> UInt64 { numbers.next() }
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var out: [UInt8] = []

@@ -7,7 +7,7 @@ struct PostgresCheck {
     let location: PostgresLocation
 
     /// Installs or upgrades the schema. Throws ``StoreError/serverUnsafe(server:setting:value:needed:)`` or
-    /// ``StoreError/newerVersion(path:)``.
+    /// ``StoreError/newerVersion(name:)``.
     func run() throws(StoreError) {
         try install()
         // Behind PL/Proxy this returns the settings of every partition.

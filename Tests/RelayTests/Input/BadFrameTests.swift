@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -321,7 +321,7 @@ import Testing
     @Test(arguments: Scheme.allCases)
     func afterAFailedSyncNothingIsAcknowledged(_ scheme: Scheme) throws {
         let failed = EventBox()
-        let relay = try Self.relay(FailingStore()) { failed.put($0) }
+        let relay = try Self.relay(StubStore(failure: StubStore.diskError)) { failed.put($0) }
         let client = TransportClient(scheme, relay.address)
         let bystander = TransportClient(scheme, relay.address)
         #expect(bystander.ask(#"{"type":"ping"}"#) == BadFrameTests.pong(scheme))
@@ -331,7 +331,7 @@ import Testing
                     .dropLast()))
         #expect(client.endsSilently())
         #expect(bystander.endsSilently())
-        #expect(failed.wait() == .database(.inputOutput(path: "relay.db", code: 1034)))
+        #expect(failed.wait() == StubStore.diskError)
         try relay.stop()
     }
 
@@ -401,7 +401,7 @@ struct FailingDisk {
         let arguments = ["-shared", "-fPIC", "-o", library, source]
         let compilers = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"]
         for compiler in compilers where access(compiler, X_OK) == 0 {
-            if Command.run(compiler, arguments) == 0 { return library }
+            if ChildProcess.run(compiler, arguments) == 0 { return library }
         }
         return nil
     }()

@@ -1,4 +1,4 @@
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoState
 import SottoWire
@@ -85,7 +85,7 @@ import Testing
     @Test func theOptionAcceptsOnlyOrigins() {
         let scratch = Scratch()
         for origin in ["chat.example.org", "https://chat.example.org/", "*"] {
-            let status = Command.run(
+            let status = ChildProcess.run(
                 "relay", ["--store", scratch.file("r.db"), "--allow-origin", origin])
             #expect(status == 64, "\(origin)")
         }

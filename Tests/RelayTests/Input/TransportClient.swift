@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoWire
 
@@ -35,7 +35,7 @@ final class TransportClient {
 
     let scheme: RelayURL.Scheme
     private let descriptor: Int32
-    private let openssl: Command?
+    private let openssl: ChildProcess?
     private var buffer: [UInt8] = []
 
     /// Connects; over WebSocket it also does the handshake unless `raw`.
@@ -44,7 +44,7 @@ final class TransportClient {
         if scheme.isSecure {
             var ends: [Int32] = [0, 0]
             socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
-            openssl = Command(
+            openssl = ChildProcess(
                 "/bin/sh",
                 ["-c", "exec openssl s_client -quiet -connect \(address) <&3 >&3 3>&-"],
                 descriptor: ends[1])

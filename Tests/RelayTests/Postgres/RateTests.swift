@@ -1,5 +1,5 @@
 import Glibc
-import RelayHarness
+import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
@@ -51,7 +51,7 @@ struct RateTests {
                 """.utf8))
         // A number of transactions, not a time: pgbench's alarm may be blocked in a child of a test.
         for clients in [1, 16] {
-            let status = Command.run(
+            let status = ChildProcess.run(
                 "/bin/sh",
                 [
                     "-c",

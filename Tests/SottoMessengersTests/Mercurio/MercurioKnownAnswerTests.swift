@@ -1,5 +1,6 @@
 import Sotto
 import SottoMessengers
+import SottoPadding
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import RelayHarness
+import TestSupport
 
 /// A relay for the hints that need one. It ends with the value.
 final class HintRelay {

@@ -1,0 +1,87 @@
+import Sotto
+import SottoWire
+
+/// The requests of a client.
+extension ConnectionState {
+    /// Serves a request, or throws the reason for refusing it.
+    mutating func serve(
+        _ asked: IncomingFrame.Asked, _ requestID: String?, at now: Double,
+        to sink: some ConnectionEffects
+    ) throws(Reason) {
+        func respond(_ response: Response) { sink.perform(.respond(response, to: requestID)) }
+        switch asked.request {
+        case .ping: respond(.pong)
+        case .challenge:
+            let bytes = policy.nonces.make(at: now)
+            if !isHTTP { nonce = (bytes, now + WireLimits.nonceSeconds) }
+            respond(.challenge(nonce: bytes, names: names()))
+        case .login(let login): try logIn(login, requestID, at: now, to: sink)
+        case .resume(let token): try resume(token, requestID, at: now, to: sink)
+        case .send(let envelope):
+            guard policy.rates.admits(envelope.to, at: now) else { throw .tooMany }
+            commit(.store(envelope), requestID, to: sink)
+        case .fetch(let max, let after, let dead, let mailbox):
+            read(
+                .messages(
+                    try owned(mailbox), max: max, after: after, dead: dead, to: requestID),
+                to: sink)
+        case .subscribe(let mailbox):
+            // HTTP could not deliver the pushes: they answer no request.
+            guard !isHTTP else { throw .unknownType }
+            let mailbox = try owned(mailbox)
+            sink.perform(.subscribe(to: mailbox))
+            mailboxes[mailbox] = Subscription()
+            respond(.subscribed)
+            pump(mailbox, to: sink)
+        case .ack(let ids, let handled, let mailbox):
+            let mailbox = try owned(mailbox)
+            commit(.acknowledge(mailbox, ids: ids, handled), requestID, to: sink)
+            mailboxes[mailbox]?.noteAcknowledged(ids)
+            pump(mailbox, to: sink)
+        case .publish(let published):
+            guard let head = asked.head else { throw .badSignature }
+            let publication = published.publication
+            publish(
+                .publish(publication, head: head), of: publication.owner, requestID, at: now,
+                to: sink)
+        case .claim(let owner, let id):
+            guard claims.admits(at: now) else { throw .busy }
+            commit(.claim(owner: owner, id: id), requestID, to: sink)
+        case .record(let record):
+            guard policy.clock.isCurrent(record.issued) else { throw .badFields }
+            publish(
+                .update(record.id, AccountUpdate(record)), of: record.id, requestID, at: now,
+                to: sink)
+        case .lookup(let id):
+            guard claims.admits(at: now) else { throw .busy }
+            read(.card(id, to: requestID), to: sink)
+        case .puzzle: respond(givePuzzle())
+        case .solution(let nonce, let counter):
+            try takeSolution(nonce, counter)
+            respond(.accepted)
+        }
+    }
+
+    /// Returns the mailbox that a request names, if it is open on this connection.
+    private func owned(_ mailbox: SessionID?) throws(Reason) -> SessionID {
+        guard let found = mailboxes.find(mailbox) else { throw .loginRequired }
+        return found
+    }
+
+    /// Creates the puzzle that a client must solve before it publishes a new id in a surge.
+    private mutating func givePuzzle() -> Response {
+        let nonce = randomBytes(WireLimits.nonceBytes)
+        let bits = policy.surgeLimit.bits
+        puzzle = (nonce, bits)
+        return .puzzle(nonce: nonce, bits: bits)
+    }
+
+    /// Verifies the solution of the last puzzle; each puzzle counts once.
+    private mutating func takeSolution(_ nonce: [UInt8], _ counter: UInt64) throws(Reason) {
+        guard let given = puzzle, given.nonce == nonce,
+            ProofOfWork.isSolved(nonce, by: counter, bits: given.bits)
+        else { throw .workRequired }
+        puzzle = nil
+        solvedPuzzles = min(solvedPuzzles + 1, 100)
+    }
+}

@@ -1,0 +1,37 @@
+/// The rules and the shared state by which the requests of all connections are judged. It uses no socket.
+final class RelayPolicy: Sendable {
+    let admission: Admission
+    let clock: RelayClock
+    let counters = Counters()
+    let nonces = IssuedNonces()
+    let tokens = SessionTokens()
+    let lockout = Lockout()
+    let surgeLimit: SurgeLimit
+    let rates: MailboxRates
+    /// The most requests of a connection in a second; 0 for no limit.
+    let connectionRate: Int
+    let timeouts: Timeouts
+
+    /// Creates the policy of a relay.
+    init(_ configuration: RelayConfiguration, _ clock: RelayClock) {
+        self.clock = clock
+        admission = Admission(configuration.admission)
+        surgeLimit = SurgeLimit(limit: configuration.surge, bits: configuration.surgeBits)
+        rates = MailboxRates(perMinute: configuration.mailboxRate)
+        connectionRate = configuration.connectionRate
+        timeouts = Timeouts(
+            line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause)
+    }
+}
+
+/// The timeouts of a connection, in seconds.
+struct Timeouts: Sendable {
+    /// The time for a line to be complete; for the first line, from the start of the connection.
+    var line = 10.0
+    /// The time without any line.
+    var idle = 300.0
+    /// The time for which a client may not read what is sent to it.
+    var stalled = 60.0
+    /// The wait after a failed login, doubled after each further one.
+    var failedLogin = 1.0
+}

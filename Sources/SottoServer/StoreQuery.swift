@@ -1,0 +1,107 @@
+import Sotto
+import SottoWire
+
+/// A read from the store for a connection.
+enum StoreQuery: Sendable {
+    /// The envelopes of a mailbox, or its dead letters.
+    case messages(SessionID, max: Int, after: Int64, dead: Bool, to: String?)
+    /// The card of an id.
+    case card(SessionID, to: String?)
+    /// The data that a login needs. `member` is the member who logged in on this connection.
+    case login(Login, member: SessionID?, to: String?)
+    /// The account that decides about an earlier session.
+    case resume(SessionTokens.Session, to: String?)
+    /// The data that decides about a publication of an owner.
+    case publish(Change, of: SessionID, to: String?)
+    /// The state of an owner's prekeys, for the answer to a login.
+    case session(SessionID, token: String, to: String?)
+    /// Envelopes to push to the subscriber of a mailbox.
+    case push(SessionID, after: Int64, limit: Int)
+
+    /// The result of a ``StoreQuery``.
+    enum Result: Sendable {
+        case response(Response, to: String?, weight: Int)
+        case login(Login, LoginContext, to: String?)
+        case resume(SessionTokens.Session, Account?, to: String?)
+        case publish(Change, of: SessionID, Account?, isKnown: Bool, to: String?)
+        case session(SessionID, PreKeyStatus?, Account?, token: String, minute: Int64, to: String?)
+        case push(SessionID, Page)
+    }
+
+    /// The approximate number of bytes of the response.
+    var weight: Int {
+        switch self {
+        case .messages: WireLimits.fetchBytes
+        case .card: WireLimits.cardBytes
+        case .login, .resume, .publish, .session, .push: 0
+        }
+    }
+
+    /// Whether the connection pauses until the result is there.
+    var pauses: Bool {
+        switch self {
+        case .messages, .card, .push: false
+        case .login, .resume, .publish, .session: true
+        }
+    }
+
+    /// Reads from a store.
+    func run(_ store: any Store, _ clock: RelayClock) throws(StoreError) -> Result {
+        switch self {
+        case .messages(let mailbox, let max, let after, let dead, let requestID):
+            let page = try store.messages(
+                in: mailbox, after: after, limit: max, dead: dead, at: clock.expiry)
+            return .response(
+                .messages(page.messages.map(\.delivered), more: page.hasMore), to: requestID,
+                weight: weight)
+        case .card(let id, let requestID):
+            let card = try store.account(of: id)?.card
+            return .response(
+                card.map { .card($0) } ?? .error(Refusal(.noCard)), to: requestID, weight: weight)
+        case .login(let login, let member, let requestID):
+            return .login(
+                login, try LoginContext(of: login, member, store, clock), to: requestID)
+        case .resume(let session, let requestID):
+            let responsible = session.voucher ?? session.mailbox
+            return .resume(session, try store.account(of: responsible), to: requestID)
+        case .publish(let change, let owner, let requestID):
+            let account = try store.account(of: owner)
+            let isKnown = if account == nil { try store.preKeys(of: owner) != nil } else { true }
+            return .publish(change, of: owner, account, isKnown: isKnown, to: requestID)
+        case .session(let owner, let token, let requestID):
+            return .session(
+                owner, try store.preKeys(of: owner), try store.account(of: owner), token: token,
+                minute: clock.minute, to: requestID)
+        case .push(let mailbox, let after, let limit):
+            return .push(
+                mailbox,
+                try store.messages(
+                    in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry))
+        }
+    }
+}
+
+/// The stored data that a login needs.
+struct LoginContext: Sendable {
+    let account: Account?
+    let invitation: StoredInvitation?
+    /// Whether the login proves that it has the code of that invitation.
+    let provesInvitation: Bool
+    /// The member who logged in on this connection, and its account.
+    let member: SessionID?
+    let voucher: Account?
+    let minute: Int64
+
+    init(
+        of login: Login, _ member: SessionID?, _ store: any Store, _ clock: RelayClock
+    ) throws(StoreError) {
+        account = try store.account(of: login.id)
+        invitation =
+            if let proof = login.invitation { try store.invitation(proof.tag) } else { nil }
+        provesInvitation =
+            invitation.map { login.provesInvitation(withKey: $0.key) } ?? false
+        self.member = member
+        voucher = if let member { try store.account(of: member) } else { nil }
+        minute = clock.minute
+    }
+}

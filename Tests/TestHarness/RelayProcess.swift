@@ -1,0 +1,42 @@
+import Glibc
+
+/// A process of the built `relay`, ready for connections.
+package struct RelayProcess {
+    package let command: ChildProcess
+    package let address: String
+
+    /// Starts the relay and waits until it reports its address; returns `nil` if it ends before.
+    ///
+    /// The store is the file `relay.db` in `scratch`, unless `store` names another one.
+    package init?(
+        _ scratch: Scratch, listen: String = "127.0.0.1:0", _ options: [String] = [],
+        store: String? = nil, environment: [String: String] = [:]
+    ) {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        command = ChildProcess(
+            "relay",
+            [
+                "--listen", listen, "--store", store ?? scratch.file("relay.db"), "--ready-fd", "3",
+            ] + options, environment: environment, errors: scratch.file("relay.log"),
+            descriptor: ends[1])
+        close(ends[1])
+        defer { close(ends[0]) }
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(ends[0], &byte, 1) == 1, byte != 0x0A { line.append(byte) }
+        guard !line.isEmpty else {
+            command.wait()
+            return nil
+        }
+        address = String(decoding: line, as: UTF8.self)
+    }
+
+    /// Stops the relay with SIGTERM. Returns its exit status.
+    @discardableResult
+    package func end() -> Int32 {
+        command.kill(SIGTERM)
+        return command.wait()
+    }
+}
