@@ -85,6 +85,11 @@ let nearlyStatic: [LinkerSetting] =
     ]
 
 let clients: [Target.Dependency] = ["SottoClient", "SottoState", "SottoWire"]
+// For the two programs that know accounts in other messengers.
+let accounts: [Target.Dependency] = [
+    "SottoMessengers", "SottoState", "SottoContacts", "SottoWire",
+]
+
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -205,14 +210,10 @@ let package = Package(
             swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
-        program(
-            "bridge", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
-            link: fullyStatic),
+        program("bridge", accounts, link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("decrypt", ["SottoState", "SottoContacts", "CBotan"], link: botan + fullyStatic),
-        program(
-            "contact", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
-            link: fullyStatic),
+        program("contact", accounts, link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("pad", [], link: fullyStatic),
         program("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
