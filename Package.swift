@@ -103,6 +103,11 @@ let nearlyStatic: [LinkerSetting] =
     ]
 
 let clients: [Target.Dependency] = ["SottoClient", "SottoState", "SottoWire"]
+// For the two programs that know accounts in other messengers.
+let accounts: [Target.Dependency] = [
+    "SottoMessengers", "SottoState", "SottoContacts", "SottoWire",
+]
+
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -210,7 +215,7 @@ let package = Package(
         .target(
             name: "SottoMessengers",
             dependencies: [
-                "Sotto",
+                "Sotto", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ], swiftSettings: core),
@@ -247,16 +252,12 @@ let package = Package(
             resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
-        program(
-            "bridge", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
-            link: fullyStatic),
+        program("bridge", accounts, link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts", "SottoOpenSSL"], link: fullyStatic),
         program(
             "decrypt", ["SottoState", "SottoContacts", "SottoOpenSSL", "CBotan"],
             link: botan + fullyStatic),
-        program(
-            "contact", ["SottoMessengers", "SottoState", "SottoContacts", "SottoWire"],
-            link: fullyStatic),
+        program("contact", accounts, link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),
         plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),

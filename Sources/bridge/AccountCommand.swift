@@ -47,7 +47,7 @@ struct AccountCommand: Program {
         abstract: "Print your account as its messenger shows it: a URL, an id, or a code's bytes.",
         usage: """
             bridge account whisper2 [--whisper-id ID] [IDENTITY]
-            bridge account mercurio [--bundle | --form CLIENT] [IDENTITY]
+            bridge account mercurio [--signed | --form CLIENT] [IDENTITY]
             bridge account kecalek --user-id ID [IDENTITY]
             """,
         discussion: """
@@ -55,12 +55,12 @@ struct AccountCommand: Program {
 
             EXAMPLES
               bridge account whisper2 alice.key | qr -o alice.png
-              bridge account mercurio --bundle alice.key | send
+              bridge account mercurio --signed alice.key | send
               bridge account kecalek --user-id alice alice.key | qr -o alice.png
             """)
 
-    @Flag("--bundle", help: "mercurio: print the RSA key, signed by the Session ID.")
-    var bundle = false
+    @Flag("--signed", help: "mercurio: print the RSA key, signed by the Session ID.")
+    var signed = false
 
     @Option(
         "--form", value: "client",
@@ -78,8 +78,8 @@ struct AccountCommand: Program {
     var file: String?
 
     func validate() throws {
-        guard !bundle && form == nil || profile == .mercurio, !bundle || form == nil else {
-            throw UsageError("only one of --bundle and --form can be used, with mercurio")
+        guard !signed && form == nil || profile == .mercurio, !signed || form == nil else {
+            throw UsageError("only one of --signed and --form can be used, with mercurio")
         }
         try accounts.check([profile])
     }
@@ -99,7 +99,7 @@ struct AccountCommand: Program {
             try output.writeText(Whisper2AddURL.text(accounts.whisper2(owner)) + "\n")
         case .mercurio where form != nil:
             if let form { try output.writeLine(try accounts.mercurio(owner).record(form)) }
-        case .mercurio where bundle: try output.writeLine(try accounts.mercurio(owner).record)
+        case .mercurio where signed: try output.writeLine(try accounts.mercurio(owner).record)
         default: try output.writeText(owner.mercurioIdentity().id.description + "\n")
         }
         try output.finish()

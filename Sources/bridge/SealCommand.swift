@@ -142,6 +142,9 @@ struct SealCommand: Program {
         guard format != .shainy || to.isEmpty else {
             throw UsageError("shainy is for a chat: use --chat FILE in place of --to")
         }
+        guard format != .shainy || chat != nil || publicChannel else {
+            throw UsageError("shainy requires --chat FILE or --public-channel")
+        }
         guard format == .shainy || !to.isEmpty else {
             throw UsageError("no recipient is given: use --to CARD")
         }

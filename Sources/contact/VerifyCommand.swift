@@ -117,7 +117,7 @@ struct VerifyCommand: Program {
             throw Failure(
                 .untrusted,
                 "the number matches, but the RSA key of \(contact.name) is not signed",
-                hint: "ask its owner for the signed key: bridge account mercurio --bundle"
+                hint: "ask its owner for the signed key: bridge account mercurio --signed"
             )
         }
         if let account = contact.learned.whisper2, contact.binding(of: account) < .compared {

@@ -63,7 +63,7 @@ complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from open' -s o -l
 complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from open' -s q -l quiet -d 'Print no notes on stderr'
 complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from open' -l version -d 'Show the version'
 complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from open' -s h -l help -d 'Show help information'
-complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from account' -l bundle -d 'mercurio: print the RSA key, signed by the Session ID'
+complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from account' -l signed -d 'mercurio: print the RSA key, signed by the Session ID'
 complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from account' -l form -x -a 'ios web flutter' -d 'mercurio: print the RSA key in the format of this client: ios, web or flutter'
 complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from account' -l user-id -x -d 'Your user id in Kecalek'
 complete -c sotto-bridge -c bridge -n '__fish_seen_subcommand_from account' -l whisper-id -x -d 'Your WhisperID. Default: the one in the identity'

@@ -145,7 +145,7 @@ extension HintTests {
                 try world.must("bridge", ["seal", "whisper2", "--to", "bob.card"], text: "x")
             }),
         HintCase(
-            "ask its owner for the signed key: bridge account mercurio --bundle",
+            "ask its owner for the signed key: bridge account mercurio --signed",
             as: "bob",
             situation: { world in
                 let made = Identity(

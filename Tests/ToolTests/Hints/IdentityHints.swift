@@ -138,16 +138,17 @@ extension HintTests {
             }),
         HintCase(
             "create one and store it in the identity: bridge set --rsa 3072",
-            situation: { world in try world.run("bridge", ["account", "mercurio", "--bundle"]) },
+            situation: { world in try world.run("bridge", ["account", "mercurio", "--signed"]) },
             result: { (world, _) throws in
-                try world.must("bridge", ["account", "mercurio", "--bundle"])
+                try world.must("bridge", ["account", "mercurio", "--signed"])
             }),
         HintCase(
             "open it: recv --again | bridge open …",
             situation: { world in
-                for name in ["alice", "bob"] {
-                    try world.must(
-                        name, "bridge", ["set", "-q", "--whisper-id", "WSP-YS3T-HJGR-KQBZ"])
+                for (name, id) in [
+                    ("alice", "WSP-YS3T-HJGR-KQBZ"), ("bob", "WSP-WI7U-4VDX-HXY2"),
+                ] {
+                    try world.must(name, "bridge", ["set", "-q", "--whisper-id", id])
                 }
                 let account = try world.must("bob", "bridge", ["account", "whisper2"])
                 try world.must(

@@ -345,15 +345,15 @@ struct BridgeKeyTests {
         for (status, arguments) in [
             (Int32(10), ["account", "whisper2", "a.key"]),
             (10, ["card", "whisper2", "-i", "a.key"]),
-            (10, ["account", "mercurio", "--bundle", "a.key"]),
+            (10, ["account", "mercurio", "--signed", "a.key"]),
             (10, ["card", "mercurio", "-i", "a.key"]),
             (64, ["account", "kecalek", "a.key"]), (64, ["card", "kecalek", "-i", "a.key"]),
             (64, ["account", "other", "a.key"]),
-            (64, ["account", "whisper2", "--bundle", "a.key"]),
+            (64, ["account", "whisper2", "--signed", "a.key"]),
             (64, ["card", "-i", "a.key"]),
             (64, ["account", "mercurio", "--user-id", "a", "a.key"]),
             (64, ["card", "mercurio", "--whisper-id", Self.whisperID, "-i", "a.key"]),
-            (64, ["account", "mercurio", "--bundle", "--form", "web", "a.key"]),
+            (64, ["account", "mercurio", "--signed", "--form", "web", "a.key"]),
             (65, ["account", "kecalek", "--user-id", "", "a.key"]),
             (65, ["account", "kecalek", "--user-id", String(repeating: "u", count: 256), "a.key"]),
             (0, ["account", "whisper2", "--whisper-id", Self.whisperID, "a.key"]),
@@ -376,7 +376,7 @@ struct BridgeKeyTests {
         #expect(try profiles.whisper2?.signingKey == identity.whisper2Keys().signingKey)
         #expect(try profiles.mercurio?.id == identity.mercurioIdentity().id)
         #expect(try profiles.mercurio?.key == identity.rsaKey()?.publicKey)
-        let bundle = try must("account", "mercurio", "--bundle", "a.key")
+        let bundle = try must("account", "mercurio", "--signed", "a.key")
         let read = try MercurioKeyBundle(record: JSON.object(parsing: bundle.stdout))
         #expect(read == profiles.mercurio)
         #expect(

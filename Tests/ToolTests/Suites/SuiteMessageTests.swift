@@ -128,7 +128,7 @@ struct SuiteMessageTests {
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 12)
         try home.files.write(
             "bob.bundle",
-            home.output("bridge", ["account", "mercurio", "--bundle", "bob.key"]))
+            home.output("bridge", ["account", "mercurio", "--signed", "bob.key"]))
         #expect(try stranger.run("contact", ["add", "bob.bundle"]).status == 0)
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 0)
         // Another key for that id.

@@ -130,7 +130,7 @@ struct IntroducedAccountTests {
             ["--to", "bob", "--trust", "verified"], stdin: Array("x".utf8))
         #expect(try accounts.record(plain)["suite"] == .string("sealed"))
         // The export does not have it as Bob's account.
-        #expect(try alice.run("contact", ["export", "--whisper2"]).status == 1)
+        #expect(try alice.run("bridge", ["export", "contacts"]).status == 1)
         // Alice can use it explicitly.
         #expect(try seal("whisper2", "--to", "bob", "--trust", "any").status == 0)
     }
