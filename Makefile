@@ -21,10 +21,13 @@ ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 TOOLS := keygen contact encrypt decrypt bridge fingerprint qr pad send recv relay
 # Started by a tool and not by users, so never on the path: qr starts qr-scan.
 HELPERS := qr-scan
-RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
+# Separate sections let the linker remove the functions of C libraries that nothing calls.
+RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release \
+  -Xcc -ffunction-sections -Xcc -fdata-sections
 RELEASE := .build-release/release
+MADE_COMPLETIONS := .build-release/completions
 
-.PHONY: all build deps demo test check bench faults soak fuzz lint format completions install uninstall clean
+.PHONY: all build deps demo test check bench faults soak fuzz lint format install uninstall clean
 
 all: build
 
@@ -32,10 +35,12 @@ all: build
 deps:
 	@Scripts/deps
 
-## build: release programs in .build-release/release
+## build: release programs in .build-release/release, and the shells' completions
 build: deps
 	@# One by one: a release build of everything would take in what only the tests use.
 	for p in $(TOOLS) $(HELPERS) sotto relay-load ratchet-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
+	rm -rf $(MADE_COMPLETIONS)
+	completions/generate $(RELEASE) $(MADE_COMPLETIONS)
 
 ## demo: play a whole conversation over a loopback relay
 demo: build
@@ -78,9 +83,6 @@ lint:
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
 
-completions: build
-	completions/generate $(RELEASE)
-
 install:
 	install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(mandir)/man5" \
 	  "$(DESTDIR)$(mandir)/man7" "$(DESTDIR)$(mandir)/man8" "$(DESTDIR)$(bashcompdir)" \
@@ -103,10 +105,10 @@ endif
 	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/$$name" || exit 1; done
 	install -d "$(DESTDIR)$(datadir)/postgresql"
 	install -m 644 share/postgresql/*.sql "$(DESTDIR)$(datadir)/postgresql/"
-	install -m 644 completions/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
-	for file in completions/zsh/_sotto*; do \
+	install -m 644 $(MADE_COMPLETIONS)/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
+	for file in $(MADE_COMPLETIONS)/zsh/_sotto*; do \
 	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done
-	install -m 644 completions/fish/$(COMPLETIONS) "$(DESTDIR)$(fishcompdir)/"
+	install -m 644 $(MADE_COMPLETIONS)/fish/$(COMPLETIONS) "$(DESTDIR)$(fishcompdir)/"
 	install -d "$(DESTDIR)$(unitdir)"
 	sed -e 's|^ExecStart=[^ ]*|ExecStart=$(bindir)/$(PROGRAM_PREFIX)relay|' \
 	  share/systemd/sotto-relay.service > "$(DESTDIR)$(unitdir)/sotto-relay.service"
@@ -124,9 +126,8 @@ uninstall:
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
 	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$name"; done
 	rm -f "$(DESTDIR)$(unitdir)/sotto-relay.service"
-	for shell in bash:"$(bashcompdir)" zsh:"$(zshcompdir)" fish:"$(fishcompdir)"; do \
-	  for file in completions/$${shell%%:*}/*sotto* $(if $(PROGRAM_PREFIX),,completions/$${shell%%:*}/*); do \
-	    rm -f "$(DESTDIR)$${shell#*:}/$$(basename $$file)"; done; done
+	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
+	  "$(DESTDIR)$(bashcompdir)/$(t)" "$(DESTDIR)$(zshcompdir)/_$(t)" "$(DESTDIR)$(fishcompdir)/$(t).fish")
 
 clean:
 	rm -rf .build .build-release .build-fuzz .build-peers

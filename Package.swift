@@ -4,12 +4,17 @@ import PackageDescription
 // The layers, bottom to top. A target depends only on lower layers, and Tests/ArchitectureTests checks every import for
 // that.
 //
-//   0  CSodium CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp     one module map each
-//      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
-//   1  Sotto                                  the core: values in, values out
+//   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
+//      CSottoJPEG CSottoSandbox CWordlists    C code for libjpeg and libseccomp, the BIP 39 word lists
+//   1  SottoBytes                             bytes, text, JSON and guarded memory
+//      SottoPadding                           hiding lengths
+//      Sotto                                  the core: values in, values out
 //      SottoDatabase                          SQLite, locks, the monotonic clock
 //      Arguments                              the command line
-//   2  SottoTool SottoWire SottoQR SottoState
+//   2  SottoProgram                           what all programs do, without cryptography
+//      SottoTool                              what programs with the core do
+//      SottoWire SottoQR SottoState SottoTransport
+//      SottoOpenSSL                           ChaCha20-Poly1305 of long files
 //      SottoMessengers                        the formats of five messengers
 //   3  SottoClient SottoServer                the only importers of NIO
 //      SottoContacts                          the address book on the command line
@@ -37,6 +42,18 @@ let stripped: [LinkerSetting] = [
 let sodium: [LinkerSetting] = [
     .linkedLibrary("sodium", .when(configuration: .debug)),
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
+]
+
+// Unicode's normalization of phrases.
+let utf8proc: [LinkerSetting] = [
+    .linkedLibrary("utf8proc", .when(configuration: .debug)),
+    .linkedLibrary(":libutf8proc.a", .when(configuration: .release)),
+]
+
+// ChaCha20-Poly1305 of long files, for `encrypt` and `decrypt`.
+let openSSL: [LinkerSetting] = [
+    .linkedLibrary("crypto", .when(configuration: .debug)),
+    .linkedLibrary(":libcrypto.a", .when(configuration: .release)),
 ]
 
 // The kernel's keyring, for `keygen unlock`. The library only makes system calls.
@@ -107,12 +124,21 @@ let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
 let core: [SwiftSetting] = strict + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 let coreC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link"])] : []
 
+/// A program with the core.
 func program(
+    _ name: String, _ dependencies: [Target.Dependency], link: [LinkerSetting] = []
+) -> Target {
+    plainProgram(name, ["Sotto", "SottoTool"] + dependencies, link: link)
+}
+
+/// A program that encrypts nothing. It links no cryptography except random bytes.
+func plainProgram(
     _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
     link: [LinkerSetting] = []
 ) -> Target {
     .executableTarget(
-        name: name, dependencies: ["Sotto", "SottoTool", "Arguments"] + dependencies,
+        name: name,
+        dependencies: ["SottoBytes", "SottoProgram", "Arguments"] + dependencies,
         exclude: exclude,
         swiftSettings: strict, linkerSettings: link + stripped)
 }
@@ -131,6 +157,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CKeyutils", providers: [.apt(["libkeyutils-dev"])]),
@@ -145,24 +173,37 @@ let package = Package(
         .systemLibrary(
             name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
+        .target(name: "CWordlists", exclude: ["lists"]),
+        .target(
+            name: "SottoBytes", dependencies: ["CSodium"], swiftSettings: core,
+            linkerSettings: sodium),
+        .target(
+            name: "SottoPadding", dependencies: ["CSodium", "SottoBytes"], swiftSettings: core),
         .target(
             name: "Sotto",
             dependencies: [
-                "CSodium",
+                "CSodium", "CUTF8Proc", "CWordlists", "SottoBytes", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: core, linkerSettings: sodium),
+            swiftSettings: core, linkerSettings: utf8proc),
 
         .target(name: "Arguments", swiftSettings: strict),
         .target(
-            name: "SottoTool", dependencies: ["Sotto", "Arguments", "CKeyutils"],
+            name: "SottoProgram", dependencies: ["SottoBytes", "SottoPadding", "Arguments"],
+            swiftSettings: strict),
+        .target(
+            name: "SottoTool",
+            dependencies: ["Sotto", "SottoProgram", "Arguments", "CKeyutils"],
             swiftSettings: strict, linkerSettings: keyutils),
+        .target(
+            name: "SottoOpenSSL", dependencies: ["Sotto", "COpenSSL"], swiftSettings: strict,
+            linkerSettings: openSSL),
         .target(name: "SottoWire", dependencies: ["Sotto"], swiftSettings: core),
         .target(name: "CSottoJPEG", dependencies: ["CJPEG"], cSettings: coreC),
         .target(name: "CSottoSandbox", dependencies: ["CSeccomp"]),
         .target(
-            name: "SottoQR", dependencies: ["Sotto", "CQREncode", "CPNG"],
+            name: "SottoQR", dependencies: ["SottoBytes", "CSodium", "CQREncode", "CPNG"],
             // Unoptimized pixel loops are a hundred times slower, and so are the tests.
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))],
             linkerSettings: pictures),
@@ -173,7 +214,7 @@ let package = Package(
         .target(
             name: "SottoMessengers",
             dependencies: [
-                "Sotto",
+                "Sotto", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ], swiftSettings: core),
@@ -211,12 +252,14 @@ let package = Package(
 
         program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
         program("bridge", accounts, link: fullyStatic),
-        program("encrypt", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("decrypt", ["SottoState", "SottoContacts", "CBotan"], link: botan + fullyStatic),
+        program("encrypt", ["SottoState", "SottoContacts", "SottoOpenSSL"], link: fullyStatic),
+        program(
+            "decrypt", ["SottoState", "SottoContacts", "SottoOpenSSL", "CBotan"],
+            link: botan + fullyStatic),
         program("contact", accounts, link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("pad", [], link: fullyStatic),
-        program("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
+        plainProgram("pad", ["SottoPadding"], link: fullyStatic),
+        plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.
         .executableTarget(
             name: "qr-scan", dependencies: ["SottoQR", "SottoScan", "CSottoSandbox"],
@@ -269,7 +312,9 @@ let package = Package(
         // The parsers for `make fuzz` and for the tests that replay its corpus.
         .target(
             name: "FuzzParsers",
-            dependencies: ["Sotto", "SottoMessengers", "SottoQR", "SottoScan", "SottoWire"],
+            dependencies: [
+                "Sotto", "SottoPadding", "SottoMessengers", "SottoQR", "SottoScan", "SottoWire",
+            ],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(
             name: "TestSupport", dependencies: ["Sotto", "CTestSupport"], path: "Tests/TestSupport",
@@ -277,13 +322,14 @@ let package = Package(
         .testTarget(
             name: "SottoTests",
             dependencies: [
-                "Sotto", "SottoMessengers", "TestSupport", "FuzzParsers",
+                "Sotto", "SottoOpenSSL", "SottoPadding", "SottoMessengers", "TestSupport",
+                "FuzzParsers",
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .testTarget(
             name: "SottoMessengersTests",
             dependencies: [
-                "Sotto", "SottoMessengers", "TestSupport",
+                "Sotto", "SottoPadding", "SottoMessengers", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

@@ -1,5 +1,6 @@
 import Sotto
 import SottoMessengers
+import SottoPadding
 
 extension FuzzTarget {
     /// A Mercurio message or key bundle. One that is read is written and read back unchanged.

@@ -1,4 +1,5 @@
 import Sotto
+import SottoPadding
 
 extension FuzzTarget {
     /// A padded frame of each scheme. The bytes are also padded and unpadded.

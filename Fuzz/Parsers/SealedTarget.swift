@@ -1,4 +1,5 @@
 import Sotto
+import SottoPadding
 
 extension FuzzTarget {
     /// The content of a sealed envelope whose signature and encryption are valid. The bytes are used as the message

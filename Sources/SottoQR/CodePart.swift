@@ -1,4 +1,5 @@
-import Sotto
+import CSodium
+import SottoBytes
 
 /// A part of content that is split over several QR codes:
 ///
@@ -61,7 +62,12 @@ public struct CodePart: Sendable, Hashable {
         }
     }
 
-    static func id(of content: [UInt8]) -> [UInt8] { Array(sha256(content).prefix(setSize)) }
+    static func id(of content: [UInt8]) -> [UInt8] {
+        Sodium.start()
+        var hash = [UInt8](repeating: 0, count: 32)
+        crypto_hash_sha256(&hash, content, UInt64(content.count))
+        return Array(hash.prefix(setSize))
+    }
 }
 
 /// An error of joining parts.

@@ -1,4 +1,4 @@
-import Sotto
+import SottoBytes
 
 // The records that `qr` and `qr-scan` exchange, each one line of JSON. `qr-scan` runs C libraries on pictures of unknown
 // origin, so `qr` must expect any bytes from it.

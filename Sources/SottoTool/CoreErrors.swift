@@ -1,10 +1,11 @@
 import Sotto
+public import SottoProgram
 
 extension Failure {
-    /// Creates the failure for an error of the core, or returns `nil` for any other error.
+    /// Creates the failure for an error of the core, or for an error that ``init(reporting:)`` knows; `nil` for any
+    /// other.
     public init?(core error: any Error) {
         switch error {
-        case let error as JSONError: self.init(error)
         case let error as MnemonicError: self.init(error)
         case let error as IdentityError: self.init(error)
         case let error as CardError: self.init(error)
@@ -15,29 +16,13 @@ extension Failure {
         case let error as SealedError: self.init(error)
         case let error as RatchetError: self.init(error)
         case let error as PreKeyBundleError: self.init(error)
-        case let error as PaddingError: self.init(error)
         case let error as ChatError: self.init(error)
         case let error as PhraseError: self.init(error)
         case let error as OpenSSHKeyError: self.init(error)
         case let error as MinisignError: self.init(error)
         case let error as RSAKeyError: self.init(error)
         case let error as ProofOfWorkError: self.init(error)
-        case let error as any ReportableError: self.init(error)
-        default: return nil
-        }
-    }
-
-    init(_ error: JSONError) {
-        switch error {
-        case .malformed(let offset): self.init(.malformed, "not JSON (byte \(offset))")
-        case .invalidText(let offset):
-            self.init(.malformed, "text that is not UTF-8 (byte \(offset))")
-        case .duplicateMember(let offset):
-            self.init(.malformed, "a JSON member occurs twice (byte \(offset))")
-        case .tooDeep(let offset):
-            self.init(.malformed, "JSON nested deeper than \(JSON.maximumDepth) (byte \(offset))")
-        case .numberOutOfRange(let offset):
-            self.init(.malformed, "a JSON number out of range (byte \(offset))")
+        default: self.init(reporting: error)
         }
     }
 
@@ -251,18 +236,6 @@ extension Failure {
         case .memory:
             self.init(.ioError, "256 MiB of memory for the phrase's key are not available")
         case .authentication: self.init(SuiteError.refused)
-        }
-    }
-
-    init(_ error: any ReportableError) {
-        self.init(ExitStatus(rawValue: error.status) ?? .bug, error.message, hint: error.hint)
-    }
-
-    init(_ error: PaddingError) {
-        switch error {
-        case .length(let count): self.init(.malformed, "\(count) bytes is not a padded length")
-        case .version, .padLength, .marker: self.init(.malformed, "the padding is malformed")
-        case .tooLong: self.init(.malformed, "the input is longer than 2^31 - 1 bytes")
         }
     }
 }

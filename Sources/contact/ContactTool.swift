@@ -2,7 +2,7 @@ import Arguments
 import SottoTool
 
 @main
-struct ContactTool: Program {
+struct ContactTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "contact",
         abstract: "The address book and its trust: add, verify, block, accept.",

@@ -4,7 +4,7 @@ import SottoContacts
 import SottoTool
 
 @main
-struct DecryptTool: Program {
+struct DecryptTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "decrypt",
         abstract: "Decrypt an age file, or envelopes into message records.",

@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoOpenSSL
 import SottoTool
 
 /// Decrypts an age file, and verifies the signature inside if it has one.
@@ -67,7 +68,8 @@ struct FileDecryption {
         let age: AgeFileReader
         do {
             age = try AgeFileReader(
-                source, identities: identities, passphrase: { try passphrase.get() })
+                source, identities: identities, cipher: OpenSSLChunkCipher(),
+                passphrase: { try passphrase.get() })
         } catch AgeError.noMatch where identities.isEmpty {
             throw Failure(
                 .noKey, "no identity exists to decrypt the file",

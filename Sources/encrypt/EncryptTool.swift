@@ -1,10 +1,11 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoOpenSSL
 import SottoTool
 
 @main
-struct EncryptTool: Program {
+struct EncryptTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "encrypt",
         abstract: "Encrypt a file or pipe (age v1), or messages (envelopes).",
@@ -243,7 +244,8 @@ struct EncryptTool: Program {
                 hint: "sign it with -s, so that it is not mistaken for signed content")
         }
         var sink = try AgeFile.writer(
-            for: access, armored: armor, namesAudience: sign, to: output)
+            for: access, armored: armor, namesAudience: sign, cipher: OpenSSLChunkCipher(),
+            to: output)
         if let signer {
             var audience: [String] = []
             if case .recipients(let recipients) = access { audience = recipients.map(\.text) }

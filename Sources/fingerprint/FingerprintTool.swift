@@ -4,7 +4,7 @@ import SottoContacts
 import SottoTool
 
 @main
-struct FingerprintTool: Program {
+struct FingerprintTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "fingerprint",
         abstract: "Show and compare safety numbers of keys.",

@@ -3,7 +3,7 @@ public import Sotto
 import SottoTool
 
 @main
-struct KeygenTool: Program {
+struct KeygenTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "keygen",
         abstract:

@@ -1,6 +1,7 @@
 import Arguments
-import Sotto
-import SottoTool
+import SottoBytes
+import SottoPadding
+import SottoProgram
 
 @main
 struct PadTool: Program {

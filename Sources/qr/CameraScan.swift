@@ -1,6 +1,6 @@
-import Sotto
+import SottoBytes
 import SottoQR
-import SottoTool
+import SottoProgram
 
 /// The implementation of `qr scan --camera DEVICE`.
 extension ScanCommand {

@@ -1,8 +1,8 @@
 import Arguments
 import Glibc
-import Sotto
+import SottoBytes
 import SottoQR
-import SottoTool
+import SottoProgram
 
 /// `qr [FILE]`: encodes bytes in a picture.
 struct EncodeCommand: Program {

@@ -1,7 +1,7 @@
 public import Arguments
 import Glibc
 public import SottoQR
-import SottoTool
+import SottoProgram
 
 /// The output types of `qr`.
 enum PictureType: String, CaseIterable, ExpressibleByArgument {

@@ -1,5 +1,5 @@
 import SottoQR
-import SottoTool
+import SottoProgram
 
 extension Failure {
     init(_ error: QREncodeError) {

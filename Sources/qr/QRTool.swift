@@ -1,5 +1,5 @@
 import Arguments
-import SottoTool
+import SottoProgram
 
 @main
 struct QRTool: Command {

@@ -1,7 +1,7 @@
 import Arguments
-import Sotto
+import SottoBytes
 import SottoQR
-import SottoTool
+import SottoProgram
 
 /// `qr scan [FILE ...]`: decodes pictures to bytes.
 struct ScanCommand: Program {

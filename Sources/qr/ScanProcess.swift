@@ -1,7 +1,7 @@
 import Glibc
-import Sotto
+import SottoBytes
 import SottoQR
-import SottoTool
+import SottoProgram
 
 /// The program `qr-scan`, which reads pictures in a restricted process of its own.
 ///

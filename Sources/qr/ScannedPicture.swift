@@ -1,5 +1,5 @@
 import SottoQR
-import SottoTool
+import SottoProgram
 
 /// An input picture with the codes found in it.
 struct ScannedPicture {

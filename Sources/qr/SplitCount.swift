@@ -1,6 +1,6 @@
 import Arguments
 import SottoQR
-import SottoTool
+import SottoProgram
 
 /// The number of codes of `--split`.
 enum SplitCount: ExpressibleByArgument {

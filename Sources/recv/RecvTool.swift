@@ -9,7 +9,7 @@ import SottoWire
 
 /// `recv`: receives envelopes from a relay, and prints them after storing them in an inbox that survives a crash.
 @main
-struct RecvTool: Program {
+struct RecvTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "recv",
         abstract: "Receive envelopes from a relay.",

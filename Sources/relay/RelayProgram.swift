@@ -3,7 +3,7 @@ import SottoTool
 
 /// `relay`: the main program, which runs ``RelayTool`` without a subcommand.
 @main
-struct RelayProgram: Program {
+struct RelayProgram: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "relay",
         abstract: "Store encrypted messages until their recipients fetch them.",

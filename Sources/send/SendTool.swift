@@ -8,7 +8,7 @@ import SottoWire
 
 /// `send`: sends envelopes from stdin to their relays, through an outbox that survives a crash.
 @main
-struct SendTool: Program {
+struct SendTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "send",
         abstract: "Send envelopes to their relays.",

@@ -3,7 +3,7 @@ import Glibc
 import SottoTool
 
 @main
-struct SottoDispatcher: Program {
+struct SottoDispatcher: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "sotto",
         abstract: "End-to-end encrypted messaging from the shell: finds and runs the tools.",

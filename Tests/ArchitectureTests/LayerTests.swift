@@ -5,20 +5,27 @@ import Testing
 struct LayerTests {
     /// The layers of our modules; a target with a lower-case name is a program, on layer 4.
     static let layers = [
-        "CSodium": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0, "CZBar": 0, "CPNG": 0, "CJPEG": 0,
+        "CSodium": 0, "COpenSSL": 0, "CUTF8Proc": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0,
+        "CZBar": 0,
+        "CPNG": 0, "CJPEG": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
-        "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
-        "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
-        "SottoTransport": 2, "SottoMessengers": 2,
+        "CWordlists": 0,
+        "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
+        "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
+        "SottoTransport": 2, "SottoOpenSSL": 2, "SottoMessengers": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
     ]
 
+    /// The targets of one layer that are built on each other: each may import those before it.
+    static let orders = [["SottoBytes", "SottoPadding", "Sotto"], ["SottoProgram", "SottoTool"]]
+
     /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [
-        ("CSodium", ["Sotto"]), ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
+        ("CSodium", ["Sotto", "SottoBytes", "SottoPadding", "SottoQR"]),
+        ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto"]), ("CWordlists", ["Sotto"]),
+        ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
-        ("CCryptoBoringSSL", ["Sotto"]),
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
@@ -93,7 +100,30 @@ struct LayerTests {
         for item in Self.imports {
             guard let own = Self.layer(of: item.target), let other = Self.layer(of: item.module)
             else { continue }
-            #expect(other < own, "\(item)")
+            let isOrdered = Self.orders.contains { order in
+                guard let place = order.firstIndex(of: item.target) else { return false }
+                return order[..<place].contains(item.module)
+            }
+            #expect(other < own || isOrdered, "\(item)")
+        }
+    }
+
+    /// `pad` and `qr` link no cryptography beyond random bytes and a hash.
+    @Test func theCoreStaysOutOfPlainPrograms() {
+        for item in Self.imports where ["Sotto", "SottoTool"].contains(item.module) {
+            #expect(
+                !["pad", "qr", "qr-scan", "SottoQR", "SottoScan"].contains(item.target), "\(item)")
+        }
+    }
+
+    /// A program with the core reports the core's errors.
+    @Test func programsWithTheCoreReportItsErrors() {
+        for (path, lines) in Self.files {
+            guard let main = lines.firstIndex(of: "@main"), lines.contains("import SottoTool")
+            else {
+                continue
+            }
+            #expect(lines[main + 1].contains(": CoreProgram"), "Sources/\(path)")
         }
     }
 
@@ -124,10 +154,18 @@ struct LayerTests {
         }
     }
 
+    /// A program that links OpenSSL is four megabytes larger.
+    @Test func onlyEncryptAndDecryptLinkOpenSSL() {
+        for item in Self.imports where item.module == "SottoOpenSSL" {
+            #expect(["encrypt", "decrypt"].contains(item.target), "\(item)")
+        }
+    }
+
     @Test func onlyTheCommandLineImportsTheArguments() {
         for item in Self.imports where item.module == "Arguments" {
             #expect(
-                ["SottoTool", "SottoContacts"].contains(item.target) || item.isProgram, "\(item)")
+                ["SottoProgram", "SottoTool", "SottoContacts"].contains(item.target)
+                    || item.isProgram, "\(item)")
         }
     }
 
@@ -147,23 +185,30 @@ struct LayerTests {
     @Test func sottoToolImportsOnlyTheCoreAndArguments() {
         for item in Self.imports where item.target == "SottoTool" {
             #expect(
-                ["Sotto", "Arguments", "CKeyutils", "Glibc", "Synchronization"]
+                ["Sotto", "SottoProgram", "Arguments", "CKeyutils", "Glibc"].contains(item.module),
+                "\(item)")
+        }
+        for item in Self.imports where item.target == "SottoProgram" {
+            #expect(
+                ["SottoBytes", "SottoPadding", "Arguments", "Glibc", "Synchronization"]
                     .contains(item.module), "\(item)")
         }
     }
 
     @Test func theCoreImportsNoFilesSocketsOrArguments() {
-        for item in Self.imports where item.target == "Sotto" {
+        let core = ["SottoBytes", "SottoPadding", "Sotto"]
+        for item in Self.imports where core.contains(item.target) {
             #expect(
                 [
-                    "CCryptoBoringSSL", "CSodium", "Crypto", "CryptoExtras", "FoundationEssentials",
-                    "Foundation",
+                    "SottoBytes", "SottoPadding", "CSodium", "CWordlists", "CUTF8Proc", "Crypto",
+                    "CryptoExtras",
+                    "FoundationEssentials", "Foundation",
                     "Glibc", "Swift", "Synchronization",
                 ]
                 .contains(item.module), "\(item)")
         }
         let forbidden = ["open(", "fopen(", "socket(", "read(", "write(2", "print(", "getenv("]
-        for (path, lines) in Self.files where path.hasPrefix("Sotto/") {
+        for (path, lines) in Self.files where core.contains(where: { path.hasPrefix($0 + "/") }) {
             for (number, line) in lines.enumerated()
             where !line.trimmingCharacters(in: .whitespaces).hasPrefix("//") {
                 for call in forbidden
@@ -204,11 +249,12 @@ struct LayerTests {
     @Test func everyFolderOfSourcesIsATarget() throws {
         let manifest = try String(
             contentsOf: Self.sources.deletingLastPathComponent()
-                .appendingPathComponent("Package.swift"), encoding: .utf8)
+                .appendingPathComponent("Package.swift"), encoding: .utf8
+        ).filter { !$0.isWhitespace }
         for folder in try FileManager.default.contentsOfDirectory(atPath: Self.sources.path) {
             #expect(
-                manifest.contains("name: \"\(folder)\"")
-                    || manifest.contains("program(\"\(folder)\""),
+                manifest.contains("name:\"\(folder)\"")
+                    || manifest.contains("rogram(\"\(folder)\""),
                 "Sources/\(folder) is not a target")
         }
     }

@@ -4,26 +4,42 @@ import Testing
 
 @Suite("Completions")
 struct CompletionTests {
-    private static let directory = Repository.url("completions").path
-
-    @Test("are current")
-    func areCurrent() throws {
-        guard Programs.find("jq") != nil, let bash = Programs.find("bash") else {
-            print("jq is not installed; the completions were not compared")
-            return
-        }
+    /// The completions that completions/generate makes from the built programs.
+    private static let made = Result {
         let made = try TemporaryDirectory()
+        let bash = try #require(Programs.find("bash"))
+        try #require(Programs.find("jq") != nil, "install jq")
         let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
         let run = try runInRepository(bash, ["completions/generate", programs, made.path])
-        #expect(run.status == 0, "\(run.stderr)")
-        for shell in ["bash", "zsh", "fish"] {
-            let files = try FileManager.default.contentsOfDirectory(atPath: made(shell)).sorted()
-            #expect(try Repository.names(in: "completions/\(shell)") == files)
-            for file in files {
-                #expect(
-                    try Repository.text("completions/\(shell)/\(file)")
-                        == String(contentsOfFile: made("\(shell)/\(file)"), encoding: .utf8),
-                    "completions/\(shell)/\(file) is not current: run completions/generate")
+        try #require(run.status == 0, "\(run.stderr)")
+        return made
+    }
+
+    private static func names(of shell: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: made.get()(shell)).sorted()
+    }
+
+    @Test("exist for each tool and name")
+    func exist() throws {
+        let tools = Repository.tools
+        let own = (tools + ["add", "init"]).map { "sotto-\($0)" }
+        #expect(try Self.names(of: "bash") == (["sotto"] + own + tools).sorted())
+        #expect(try Self.names(of: "zsh") == (["sotto"] + own).map { "_\($0)" }.sorted())
+        // fish has no completions for names that are no programs.
+        let programs = ["sotto"] + tools + tools.map { "sotto-\($0)" }
+        #expect(try Self.names(of: "fish") == programs.map { "\($0).fish" }.sorted())
+    }
+
+    @Test("have each option of the help", arguments: Repository.tools)
+    func haveEachOption(_ tool: String) throws {
+        for shell in ["bash/sotto-\(tool)", "zsh/_sotto-\(tool)", "fish/sotto-\(tool).fish"] {
+            let text = try String(contentsOfFile: Self.made.get()(shell), encoding: .utf8)
+            for name in try HelpDump.of(tool).flags.flatMap(\.names) {
+                let letters = name.drop { $0 == "-" }
+                let written =
+                    !shell.hasPrefix("fish")
+                    ? name : (name.hasPrefix("--") ? "-l " : "-s ") + letters
+                #expect(text.contains(written), "\(shell): \(name)")
             }
         }
     }
@@ -34,8 +50,8 @@ struct CompletionTests {
             print("\(shell) is not installed; its completions were not checked")
             return
         }
-        for file in try Repository.names(in: "completions/\(shell)") {
-            let run = try runInRepository(path, ["-n", "completions/\(shell)/\(file)"])
+        for file in try Self.names(of: shell) {
+            let run = try runInRepository(path, ["-n", Self.made.get()("\(shell)/\(file)")])
             #expect(run.status == 0, "\(file): \(run.stderr)")
         }
     }
@@ -59,7 +75,7 @@ struct CompletionTests {
         let tool = words[0].replacingOccurrences(of: "sotto-", with: "")
         let script = """
             compopt() { :; }
-            . completions/bash/\(words[0])
+            . \(try Self.made.get()("bash/\(words[0])"))
             COMP_WORDS=(\(line)); COMP_CWORD=\(words.count - 1)
             \(tool == "sotto" ? "_sotto" : "_sotto_" + tool)
             echo "${COMPREPLY[*]}"
@@ -85,7 +101,7 @@ struct CompletionTests {
         let words = line.split(separator: " ").map(String.init)
         let script = """
             compopt() { :; }
-            . \(Self.directory)/bash/\(words[0])
+            . \(try Self.made.get()("bash/\(words[0])"))
             COMP_WORDS=(\(line)); COMP_CWORD=\(words.count - 1)
             _sotto_\(words[0])
             echo "${COMPREPLY[*]}"
@@ -123,7 +139,7 @@ struct CompletionTests {
             }
         }
         let script = """
-            set -p fish_complete_path \(Self.directory)/fish
+            set -p fish_complete_path \(try Self.made.get()("fish"))
             complete -C '\(line)' | string replace -r '\\t.*' ''
             """
         var environment = home.environment

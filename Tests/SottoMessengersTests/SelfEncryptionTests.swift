@@ -1,3 +1,4 @@
+import SottoPadding
 import TestSupport
 import Testing
 

@@ -11,10 +11,11 @@ public enum AgeFile {
     /// Writes the header to `sink` and returns the sink for the plaintext. ``ByteSink/finish()`` ends the file.
     ///
     /// With `namesAudience` and more than one recipient, the header includes the encrypted list of recipients, so that
-    /// each of them can verify the audience of a signature (``SignedStream``).
+    /// each of them can verify the audience of a signature (``SignedStream``). Files of more than one chunk use
+    /// `cipher`, or libsodium's if it is `nil`.
     public static func writer(
         for access: AgeAccess, armored: Bool = false, namesAudience: Bool = false,
-        to sink: any ByteSink
+        cipher: (any ChunkCipher)? = nil, to sink: any ByteSink
     ) throws -> any ByteSink {
         let fileKey = SecretBytes(randomCount: 16)
         var stanzas: [AgeStanza] = []
@@ -42,7 +43,7 @@ public enum AgeFile {
         }
         let target: any ByteSink = armored ? try AgeArmorWriter(to: sink) : sink
         try target.write(AgeHeader.encode(stanzas, fileKey: fileKey))
-        return try AgePayload.writer(fileKey: fileKey, to: target)
+        return try AgePayload.writer(fileKey: fileKey, cipher: cipher, to: target)
     }
 
     /// Encrypts a plaintext in memory and returns the whole file.
@@ -123,9 +124,10 @@ public final class AgeFileReader: BorrowingSource {
 
     /// Reads the header of `source`, armored or not, and decrypts the file key.
     ///
-    /// `passphrase` is called at most once, and only for a passphrase file. It may return `nil`.
+    /// `passphrase` is called at most once, and only for a passphrase file. It may return `nil`. Files of more than one
+    /// chunk use `cipher`, or libsodium's if it is `nil`.
     public init(
-        _ source: any ByteSource, identities: [AgeIdentity],
+        _ source: any ByteSource, identities: [AgeIdentity], cipher: (any ChunkCipher)? = nil,
         passphrase: () throws -> Passphrase?
     ) throws {
         let (header, plain) = try Self.begin(source)
@@ -135,7 +137,7 @@ public final class AgeFileReader: BorrowingSource {
             guard header.isAuthentic(fileKey: fileKey) else { throw AgeError.headerAuthentication }
             openedBy = nil
             namedRecipients = nil
-            payload = try AgePayload.reader(fileKey: fileKey, from: plain)
+            payload = try AgePayload.reader(fileKey: fileKey, cipher: cipher, from: plain)
             return
         }
         for identity in identities {
@@ -146,7 +148,7 @@ public final class AgeFileReader: BorrowingSource {
                 }
                 openedBy = identity.recipient
                 namedRecipients = AgeAudience.recipients(in: header.stanzas, fileKey: fileKey)
-                payload = try AgePayload.reader(fileKey: fileKey, from: plain)
+                payload = try AgePayload.reader(fileKey: fileKey, cipher: cipher, from: plain)
                 return
             }
         }

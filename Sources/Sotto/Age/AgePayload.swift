@@ -2,40 +2,47 @@
 /// (C2SP age, "Payload").
 final class AgePayload: ChunkProtection {
     static let nonceSize = 16
-    private let key: ChaChaPolyStream
+    private let key: SecretBytes
+    private let cipher: (any ChunkCipher)?
 
     let before = 0
     let after = ChaChaPoly.tagSize
 
-    private init(fileKey: borrowing SecretBytes, nonce: [UInt8]) {
-        key = ChaChaPolyStream(key: hkdfSHA256(fileKey, salt: nonce, info: "payload"))
+    private init(fileKey: borrowing SecretBytes, nonce: [UInt8], cipher: (any ChunkCipher)?) {
+        key = hkdfSHA256(fileKey, salt: nonce, info: "payload")
+        self.cipher = cipher
     }
 
     /// Writes a random nonce of ``nonceSize`` bytes to `sink` and returns the sink for the plaintext.
     static func writer(
-        fileKey: borrowing SecretBytes, to sink: any ByteSink
+        fileKey: borrowing SecretBytes, cipher: (any ChunkCipher)? = nil, to sink: any ByteSink
     ) throws -> ChunkWriter {
         let nonce = randomBytes(nonceSize)
         try sink.write(nonce)
-        return ChunkWriter(AgePayload(fileKey: fileKey, nonce: nonce), to: sink)
+        return ChunkWriter(AgePayload(fileKey: fileKey, nonce: nonce, cipher: cipher), to: sink)
     }
 
     /// Reads the nonce from `source` and returns the source of the plaintext.
     static func reader(
-        fileKey: borrowing SecretBytes, from source: any ByteSource
+        fileKey: borrowing SecretBytes, cipher: (any ChunkCipher)? = nil,
+        from source: any ByteSource
     ) throws -> ChunkReader {
         var nonce = [UInt8](repeating: 0, count: nonceSize)
         let count = try nonce.withUnsafeMutableBytes { try source.fill($0) }
         guard count == nonceSize else { throw AgeError.truncated }
-        return ChunkReader(AgePayload(fileKey: fileKey, nonce: nonce), from: source)
+        return ChunkReader(AgePayload(fileKey: fileKey, nonce: nonce, cipher: cipher), from: source)
     }
 
     func protect(
         _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
         index: UInt64, isLast: Bool
     ) {
-        key.seal(
-            content, into: out.baseAddress!, nonce: Self.nonce(index: index, isLast: isLast))
+        let nonce = Self.nonce(index: index, isLast: isLast)
+        if let cipher = cipher(index: index, isLast: isLast) {
+            cipher.seal(content, into: out.baseAddress!, nonce: nonce, key: key)
+        } else {
+            ChaChaPoly.seal(content, into: out.baseAddress!, nonce: nonce, key: key)
+        }
     }
 
     func verify(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) throws {
@@ -43,8 +50,13 @@ final class AgePayload: ChunkProtection {
         // A failed attempt destroys the chunk, and the last chunk may need two attempts.
         let copy = isLast ? Array(chunk) : []
         func opens(_ box: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
-            key.open(
-                box, into: chunk.baseAddress!, nonce: Self.nonce(index: index, isLast: isLast))
+            let nonce = Self.nonce(index: index, isLast: isLast)
+            let out = chunk.baseAddress!
+            return if let cipher = cipher(index: index, isLast: isLast) {
+                cipher.open(box, into: out, nonce: nonce, key: key)
+            } else {
+                ChaChaPoly.open(box, into: out, nonce: nonce, key: key)
+            }
         }
         guard opens(.init(chunk), isLast: isLast) else {
             // A chunk that is authentic, but not as the last one, shows that the rest is missing.
@@ -53,6 +65,11 @@ final class AgePayload: ChunkProtection {
         }
         // Only an empty file may end in an empty chunk.
         guard chunk.count > after || index == 0 else { throw AgeError.payload }
+    }
+
+    /// Returns the cipher for a chunk, or `nil` for libsodium's, which protects the only chunk of a file.
+    private func cipher(index: UInt64, isLast: Bool) -> (any ChunkCipher)? {
+        index == 0 && isLast ? nil : cipher
     }
 
     /// Returns the bytes of a payload of `size` bytes that are not plaintext, or `nil` if no payload has this size.

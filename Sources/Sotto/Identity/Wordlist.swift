@@ -1,3 +1,4 @@
+import CWordlists
 import Synchronization
 
 /// One of the ten official BIP 39 word lists.
@@ -7,25 +8,25 @@ public enum Wordlist: String, Sendable, CaseIterable {
     case chineseTraditional = "chinese-traditional"
     case french, italian, czech, portuguese
 
-    private var text: StaticString {
+    private var list: wordlist {
         switch self {
-        case .english: Self.englishWords
-        case .japanese: Self.japaneseWords
-        case .korean: Self.koreanWords
-        case .spanish: Self.spanishWords
-        case .chineseSimplified: Self.chineseSimplifiedWords
-        case .chineseTraditional: Self.chineseTraditionalWords
-        case .french: Self.frenchWords
-        case .italian: Self.italianWords
-        case .czech: Self.czechWords
-        case .portuguese: Self.portugueseWords
+        case .english: wordlist_english
+        case .japanese: wordlist_japanese
+        case .korean: wordlist_korean
+        case .spanish: wordlist_spanish
+        case .chineseSimplified: wordlist_chinese_simplified
+        case .chineseTraditional: wordlist_chinese_traditional
+        case .french: wordlist_french
+        case .italian: wordlist_italian
+        case .czech: wordlist_czech
+        case .portuguese: wordlist_portuguese
         }
     }
 
     /// The 2048 words, in NFKD.
     public var words: [Substring] {
-        text.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
-            .split(whereSeparator: { $0 == " " || $0 == "\n" })
+        let bytes = UnsafeRawBufferPointer(start: list.text, count: list.size)
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 
     /// The position of each word in the list. It is computed once for each list that is used.

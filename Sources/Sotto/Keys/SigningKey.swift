@@ -1,4 +1,3 @@
-import CCryptoBoringSSL
 import CSodium
 
 /// An Ed25519 key pair (RFC 8032 §5.1), stored as its 32-byte seed.
@@ -20,14 +19,13 @@ public final class SigningKey: Sendable {
         self.publicKey = publicKey
     }
 
-    /// Returns the 64-byte signature over `message`. BoringSSL signs in two thirds of libsodium's time; libsodium
-    /// verifies faster.
+    /// Returns the 64-byte signature over `message`. It is deterministic (RFC 8032 §5.1.6).
     public func sign(_ message: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
-            let isDone = secret.withPointer {
-                CCryptoBoringSSL_ED25519_sign(buffer.baseAddress!, message, message.count, $0)
+            _ = secret.withPointer {
+                crypto_sign_ed25519_detached(
+                    buffer.baseAddress!, nil, message, UInt64(message.count), $0)
             }
-            precondition(isDone == 1, "BoringSSL does not sign")
             count = 64
         }
     }

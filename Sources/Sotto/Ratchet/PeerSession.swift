@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// A session with one peer and its metadata. It is a value: the caller stores it after each step.
 public struct PeerSession: Sendable {
     /// The peer.

@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// A reason to refuse a group message or a sender key distribution. The chain is unchanged.
 public enum SenderKeyError: Error, Sendable, Equatable {
     /// The message or the distribution is malformed.

@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// The key of one skipped message, stored outside the session (Double Ratchet §2.6).
 ///
 /// It decrypts this message only. The caller deletes it when the message was decrypted, or when no relay can still hold

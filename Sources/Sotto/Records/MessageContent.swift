@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// The record inside an envelope, before padding and encryption: the content, and copies of the envelope's `id`, `to`
 /// and `time`. The outer values are for delivery; an outer value that differs from the inner one is a forgery.
 struct MessageContent {

@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// A suite whose messages need no session. Each suite is implemented in one file, and ``Suite`` names it.
 public protocol MessageSuite {
     /// The properties of the suite.

@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// The suite `phrase`: a padded message record, encrypted under a ``PhraseKey``.
 ///
 /// The payload is `{"chat","text"}`: the chat's hexadecimal id and the text. The bare form is a line `v2.…`, whose

@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// A reason why a sealed message cannot be made or opened.
 public enum SealedError: Error, Sendable, Equatable {
     /// The payload has no age file, or is malformed.

@@ -1,4 +1,5 @@
 public import Sotto
+import SottoPadding
 
 /// A reason why a copy for the sender cannot be made or opened.
 public enum SelfEncryptionError: Error, Sendable, Equatable {

@@ -54,17 +54,3 @@ struct PEMTests {
         #expect(PEM.decode(Array(text.utf8)) == nil)
     }
 }
-
-struct NFCTests {
-    /// Examples of UAX #15: composition, ordering of marks, exclusions, Hangul.
-    @Test(arguments: [
-        ("", ""), ("abc", "abc"), ("e\u{301}", "\u{E9}"), ("\u{212B}", "\u{C5}"),
-        ("a\u{323}\u{307}", "\u{1EA1}\u{307}"), ("a\u{307}\u{323}", "\u{1EA1}\u{307}"),
-        ("\u{1100}\u{1161}\u{11A8}", "\u{AC01}"), ("\u{958}", "\u{915}\u{93C}"),
-        ("\u{FB01}", "\u{FB01}"), ("\u{D55C}\u{AE00}", "\u{D55C}\u{AE00}"),
-    ])
-    func theComposedFormMatchesTheStandard(_ text: String, _ composed: String) {
-        #expect(nfc(text).isSameBytes(as: composed))
-        #expect(isNFC(composed) && isNFC(text) == text.isSameBytes(as: composed))
-    }
-}

@@ -1,4 +1,5 @@
 import Sotto
+import SottoPadding
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Crypto
+import SottoPadding
 import TestSupport
 import Testing
 

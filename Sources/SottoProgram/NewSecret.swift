@@ -1,0 +1,45 @@
+public import SottoBytes
+
+/// A secret that the user chooses: typed twice, or read from a source.
+public struct NewSecret {
+    /// The name of the secret in messages: "passphrase".
+    public let noun: String
+    /// The prompts, each ending with a space.
+    public let questions: (first: String, again: String)
+    /// The name of the tool in its messages.
+    public let tool: String
+
+    /// The length below which a warning is printed, in characters.
+    public static let shortLength = 10
+
+    /// Creates a secret called `noun`, for which `tool` asks.
+    public init(_ noun: String, tool: String, question: String? = nil) {
+        self.noun = noun
+        self.tool = tool
+        questions = (question ?? "New \(noun): ", "Repeat the \(noun): ")
+    }
+
+    /// Reads the secret from `source` or from the terminal. With `warns`, prints a warning if it is short.
+    ///
+    /// Throws a failure with status 64 if the two answers differ or the secret is empty.
+    public func read(_ source: SecretSource?, warns: Bool = true) throws -> SecretBytes {
+        let secret = try source?.read() ?? typed()
+        let count = secret.withBytes { String(decoding: $0, as: UTF8.self).count }
+        if warns, count < Self.shortLength {
+            Terminal.say(
+                "\(tool): warning: a \(noun) of \(count) character\(count == 1 ? "" : "s") can be guessed; use five random words"
+            )
+        }
+        return secret
+    }
+
+    private func typed() throws -> SecretBytes {
+        guard let secret = try Terminal.askTwice(questions.first, questions.again) else {
+            throw Failure(.usage, "the two \(noun)s differ; nothing was written")
+        }
+        guard secret.count > 0 else {
+            throw Failure(.usage, "the \(noun) is empty; nothing was written")
+        }
+        return secret
+    }
+}

@@ -1,0 +1,201 @@
+import Glibc
+public import SottoBytes
+
+/// The destination of a tool's result: stdout, or a file that appears only when it is complete.
+public final class Output {
+    private enum Destination {
+        case descriptor(Int32)
+        case file(AtomicFile)
+    }
+    private let destination: Destination
+    private let name: String
+    private var buffer: [UInt8] = []
+    private var isWide = false
+    /// Whether the output is a terminal.
+    public private(set) lazy var isTerminal =
+        if case .descriptor(let descriptor) = destination {
+            Terminal.isTerminal(descriptor)
+        } else {
+            false
+        }
+
+    /// The kind of the content, which decides how it is shown on a terminal.
+    public enum Content: Sendable {
+        /// Text, JSON lines or armor.
+        case text
+        /// Any bytes; refused on a terminal.
+        case binary
+        /// Either; on a terminal ``TerminalText`` detects which.
+        case unknown
+    }
+
+    /// Opens `path`. `nil` is stdout, and binary content is then refused if stdout is a terminal; `-` is always stdout;
+    /// a device or pipe is written directly; any other path becomes an ``AtomicFile``.
+    ///
+    /// Throws if the path is the same file as one of `inputs`.
+    public init(
+        path: String?, content: Content, inputs: [Input] = [], replacing: Bool = true
+    ) throws(Failure) {
+        if path?.isEmpty == true { throw Failure(.usage, "the name of the output file is empty") }
+        guard let path, path != "-" else {
+            if path == nil, content == .binary, Terminal.isTerminal(1) {
+                throw .binaryOnTerminal
+            }
+            destination = .descriptor(1)
+            name = "standard output"
+            return
+        }
+        name = path
+        var status = stat()
+        if stat(path, &status) == 0 {
+            if inputs.contains(where: {
+                $0.identity.map { $0 == (status.st_dev, status.st_ino) } ?? false
+            }) {
+                throw Self.isRead(path)
+            }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                throw Failure(.cannotCreate, "cannot create \(path): is a directory")
+            }
+            if status.st_mode & S_IFMT != S_IFREG {
+                let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+                guard descriptor >= 0 else { throw Failure(errno: errno, "write", path) }
+                destination = .descriptor(descriptor)
+                return
+            }
+        }
+        destination = .file(try AtomicFile(path: path, replacing: replacing))
+    }
+
+    /// Throws if `path` is one of the files in `names`, which the command reads. Names that are not files are ignored.
+    ///
+    /// Replacing an identity or a card with a result made from it could lose it permanently.
+    public static func check(_ path: String?, isNoneOf names: [String]) throws(Failure) {
+        func file(_ path: String) -> (dev_t, ino_t)? {
+            var status = stat()
+            guard path != "-", stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                return nil
+            }
+            return (status.st_dev, status.st_ino)
+        }
+        guard let path, let output = file(path) else { return }
+        for name in names {
+            if let read = file(name), read == output { throw isRead(path) }
+        }
+    }
+
+    private static func isRead(_ path: String) -> Failure {
+        Failure(
+            .usage, "the output file \(path) is also an input file", hint: "choose another name")
+    }
+
+    /// The width of the terminal in columns if the output is a terminal and its width is known.
+    public var terminalWidth: Int? {
+        if case .descriptor(let descriptor) = destination {
+            Terminal.width(of: descriptor)
+        } else {
+            nil
+        }
+    }
+
+    /// Whether the output is a file that appears only when it is complete.
+    public var isFile: Bool { if case .file = destination { true } else { false } }
+
+    var descriptor: Int32 {
+        switch destination {
+        case .descriptor(let descriptor): descriptor
+        case .file(let file): file.descriptor
+        }
+    }
+
+    /// Writes all of `bytes`, and buffers small writes.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+        if buffer.count + bytes.count < 64 << 10 {
+            buffer.append(contentsOf: bytes)
+            return
+        }
+        if !isWide {
+            isWide = true
+            Pipe.widen(descriptor)
+        }
+        try flush()
+        try Self.writeAll(bytes, to: descriptor, name: name)
+    }
+
+    /// Writes all of `bytes`.
+    public func write(_ bytes: [UInt8]) throws(Failure) {
+        var failure: Failure?
+        bytes.withUnsafeBytes { buffer in
+            do throws(Failure) { try write(buffer) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Writes a record as one line. Control characters that a terminal would interpret are written as JSON escapes.
+    public func writeRecord(_ record: JSONObject) throws(Failure) {
+        let line = record.serialized()
+        try write(
+            (isTerminal ? Terminal.escapingControls(inJSON: line) : line) + [UInt8(ascii: "\n")])
+    }
+
+    /// Writes a record like ``writeRecord(_:)``, and flushes the output.
+    public func writeLine(_ record: JSONObject) throws(Failure) {
+        try writeRecord(record)
+        try flush()
+    }
+
+    /// Writes text for users. On a terminal, control characters are escaped.
+    public func writeText(_ text: String) throws(Failure) {
+        try write(Array((isTerminal ? Terminal.escapingControls(text) : text).utf8))
+    }
+
+    /// Writes received text and a line feed. On a terminal, lines after the first are indented and marked, see
+    /// ``TerminalParagraph``; otherwise the text is unchanged.
+    public func writeParagraph(_ text: String) throws(Failure) {
+        guard isTerminal else { return try write(Array((text + "\n").utf8)) }
+        let shown = TerminalParagraph.show(text, width: terminalWidth)
+        try write(Array((shown + "\n").utf8))
+    }
+
+    /// Writes the buffered bytes.
+    public func flush() throws(Failure) {
+        guard !buffer.isEmpty else { return }
+        defer { buffer.removeAll(keepingCapacity: true) }
+        var failure: Failure?
+        buffer.withUnsafeBytes { bytes in
+            do throws(Failure) {
+                try Self.writeAll(bytes, to: descriptor, name: name)
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Ends the output. A file is synchronized and gets its name; stdout is closed, so that an error that the system
+    /// reports late is not lost. Without this call a file is not created.
+    public func finish() throws(Failure) {
+        try flush()
+        switch destination {
+        case .file(let file): try file.commit()
+        case .descriptor(let descriptor):
+            // A duplicate is closed, so that the descriptor's number stays in use.
+            let copy = dup(descriptor)
+            if copy >= 0, close(copy) != 0, errno != EINTR {
+                throw Failure(errno: errno, "write", name)
+            }
+        }
+    }
+
+    static func writeAll(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, name: String
+    ) throws(Failure) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == EPIPE { throw .closedPipe }
+                throw Failure(errno: errno, "write", name)
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+}

@@ -1,1 +1,0 @@
-sotto-encrypt.fish

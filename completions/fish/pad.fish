@@ -1,1 +1,0 @@
-sotto-pad.fish

@@ -1,1 +1,0 @@
-sotto-send.fish
