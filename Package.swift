@@ -332,7 +332,7 @@ let package = Package(
         .testTarget(
             name: "SottoMessengersTests",
             dependencies: [
-                "Sotto", "SottoMessengers", "TestSupport",
+                "Sotto", "SottoPadding", "SottoMessengers", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

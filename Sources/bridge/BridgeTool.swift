@@ -4,7 +4,7 @@ public import SottoMessengers
 import SottoTool
 
 @main
-struct BridgeTool: Program {
+struct BridgeTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "bridge",
         abstract:

@@ -1,4 +1,3 @@
-import Crypto
 import SottoPadding
 import TestSupport
 import Testing

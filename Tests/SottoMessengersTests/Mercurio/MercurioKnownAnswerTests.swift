@@ -1,6 +1,5 @@
 import Sotto
 import SottoMessengers
-import SottoPadding
 import TestSupport
 import Testing
 

@@ -1,1 +1,0 @@
-sotto-bridge.fish
