@@ -1,7 +1,7 @@
 import Glibc
-import TestHarness
 import Sotto
 import SottoWire
+import TestHarness
 
 extension Row {
     /// Clients race for prekeys while the relay is killed.

@@ -1,8 +1,8 @@
 import Glibc
-import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
+import TestHarness
 
 extension Row {
     /// The clock is set while the relay runs.

@@ -1,8 +1,8 @@
 import Glibc
-import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
+import TestHarness
 
 /// A store whose files can be reset to the contents that are certainly on disk.
 private struct SimulatedDisk {

@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
-import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
 import Synchronization
+import TestHarness
 
 extension Row {
     /// Costly frames from connections without a login.

@@ -1,7 +1,7 @@
 import Glibc
-import TestHarness
 import Sotto
 import SottoDatabase
+import TestHarness
 
 /// A sender and a recipient. The recipient's handler makes a directory for each message id, its only effect.
 private final class Mail {

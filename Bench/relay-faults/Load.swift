@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
-import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
 import Synchronization
+import TestHarness
 
 /// The envelopes that a relay acknowledged, and those that it delivered.
 final class Ledger: Sendable {

@@ -1,9 +1,9 @@
 import Dispatch
 import Glibc
-import TestHarness
 import Sotto
 import SottoWire
 import Synchronization
+import TestHarness
 
 /// A proxy before a relay that cuts the connection instead of passing on every `period`th reply.
 private final class LossyProxy: Sendable {

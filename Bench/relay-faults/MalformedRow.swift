@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
-import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
 import Synchronization
+import TestHarness
 
 /// Valid frames with random changes.
 private struct FrameMutator {

@@ -1,6 +1,6 @@
 import Glibc
-import TestHarness
 import SottoDatabase
+import TestHarness
 
 extension Row {
     /// The PostgreSQL primary is killed, and its synchronous standby takes over.

@@ -1,7 +1,7 @@
-import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
+import TestHarness
 
 /// Sends envelopes without waiting for each reply. Returns whether all were stored.
 func store(_ envelopes: [AddressedEnvelope], on address: String) -> Bool {

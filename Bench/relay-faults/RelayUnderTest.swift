@@ -1,7 +1,7 @@
 import Glibc
-import TestHarness
 import SottoDatabase
 import SottoWire
+import TestHarness
 
 /// A relay that is killed and restarted on the same store and address.
 struct RelayUnderTest {

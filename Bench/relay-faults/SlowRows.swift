@@ -1,8 +1,8 @@
 import Glibc
-import TestHarness
 import Sotto
 import SottoDatabase
 import SottoWire
+import TestHarness
 
 extension Row {
     /// A client must not keep a connection by sending a byte from time to time.

@@ -1,8 +1,8 @@
+import Dispatch
 import NIOPosix
 import SottoDatabase
 public import SottoState
 public import SottoWire
-import Dispatch
 
 /// Sends one relay's queue in an outbox: items are written to disk first and sent second, in order.
 ///

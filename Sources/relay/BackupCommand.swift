@@ -1,8 +1,8 @@
 import Arguments
 import Dispatch
 import Glibc
-import SottoServer
 import SottoDatabase
+import SottoServer
 import SottoTool
 
 /// `relay backup`: copies a store that a relay may be using.

@@ -1,8 +1,8 @@
 import Arguments
 import Glibc
 import Sotto
-import SottoServer
 import SottoDatabase
+import SottoServer
 import SottoTool
 import SottoWire
 import Synchronization

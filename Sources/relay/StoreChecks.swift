@@ -1,6 +1,6 @@
 import Glibc
-import SottoServer
 import SottoDatabase
+import SottoServer
 
 /// Checks whether a store can be kept at its place. It changes nothing there; it only creates an unnamed file for a
 /// moment.

@@ -1,9 +1,9 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 /// Send addresses, each known to one contact, through the built programs.

@@ -1,7 +1,7 @@
 import Dispatch
-import TestSupport
 import Sotto
 import SottoState
+import TestSupport
 import Testing
 
 @testable import SottoServer

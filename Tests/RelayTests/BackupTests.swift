@@ -1,9 +1,9 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 @testable import SottoServer

@@ -1,7 +1,7 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoState
+import TestSupport
 import Testing
 
 /// The findings of `relay check`.

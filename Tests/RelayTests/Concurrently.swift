@@ -1,7 +1,7 @@
 import Dispatch
-import TestSupport
 import Sotto
 import Synchronization
+import TestSupport
 
 /// Runs two functions concurrently. Returns the errors that they threw.
 func concurrently(

@@ -1,6 +1,6 @@
-import TestSupport
 import Sotto
 import SottoWire
+import TestSupport
 import Testing
 
 @testable import SottoServer

@@ -1,10 +1,10 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SottoClient

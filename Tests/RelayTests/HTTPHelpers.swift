@@ -1,7 +1,7 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoState
+import TestSupport
 
 /// A minimal HTTP client.
 enum HTTP {

@@ -1,6 +1,6 @@
-import TestSupport
 import Sotto
 import SottoState
+import TestSupport
 import Testing
 
 @testable import SottoServer

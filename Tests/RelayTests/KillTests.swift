@@ -1,7 +1,7 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoState
+import TestSupport
 import Testing
 
 /// `kill -9` at random moments: no acknowledged mail is lost, and each id counts once.

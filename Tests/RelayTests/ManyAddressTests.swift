@@ -1,7 +1,7 @@
-import TestSupport
 import Sotto
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 /// An identity with more send addresses than a connection may open mailboxes.

@@ -1,9 +1,9 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 /// Each transport, plain and over TLS, with each store, through the built programs; the relay is killed meanwhile.

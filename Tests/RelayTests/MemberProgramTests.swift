@@ -1,6 +1,6 @@
 import Glibc
-import TestSupport
 import Sotto
+import TestSupport
 import Testing
 
 @testable import SottoServer

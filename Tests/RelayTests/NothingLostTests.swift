@@ -1,7 +1,7 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoState
+import TestSupport
 import Testing
 
 /// Mail that `recv` printed but `decrypt` did not finish is kept, whatever failed between them.

@@ -1,9 +1,9 @@
 import Dispatch
 import Glibc
-import TestSupport
 import Sotto
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 @testable import SottoClient

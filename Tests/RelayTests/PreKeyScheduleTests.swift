@@ -1,7 +1,7 @@
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
+import TestSupport
 import Testing
 
 /// The renewal of prekeys, and the time for which their secrets are kept, with a clock that the tests set.

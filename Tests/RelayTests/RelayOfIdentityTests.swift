@@ -1,9 +1,9 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoClient
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 /// The relay of an identity: `recv` uses it, its cards contain it, `encrypt` notes it and `send` delivers there.

@@ -1,6 +1,6 @@
 import Glibc
-import TestSupport
 import Sotto
+import TestSupport
 import Testing
 
 /// Input of `send` that is no envelope, and output without a reader.

@@ -1,9 +1,9 @@
 import Dispatch
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
+import TestSupport
 import Testing
 
 @testable import SottoServer

@@ -1,7 +1,7 @@
 import Glibc
-import TestSupport
 import SottoDatabase
 import SottoState
+import TestSupport
 import Testing
 
 /// The notifications of a relay to its service manager.

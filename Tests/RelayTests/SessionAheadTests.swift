@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoWire
+import TestSupport
 import Testing
 
 @testable import SottoState

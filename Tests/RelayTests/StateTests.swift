@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
+import TestSupport
 import Testing
 
 @Suite struct StateTests {

@@ -1,8 +1,8 @@
-import TestSupport
 import Sotto
 import SottoState
 import SottoWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SottoServer

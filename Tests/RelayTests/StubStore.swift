@@ -1,8 +1,8 @@
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoWire
 import Synchronization
+import TestSupport
 
 @testable import SottoServer
 

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 /// The transports of a relay: lines, WebSocket and HTTP, plain and over TLS, on one port, through the built programs.

@@ -1,6 +1,6 @@
-import TestSupport
 import Sotto
 import SottoWire
+import TestSupport
 import Testing
 
 @Suite struct WireTests {

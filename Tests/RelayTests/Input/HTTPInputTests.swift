@@ -1,5 +1,5 @@
-import TestSupport
 import Sotto
+import TestSupport
 import Testing
 
 @testable import SottoServer

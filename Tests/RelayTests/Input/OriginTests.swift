@@ -1,7 +1,7 @@
-import TestSupport
 import Sotto
 import SottoState
 import SottoWire
+import TestSupport
 import Testing
 
 @testable import SottoServer

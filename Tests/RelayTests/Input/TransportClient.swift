@@ -1,7 +1,7 @@
 import Glibc
-import TestSupport
 import Sotto
 import SottoWire
+import TestSupport
 
 @testable import SottoServer
 

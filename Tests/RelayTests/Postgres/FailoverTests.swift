@@ -1,11 +1,11 @@
 import Dispatch
 import Glibc
-import TestSupport
 import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SottoServer
