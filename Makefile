@@ -21,9 +21,9 @@ ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 TOOLS := keygen contact encrypt decrypt bridge fingerprint qr pad send recv relay
 # Started by a tool and not by users, so never on the path: qr starts qr-scan.
 HELPERS := qr-scan
-# Separate sections let the linker remove the functions of C libraries that nothing calls.
+# Separate sections let the linker remove functions that nothing calls.
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release \
-  -Xcc -ffunction-sections -Xcc -fdata-sections
+  -Xcc -ffunction-sections -Xcc -fdata-sections -Xswiftc -Xfrontend -Xswiftc -function-sections
 RELEASE := .build-release/release
 MADE_COMPLETIONS := .build-release/completions
 
