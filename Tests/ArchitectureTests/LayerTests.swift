@@ -160,7 +160,7 @@ struct LayerTests {
         }
     }
 
-    @Test func onlyLayerThreeImportsNIO() {
+    @Test func onlyTheNetworkTargetsImportNIO() {
         for item in Self.imports where item.module.hasPrefix("NIO") {
             #expect(
                 ["SottoClient", "SottoServer", "SottoNetwork"].contains(item.target), "\(item)")

@@ -166,11 +166,3 @@ public struct PeerSession: Sendable {
         origin = Origin(isPostQuantum: flags & 1 != 0, hasOneTimePreKey: flags & 2 != 0)
     }
 }
-
-extension PeerSession {
-    /// The properties of the suite `ratchet`.
-    static let traits = SuiteTraits(
-        payloadMembers: [
-            "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength", "preKey",
-        ], protection: ["yes", "yes", "yes", "at first", "yes"])
-}

@@ -86,9 +86,6 @@ public struct Envelope: Sendable, Hashable {
             })
     }
 
-    /// The value that a message shares with its repeats: the envelope's id, or the suite's replacement for it.
-    public var repeatID: String { suite.messageSuite?.repeatID(of: self) ?? id }
-
     /// Reads an envelope record. Throws ``EnvelopeError``.
     public init(record: JSONObject) throws(EnvelopeError) {
         guard record["type"]?.string == "envelope" else { throw .member("type") }

@@ -7,17 +7,23 @@ public enum Suite: String, Sendable, CaseIterable {
     /// A key from a shared phrase, by Argon2id.
     case phrase
 
-    /// The type that makes and opens its messages, or `nil` for the suite that needs a session.
-    public var messageSuite: (any MessageSuite.Type)? {
+    /// The properties of the suite.
+    public var traits: SuiteTraits {
         switch self {
-        case .sealed: Sealed.self
-        case .ratchet: nil
-        case .phrase: PhraseSuite.self
+        case .sealed:
+            SuiteTraits(payloadMembers: ["age"], protection: ["yes", "yes", "no", "yes", "yes"])
+        case .ratchet:
+            SuiteTraits(
+                payloadMembers: [
+                    "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength",
+                    "preKey",
+                ], protection: ["yes", "yes", "yes", "at first", "yes"])
+        case .phrase:
+            SuiteTraits(
+                payloadMembers: ["chat", "text"], isOfChat: true,
+                protection: ["by phrase", "no", "no", "yes", "yes"])
         }
     }
-
-    /// The properties of the suite.
-    public var traits: SuiteTraits { messageSuite?.traits ?? PeerSession.traits }
 }
 
 /// The properties of a suite.

@@ -2,9 +2,6 @@ import SottoPadding
 
 /// A suite whose messages need no session. Each suite is implemented in one file, and ``Suite`` names it.
 public protocol MessageSuite {
-    /// The properties of the suite.
-    static var traits: SuiteTraits { get }
-
     /// Encrypts a message for one recipient, or for a chat.
     static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
@@ -22,6 +19,22 @@ public protocol MessageSuite {
 extension MessageSuite {
     /// Returns `nil`: the envelope's id is authenticated.
     public static func repeatID(of envelope: Envelope) -> String? { nil }
+}
+
+extension Suite {
+    /// The type that makes and opens its messages, or `nil` for the suite that needs a session.
+    public var messageSuite: (any MessageSuite.Type)? {
+        switch self {
+        case .sealed: Sealed.self
+        case .ratchet: nil
+        case .phrase: PhraseSuite.self
+        }
+    }
+}
+
+extension Envelope {
+    /// The value that a message shares with its repeats: the envelope's id, or the suite's replacement for it.
+    public var repeatID: String { suite.messageSuite?.repeatID(of: self) ?? id }
 }
 
 /// A message before encryption.

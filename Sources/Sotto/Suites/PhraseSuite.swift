@@ -5,11 +5,6 @@ import SottoPadding
 /// The payload is `{"chat","text"}`: the chat's hexadecimal id and the text. The bare form is a line `v2.…`, whose
 /// content is only text.
 public enum PhraseSuite: MessageSuite {
-    /// The properties of the suite.
-    public static let traits = SuiteTraits(
-        payloadMembers: ["chat", "text"], isOfChat: true,
-        protection: ["by phrase", "no", "no", "yes", "yes"])
-
     /// The longest message record, in bytes. Its base64 must fit into an envelope.
     public static let recordLimit = MessageContent.limit
 

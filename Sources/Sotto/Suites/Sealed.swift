@@ -92,10 +92,6 @@ public enum Sealed {
 }
 
 extension Sealed: MessageSuite {
-    /// The properties of the suite.
-    public static let traits = SuiteTraits(
-        payloadMembers: ["age"], protection: ["yes", "yes", "no", "yes", "yes"])
-
     /// Encrypts a message to the owner of a card. Throws ``SealedError/recipient`` if the recipient has no card.
     public static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys
