@@ -94,8 +94,8 @@ import Testing
         let running = try RunningRelay { ($0.surge, $0.surgeBits) = (1, 8) }
         let people = (0..<5).map { _ in Sample.identity() }
         let world = World(address: running.relay.address)
-        let records = try people.flatMap { person throws -> [UInt8] in
-            let card = try person.card(issued: .now())
+        let records = people.flatMap { person -> [UInt8] in
+            let card = person.card(issued: .now())
             return (card.record?.serialized() ?? []) + [0x0A]
                 + Sample.preKeys(of: person, oneTime: 1..<3).record.serialized() + [0x0A]
         }

@@ -1,4 +1,4 @@
-public import Sotto
+package import Sotto
 
 /// The file of a message: an encrypted blob that is sent separately, with its key in the message.
 package struct AttachedFile {

@@ -1,6 +1,6 @@
-public import Arguments
-public import Sotto
-public import SottoTool
+package import Arguments
+package import Sotto
+package import SottoTool
 
 /// The options for a file that is sent with a message.
 package struct AttachmentOptions: ArgumentGroup {

@@ -1,6 +1,6 @@
-public import Sotto
+package import Sotto
 import SottoState
-public import SottoTool
+package import SottoTool
 
 extension AttachedFile {
     private static let recordLimit = 1 << 20

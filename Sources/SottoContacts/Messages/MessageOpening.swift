@@ -1,7 +1,7 @@
-public import Sotto
-public import SottoMessengers
-public import SottoState
-public import SottoTool
+package import Sotto
+package import SottoMessengers
+package import SottoState
+package import SottoTool
 
 /// A line of the input with its parsed content.
 package struct ReadLine<Content> {

@@ -1,6 +1,6 @@
-public import Arguments
-public import Sotto
-public import SottoTool
+package import Arguments
+package import Sotto
+package import SottoTool
 
 /// The options for the form of texts.
 package struct TextForm: ArgumentGroup {

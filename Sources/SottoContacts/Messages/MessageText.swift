@@ -1,4 +1,4 @@
-public import Sotto
+package import Sotto
 import SottoTool
 
 /// The content of a message, and the members of its line that are passed through.

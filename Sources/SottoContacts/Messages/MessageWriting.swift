@@ -1,6 +1,6 @@
-public import Sotto
+package import Sotto
 import SottoState
-public import SottoTool
+package import SottoTool
 
 /// Makes messages of the input: the whole input is one message, or each line is.
 ///

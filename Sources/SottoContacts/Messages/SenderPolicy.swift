@@ -1,7 +1,7 @@
-public import Sotto
-public import SottoMessengers
-public import SottoState
-public import SottoTool
+package import Sotto
+package import SottoMessengers
+package import SottoState
+package import SottoTool
 
 /// The signers that `--from` requires.
 package struct DemandedSigners {

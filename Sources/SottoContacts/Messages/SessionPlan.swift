@@ -1,6 +1,6 @@
-public import Arguments
-public import Sotto
-public import SottoState
+package import Arguments
+package import Sotto
+package import SottoState
 import SottoTool
 
 /// The options for the beginning of a session.

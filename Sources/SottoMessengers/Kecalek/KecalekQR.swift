@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A reason to refuse bytes as the payload of Kecalek's QR code.
 public enum KecalekQRError: Error, Sendable, Equatable {

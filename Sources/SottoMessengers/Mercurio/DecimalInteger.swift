@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// Conversion of integers of any length between big-endian bytes and decimal digits, for the moduli that Mercurio's
 /// Flutter client writes in decimal.

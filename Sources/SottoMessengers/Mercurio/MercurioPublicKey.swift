@@ -1,6 +1,6 @@
 import Crypto
 import CryptoExtras
-public import Sotto
+import Sotto
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

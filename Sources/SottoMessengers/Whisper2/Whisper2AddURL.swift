@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A reason to refuse a text as the URL of a Whisper2 contact.
 public enum Whisper2AddURLError: Error, Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A reason not to answer a challenge.
 public enum Whisper2ChallengeError: Error, Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A contact's Whisper2 account: the id and the keys that were pinned for it.
 public struct Whisper2Contact: Sendable, Hashable {

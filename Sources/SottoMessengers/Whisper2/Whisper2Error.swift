@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A reason to refuse a record as a Whisper2 frame.
 public enum Whisper2RecordError: Error, Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// The type of a Whisper2 frame, which its signature covers.
 public enum Whisper2FrameType: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A strict reader of the members of a Whisper2 record.
 struct Whisper2Members {

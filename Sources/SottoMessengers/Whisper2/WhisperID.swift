@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// The id of a Whisper2 account, `WSP-XXXX-XXXX-XXXX` in base32 (RFC 4648 §6): ten random symbols and two checksum
 /// symbols.
