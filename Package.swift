@@ -310,7 +310,7 @@ let package = Package(
             dependencies: [
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
                 "TestSupport",
-                "relay", "send", "recv", "keygen", "encrypt", "decrypt", "relay-load",
+                "relay", "send", "recv", "keygen", "bridge", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),
         // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport

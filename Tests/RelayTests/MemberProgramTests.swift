@@ -73,8 +73,8 @@ import Testing
 
     @Test func anRSALoginKeyLogsIn() throws {
         let world = try Correspondence()
-        try world.expect("bob", "keygen login-key --bits 2048 --unprotected -o private.pem")
-        try world.expect("bob", "keygen login-key --record private.pem | send")
+        try world.expect("bob", "bridge login-key --bits 2048 --unprotected -o private.pem")
+        try world.expect("bob", "bridge login-key --record private.pem | send")
         try world.expect("alice", "echo one | encrypt --to bob.card --stateless | send")
         let got = try world.expect(
             "bob", "recv --login-key private.pem --of bob.card | decrypt --stateless")
@@ -85,7 +85,7 @@ import Testing
             ).status == 1)
         #expect(
             world.shell("bob", "recv --login-key private.pem --of alice.card").status == 77)
-        try world.expect("bob", "keygen login-key --revoke | send")
+        try world.expect("bob", "bridge login-key --revoke | send")
         #expect(world.shell("bob", "recv --login-key private.pem --of bob.card").status == 77)
         world.stop()
     }
