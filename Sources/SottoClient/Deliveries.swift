@@ -78,8 +78,8 @@ public final class Deliveries: Sendable {
 
     /// Sends until all items are stored on their relays or cannot be delivered now.
     ///
-    /// `body` is called with the results of envelopes, like the closure of ``Delivery/run(_:)``, and without results
-    /// after ``wake()``. An error of `body` ends the run at once.
+    /// `body` is called with the results of envelopes, like the closure of ``Delivery/run(_:)``. After ``wake()`` it is
+    /// called with an empty array. An error of `body` ends the run at once.
     public func run(_ body: ([DeliveryResult]) throws -> Void) throws -> [Ending] {
         var endings: [Ending] = []
         while true {

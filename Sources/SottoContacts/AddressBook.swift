@@ -94,8 +94,8 @@ public final class AddressBook {
     /// or `me`, the owner of the identity.
     ///
     /// An existing file is used, unless a contact has exactly that name too. An id without a contact is accepted; it
-    /// has no card. Throws a failure for a bare age recipient, for an abbreviation that matches several contacts, and
-    /// if nothing matches.
+    /// has no card. Throws a failure for a name that is both a file and another contact, for a bare age recipient, for
+    /// an abbreviation that matches several contacts, and if nothing matches.
     public func find(_ argument: String) throws -> Correspondent {
         if ContactName.meansOwner(argument) { return try own(argument) }
         if RecipientArgument.isWhisper2(argument) { return try known(whisper2(argument)) }

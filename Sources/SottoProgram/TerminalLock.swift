@@ -3,8 +3,8 @@ import Glibc
 /// A lock that lets one tool at a time show prompts on a terminal, as in `recv | decrypt`, where both need a
 /// passphrase.
 ///
-/// A second tool would read the answer to the first one's prompt, and would mistake the hidden echo for the terminal's
-/// normal mode. The lock is on the terminal's own device, because `/dev/tty` is the same file for all terminals. If
+/// A second tool would read the answer to the first one's prompt. It would also take the hidden echo for the terminal's
+/// normal mode and leave it hidden. The lock is on the terminal's own device, because `/dev/tty` is the same file for all terminals. If
 /// that device is not found, or the tool runs in the background and must not prompt, no lock is taken.
 enum TerminalLock {
     nonisolated(unsafe) private static var descriptor: Int32 = -1

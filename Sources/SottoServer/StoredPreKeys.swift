@@ -12,7 +12,7 @@ extension PreKeyPublication {
 }
 
 extension PreKeyBundle {
-    /// Returns the line of a bundle, from its head in the store.
+    /// Returns the line of a bundle. `head` is its stored beginning, up to the value of the one-time prekey.
     static func line(head: [UInt8], _ oneTime: PreKey?) -> [UInt8] {
         guard let oneTime else { return head + Array("null}".utf8) }
         let key = Base64.standard.encode(oneTime.key)

@@ -22,7 +22,7 @@ public struct ComparedKeys: Sendable, Equatable {
         }
     }
 
-    /// The array for a record, sorted.
+    /// The texts as a JSON array, sorted, for a record.
     var json: JSON { .array(texts.sorted().map { .string($0) }) }
 
     /// Whether no key was compared.

@@ -72,8 +72,8 @@ extension StateTransaction {
             record: try store.unseal(select.bytes(2), .opened(digest: digest)))
     }
 
-    /// Records that an envelope was opened, with the record that is printed for it. Nothing may be recorded for its id
-    /// yet. Returns the message's number.
+    /// Records that an envelope was opened, with the record that is printed for it. The id must not have a record yet.
+    /// Returns the message's number.
     @discardableResult
     public func recordOpened(
         id: String, digest: [UInt8], record: [UInt8], at time: Timestamp = .now()

@@ -79,7 +79,7 @@ struct ExportCommand: Program {
     private func publicText(of identity: Identity) -> String {
         switch key {
         case .age:
-            // age refuses a file for both post-quantum and classic recipients.
+            // The program age does not encrypt one file to post-quantum and classic recipients.
             (classic ? identity.ageKey.recipient.text : identity.hybridKey.recipient.text) + "\n"
         case .ssh:
             "\(OpenSSHPublicKey(publicKey: identity.id.publicKey).text) \(comment(identity))\n"

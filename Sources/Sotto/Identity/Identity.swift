@@ -56,9 +56,8 @@ public final class Identity: Sendable {
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
     }
 
-    /// Creates the identity of a signing key's 32-byte seed, which Kecalek's key files hold. The age keys are derived
-    /// from this seed as from a sentence's seed. They differ from the age keys of the sentence that the signing seed
-    /// was derived from.
+    /// Creates an identity from the 32-byte seed of a signing key, such as a key file has. The age keys are derived
+    /// from this seed too, so they differ from those of the words that the signing key was derived from.
     public init(seed: borrowing SecretBytes, name: String, relay: String? = nil) {
         precondition(seed.count == 32)
         self.name = name

@@ -31,7 +31,7 @@ public enum MinisignKey {
         return "untrusted comment: minisign public key \(text(id: id))\n\(line)\n"
     }
 
-    /// Returns the secret key file, under `password` with scrypt, or without a password as `minisign -W` writes it.
+    /// Returns the secret key file: encrypted with `password` by scrypt, or unencrypted, as `minisign -W` writes it.
     /// Returns `nil` if scrypt cannot allocate its memory.
     public static func secretFile(_ key: SigningKey, password: Passphrase?) -> SecretBytes? {
         secretFile(key, password: password, salt: randomBytes(saltSize))

@@ -56,7 +56,8 @@ public enum PhraseSuite: MessageSuite {
         return "phrase/" + hex(sha256(Array((envelope.payload["text"]?.string ?? "").utf8)))
     }
 
-    /// Returns the bare form of a text for the only chat: `v2.…`, without an envelope.
+    /// Returns the bare form of a text for the chat: `v2.…`, without an envelope. Throws if `keys` has no chat or
+    /// several.
     public static func bareText(_ draft: Draft, with keys: SuiteKeys) throws -> String {
         try keys.chat().phrase.seal(Array(draft.text().utf8))
     }
