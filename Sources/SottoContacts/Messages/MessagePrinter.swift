@@ -1,4 +1,4 @@
-package import Arguments
+import Arguments
 package import Sotto
 package import SottoTool
 

@@ -1,6 +1,6 @@
 package import Sotto
-package import SottoMessengers
-package import SottoState
+import SottoMessengers
+import SottoState
 package import SottoTool
 
 /// The options of a tool that reads messages.

@@ -1,4 +1,4 @@
-package import Sotto
+import Sotto
 import SottoState
 package import SottoTool
 
