@@ -86,7 +86,7 @@ let pictures: [LinkerSetting] =
         ]
     } + [.linkedLibrary("m")]
 
-// For a program that needs shared libraries: it has no shared C++ runtime, and no table of its own symbols.
+// For a program that needs shared libraries: it has no shared C++ runtime, and exports no symbols.
 let staticCPlusPlus: [LinkerSetting] = [
     .linkedLibrary(":libstdc++.a", .when(configuration: .release)),
     .unsafeFlags(

@@ -15,7 +15,7 @@ enum ConnectionEffect: Sendable {
     case verify(Verification)
     /// Makes the connection the subscriber of a mailbox, instead of another connection.
     case subscribe(to: SessionID)
-    /// Ends the pause after this many seconds, and then writes the response if there is one.
+    /// Ends the pause after this many seconds, and then writes the response, unless it is `nil`.
     case pause(seconds: Double, response: (Response, to: String?)?)
     /// Closes the connection after the written responses have been sent.
     case close

@@ -80,8 +80,7 @@ struct ChatCommand: Program {
 
     private func readPhrase() throws -> SecretBytes {
         if phrase == nil, !Terminal.isTerminal(0) {
-            let line = try SecretSource.descriptor(0).read()
-            return line
+            return try SecretSource.descriptor(0).read()
         }
         return try newSecret("phrase", phrase, warns: false)
     }

@@ -14,7 +14,7 @@ package struct ReadLine<Content> {
     package let id: String?
 }
 
-/// What a batch needs of the address book, which cannot be read within a transaction.
+/// The part of the address book that a batch needs. It cannot be read within a transaction.
 package struct KnownContacts {
     /// The address book, or nothing if the batch does not need it.
     package var contacts: [Contact] = []
