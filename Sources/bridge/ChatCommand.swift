@@ -22,15 +22,7 @@ struct ChatCommand: Program {
               bridge seal shainy --chat friends.chat --show-secret < text
             """)
 
-    @Option("--name", value: "name", help: "The name of the chat.")
-    var name = ""
-
-    @Option(
-        "--phrase", value: "source",
-        help: "The chat's phrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: stdin, or ask.")
-    var phrase: SecretSource?
-
-    @OptionGroup var destination: SecretFileOptions
+    @OptionGroup var new: NewChatOptions
 
     @Option(
         "--public", value: "file",
@@ -49,10 +41,7 @@ struct ChatCommand: Program {
     var quiet = false
 
     func validate() throws {
-        try phrase?.validate()
-        try checkName(name)
-        let makes = phrase != nil || destination.path != nil || !name.isEmpty
-        guard [publicRecord != nil, readName != nil, makes].count(where: { $0 }) <= 1 else {
+        guard [publicRecord != nil, readName != nil, new.isGiven].count(where: { $0 }) <= 1 else {
             throw UsageError(
                 "--public and --read-name cannot be combined with each other or with options for a new chat"
             )
@@ -69,27 +58,15 @@ struct ChatCommand: Program {
     }
 
     private func make() throws {
-        if destination.path == nil, Terminal.isTerminal(1) {
-            throw Failure(
-                .usage, "refusing to write the chat's keys to the terminal",
-                hint: "write to a file with -o, or force it with -o -")
-        }
-        let output = try destination.open(tool: BridgeTool.toolName, quiet: quiet)
-        let secret = try readPhrase()
-        let chat = try MessengerChat(phrase: secret, name: name)
+        let output = try new.open(tool: BridgeTool.toolName, quiet: quiet)
+        let secret = try new.readPhrase(tool: BridgeTool.toolName)
+        let chat = try MessengerChat(phrase: secret, name: new.name)
         let isComposed = secret.withBytes { bytes in
             String(validating: bytes, as: UTF8.self).map { isNFC($0) } ?? true
         }
         report(chat, isComposed: isComposed)
         try output.write(chat.record.serialized() + [UInt8(ascii: "\n")])
         try output.finish()
-    }
-
-    private func readPhrase() throws -> SecretBytes {
-        if phrase == nil, !Terminal.isTerminal(0) {
-            return try SecretSource.descriptor(0).read()
-        }
-        return try NewSecret("phrase", tool: BridgeTool.toolName).read(phrase, warns: false)
     }
 
     private func report(_ chat: MessengerChat, isComposed: Bool) {

@@ -28,19 +28,7 @@ struct OpenCommand: Program {
 
     @OptionGroup var identity: IdentityListOptions
 
-    @Option(
-        "--from", value: "card",
-        help:
-            "Require the signature of this card's owner or this contact; may be repeated to accept one of several."
-    )
-    var from: [String] = []
-
-    @Option(
-        "--trust", value: "policy",
-        help:
-            "Print messages of these senders: any, first-use (contacts) or verified (compared contacts). "
-            + "Default: first-use if you have contacts. Others wait as requests.")
-    var trust: TrustPolicy?
+    @OptionGroup var senders: SenderOptions
 
     @OptionGroup var form: TextForm
 
@@ -128,9 +116,7 @@ struct OpenCommand: Program {
         try demand(oaepSHA1, "--oaep-sha1", .mercurio)
         try demand(ownCopy, "--own-copy", .kecalek)
         try demand(ack != nil, "--ack", .flow)
-        guard !stateless || trust == nil || trust == .any else {
-            throw UsageError("--stateless has no contacts, so only --trust any is possible")
-        }
+        try senders.check(stateless: stateless)
         guard maxSkew.map((0...1_000_000_000).contains) ?? true else {
             throw UsageError("--max-skew must be 0 to 1000000000 seconds")
         }
@@ -143,7 +129,8 @@ struct OpenCommand: Program {
     func execute() throws {
         for path in [output, ack] {
             try Output.check(
-                path, isNoneOf: identity.files + from + chat + [attachment].compactMap(\.self))
+                path,
+                isNoneOf: identity.files + senders.from + chat + [attachment].compactMap(\.self))
         }
         if let attachment { return try openAttachment(of: attachment) }
         let input = try Input(path: file)
@@ -166,8 +153,8 @@ struct OpenCommand: Program {
 
     private var plan: ReadingPlan {
         var plan = ReadingPlan(tool: BridgeTool.toolName, form: form, identity: identity)
-        plan.from = from
-        plan.trust = trust
+        plan.from = senders.from
+        plan.trust = senders.trust
         plan.preview = preview
         plan.stateless = stateless
         plan.takesUnproven = allowUnverified

@@ -36,19 +36,7 @@ struct DecryptTool: CoreProgram {
 
     @OptionGroup var identity: IdentityListOptions
 
-    @Option(
-        "--from", value: "card",
-        help:
-            "Require the signature of this card's owner or this contact; may be repeated to accept one of several."
-    )
-    var from: [String] = []
-
-    @Option(
-        "--trust", value: "policy",
-        help:
-            "Print messages of these senders: any, first-use (contacts) or verified (compared contacts). "
-            + "Default: first-use if you have contacts. Others wait as requests.")
-    var trust: TrustPolicy?
+    @OptionGroup var senders: SenderOptions
 
     @Option(
         "--passphrase", value: "source",
@@ -108,9 +96,7 @@ struct DecryptTool: CoreProgram {
     var file: String?
 
     func validate() throws {
-        guard !stateless || trust == nil || trust == .any else {
-            throw UsageError("--stateless has no contacts, so only --trust any is possible")
-        }
+        try senders.check(stateless: stateless)
         guard
             !again.again
                 || chat.isEmpty && attachment == nil && file == nil && verify == nil
@@ -118,7 +104,8 @@ struct DecryptTool: CoreProgram {
                     && !(preview || stateless || hold || inspect)
         else { throw UsageError("--again reads only the state and takes no input") }
         guard inspect || !json else { throw UsageError("--json requires --inspect") }
-        guard !inspect || chat.isEmpty && attachment == nil && trust == nil && verify == nil else {
+        guard !inspect || chat.isEmpty && attachment == nil && senders.trust == nil && verify == nil
+        else {
             throw UsageError("--inspect can be combined only with --json, -o, -q and a file")
         }
         try passphrase?.validate()
@@ -127,7 +114,7 @@ struct DecryptTool: CoreProgram {
     func execute() throws {
         try Output.check(
             output,
-            isNoneOf: identity.files + from + chat
+            isNoneOf: identity.files + senders.from + chat
                 + [attachment, passphrase?.path].compactMap(\.self))
         if again.again { return try StoredMessages(tool: self).run() }
         if let record = attachment {
@@ -164,8 +151,8 @@ extension DecryptTool {
     /// The plan for messages, and for those that were opened before.
     var plan: ReadingPlan {
         var plan = ReadingPlan(tool: Self.toolName, form: form, identity: identity)
-        plan.from = from
-        plan.trust = trust
+        plan.from = senders.from
+        plan.trust = senders.trust
         plan.preview = preview
         plan.stateless = stateless
         plan.quiet = quiet

@@ -9,7 +9,7 @@ struct DetachedVerification {
     let path: String
 
     func run() throws {
-        guard !tool.from.isEmpty else {
+        guard !tool.senders.from.isEmpty else {
             throw Failure(
                 .usage, "--verify requires the expected signer",
                 hint: "give the signer's card: --from CARD")
@@ -25,7 +25,7 @@ struct DetachedVerification {
         let signature = try MinisignSignature(
             try Input(path: path).readAll(limit: MinisignSignature.limit))
         let signers = try DemandedSigners(
-            tool.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+            tool.senders.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
         ).all
         let input = try Input(path: tool.file)
         let hash = MinisignHash()

@@ -16,7 +16,7 @@ struct FileDecryption {
         self.input = input
         self.source = source
         signers = try DemandedSigners(
-            tool.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout))
+            tool.senders.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout))
         identities = { try tool.identity.loadAll(derivation: BcryptPBKDF.derivation) }
     }
 

@@ -8,7 +8,7 @@ struct Inspection {
     let input: Input
 
     func run() throws {
-        guard tool.from.isEmpty, tool.passphrase == nil, !tool.identity.isGiven,
+        guard tool.senders.from.isEmpty, tool.passphrase == nil, !tool.identity.isGiven,
             !(tool.hold || tool.form.text || tool.preview || tool.stateless)
         else {
             throw Failure(.usage, "--inspect can be combined only with --json, -o, -q and a file")

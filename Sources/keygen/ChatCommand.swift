@@ -20,15 +20,7 @@ struct ChatCommand: Program {
               keygen chat --public friends.chat
             """)
 
-    @Option("--name", value: "name", help: "The name of the chat.")
-    var name = ""
-
-    @Option(
-        "--phrase", value: "source",
-        help: "The chat's phrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: stdin, or ask.")
-    var phrase: SecretSource?
-
-    @OptionGroup var destination: SecretFileOptions
+    @OptionGroup var new: NewChatOptions
 
     @Option(
         "--public", value: "file",
@@ -44,10 +36,7 @@ struct ChatCommand: Program {
     var quiet = false
 
     func validate() throws {
-        try phrase?.validate()
-        try checkName(name)
-        let makes = phrase != nil || destination.path != nil || !name.isEmpty
-        guard [publicRecord != nil, readName != nil, makes].count(where: { $0 }) <= 1 else {
+        guard [publicRecord != nil, readName != nil, new.isGiven].count(where: { $0 }) <= 1 else {
             throw UsageError(
                 "--public and --read-name cannot be combined with each other or with options for a new chat"
             )
@@ -61,14 +50,9 @@ struct ChatCommand: Program {
     }
 
     private func make() throws {
-        if destination.path == nil, Terminal.isTerminal(1) {
-            throw Failure(
-                .usage, "refusing to write the chat's keys to the terminal",
-                hint: "write to a file with -o, or force it with -o -")
-        }
-        let output = try destination.open(tool: KeygenTool.toolName, quiet: quiet)
-        let secret = try readPhrase()
-        let chat = try Chat(phrase: secret, name: name)
+        let output = try new.open(tool: KeygenTool.toolName, quiet: quiet)
+        let secret = try new.readPhrase(tool: KeygenTool.toolName)
+        let chat = try Chat(phrase: secret, name: new.name)
         if !quiet {
             Terminal.say(
                 "\(KeygenTool.toolName): note: the phrase's strength is about \(chat.strength) bits"
@@ -76,13 +60,6 @@ struct ChatCommand: Program {
         }
         try output.write(chat.record.serialized() + [UInt8(ascii: "\n")])
         try output.finish()
-    }
-
-    private func readPhrase() throws -> SecretBytes {
-        if phrase == nil, !Terminal.isTerminal(0) {
-            return try SecretSource.descriptor(0).read()
-        }
-        return try newSecret("phrase", phrase, warns: false)
     }
 
     // MARK: Its public record

@@ -1,0 +1,103 @@
+package import Sotto
+package import SottoMessengers
+package import SottoState
+package import SottoTool
+
+/// A line of the input with its parsed content.
+package struct ReadLine<Content> {
+    package let number: Int
+    /// The bytes of the line.
+    package let bytes: [UInt8]
+    /// The parsed content, or the failure of parsing it.
+    package let content: Result<Content, Failure>
+    /// The id that the line claims.
+    package let id: String?
+}
+
+/// The part of the address book that a batch needs. It cannot be read within a transaction.
+package struct KnownContacts {
+    /// The address book, or nothing if the batch does not need it.
+    package var contacts: [Contact] = []
+    /// Our send addresses, if the batch has an envelope to a mailbox other than the identity's.
+    package var addresses: Set<SessionID> = []
+
+    package init() {}
+}
+
+/// The content of a line when the address book is known.
+package enum ResolvedLine {
+    /// An envelope, and the record that waits if it becomes a message request.
+    case envelope(Envelope, waiting: JSONObject)
+    /// A message in a messenger's own format.
+    case foreign(ForeignMessage)
+    /// A record that is not a message.
+    case record(JSONObject)
+}
+
+/// A message in a messenger's own format.
+package struct ForeignMessage {
+    package let envelope: MessengerEnvelope
+    /// The record that waits if it becomes a message request.
+    package let waiting: JSONObject
+    package let open: () throws -> Message
+
+    package init(
+        envelope: MessengerEnvelope, waiting: JSONObject, open: @escaping () throws -> Message
+    ) {
+        self.envelope = envelope
+        self.waiting = waiting
+        self.open = open
+    }
+}
+
+/// The lines that a tool reads as messages.
+package protocol MessageInput: AnyObject {
+    associatedtype Content
+
+    /// Parses a line and the id that it claims. Returns `nil` for white space.
+    func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)?
+
+    /// Returns the mailbox that a line is addressed to, or `nil` if it has none.
+    func mailbox(of content: Content) -> SessionID?
+
+    /// Returns whether a contact may have to be found by its name in another messenger.
+    func needsContacts(_ content: Content) -> Bool
+
+    /// Takes the contacts that the next lines may need.
+    func take(_ known: KnownContacts)
+
+    /// Returns what a line means.
+    func resolve(_ content: Content) throws -> ResolvedLine
+
+    /// Takes the results of a batch after they were printed.
+    func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws
+}
+
+extension MessageInput {
+    package func needsContacts(_ content: Content) -> Bool { false }
+
+    package func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws {}
+}
+
+/// A message of an unknown sender, which waits for the user's decision.
+package struct WaitingRequest {
+    let id: String
+    let from: SessionID
+    let time: Timestamp
+    let suite: String
+}
+
+/// The result of opening a line.
+package enum OpenedLine {
+    /// A message, and its number in the state if it is stored.
+    case message(Message, number: Int64?, seen: Bool)
+    case request(WaitingRequest)
+    /// A message of a blocked sender.
+    case dropped
+    /// A record that is not a message.
+    case record(JSONObject)
+    case failed(Failure, id: String?, isFinal: Bool)
+
+    /// Whether opening the same line again would give the same result.
+    var isFinal: Bool { if case .failed(_, _, let isFinal) = self { isFinal } else { true } }
+}

@@ -1,0 +1,48 @@
+public import Arguments
+public import Sotto
+public import SottoProgram
+
+/// The options that create a chat file from a phrase.
+public struct NewChatOptions: ArgumentGroup {
+    /// The name of the chat, at most 128 bytes.
+    @Option("--name", value: "name", help: "The name of the chat.")
+    public var name = ""
+
+    /// The source of the phrase.
+    @Option(
+        "--phrase", value: "source",
+        help: "The chat's phrase: @ENV:NAME, @FD:N or @FILE:PATH. Default: stdin, or ask.")
+    public var phrase: SecretSource?
+
+    /// The file to create.
+    @OptionGroup public var destination: SecretFileOptions
+
+    /// Creates the options with none given.
+    public init() {}
+
+    /// Whether any of the options was given.
+    public var isGiven: Bool { phrase != nil || destination.path != nil || !name.isEmpty }
+
+    /// Checks the name and the source.
+    public func validate() throws {
+        try phrase?.validate()
+        try checkName(name)
+    }
+
+    /// Opens the file before any other work. Throws a failure if it would be the terminal by default. `tool` is the
+    /// name in messages.
+    public func open(tool: String, quiet: Bool) throws -> Output {
+        if destination.path == nil, Terminal.isTerminal(1) {
+            throw Failure(
+                .usage, "refusing to write the chat's keys to the terminal",
+                hint: "write to a file with -o, or force it with -o -")
+        }
+        return try destination.open(tool: tool, quiet: quiet)
+    }
+
+    /// Reads the phrase from its source, from the first line of a pipe, or twice from a prompt.
+    public func readPhrase(tool: String) throws -> SecretBytes {
+        if phrase == nil, !Terminal.isTerminal(0) { return try SecretSource.descriptor(0).read() }
+        return try NewSecret("phrase", tool: tool).read(phrase, warns: false)
+    }
+}
