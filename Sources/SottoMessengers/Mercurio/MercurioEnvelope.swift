@@ -19,14 +19,6 @@ public struct MercurioEnvelope: Sendable, Hashable {
     /// The tag, 16 bytes.
     public let tag: [UInt8]
 
-    /// The spelling of the members.
-    public enum Spelling: Sendable, CaseIterable {
-        /// `encrypted_content`: the database's spelling, which is written.
-        case snakeCase
-        /// `encryptedContent`.
-        case camelCase
-    }
-
     init(content: [UInt8], wrappedKey: [UInt8], nonce: [UInt8], tag: [UInt8]) {
         self.content = content
         self.wrappedKey = wrappedKey
@@ -34,7 +26,7 @@ public struct MercurioEnvelope: Sendable, Hashable {
         self.tag = tag
     }
 
-    /// Reads the four members in either spelling.
+    /// Reads the four members in either spelling: `encrypted_content` or `encryptedContent`.
     public init(record: JSONObject) throws(MercurioRecordError) {
         let fields = Fields<MercurioRecordError>(record)
         content = try fields.either("encrypted_content", "encryptedContent").bytes()
@@ -45,13 +37,11 @@ public struct MercurioEnvelope: Sendable, Hashable {
         tag = try fields["mac"].bytes(count: 16)
     }
 
-    /// Returns the four members.
-    public func members(_ spelling: Spelling = .snakeCase) -> [(String, JSON?)] {
-        let isSnake = spelling == .snakeCase
-        return [
-            (isSnake ? "encrypted_content" : "encryptedContent", content),
-            (isSnake ? "encrypted_aes_key" : "encryptedAesKey", wrappedKey),
-            ("nonce", nonce), ("mac", tag),
+    /// The four members, in the database's spelling.
+    public var members: [(String, JSON?)] {
+        [
+            ("encrypted_content", content), ("encrypted_aes_key", wrappedKey), ("nonce", nonce),
+            ("mac", tag),
         ].map { ($0, .base64($1)) }
     }
 }

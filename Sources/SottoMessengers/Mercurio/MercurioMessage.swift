@@ -99,7 +99,7 @@ public struct MercurioMessage: Sendable, Hashable {
                 ("sender_mercurio_id", sender.map { .string($0.description) }),
                 ("recipient_mercurio_id", recipient.map { .string($0.description) }),
                 ("created_at", createdAt.map { .string($0) }),
-            ] + envelope.members()
+            ] + envelope.members
                 + [("sig", signature.map { .base64($0) })])
     }
 
