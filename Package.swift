@@ -15,7 +15,7 @@ import PackageDescription
 //      SottoTool                              what programs with the core do
 //      SottoWire SottoQR SottoState
 //      SottoMessengers                        the formats of five messengers
-//      SottoNetwork                           TLS and WebSocket of both ends
+//      SottoNetwork                           TLS, WebSocket and HTTP of both ends
 //      SottoOpenSSL                           ChaCha20-Poly1305 of long files
 //   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
 //      SottoContacts                          the address book on the command line
@@ -196,6 +196,7 @@ let package = Package(
                 "CSodium", "CUTF8Proc", "CWordlists", "SottoBytes", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: core, linkerSettings: utf8proc),
 
@@ -228,6 +229,7 @@ let package = Package(
                 "Sotto", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: core),
         .target(
             name: "SottoDatabase", dependencies: ["CSQLite"], swiftSettings: strict,
@@ -243,6 +245,7 @@ let package = Package(
             name: "SottoNetwork",
             dependencies: [
                 "Sotto", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ], swiftSettings: strict),
@@ -338,6 +341,7 @@ let package = Package(
                 "Sotto", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "TestSupport",
                 "FuzzParsers",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: strict),
         .testTarget(
             name: "SottoMessengersTests",

@@ -15,8 +15,8 @@ extension Row {
         var figures: [String] = []
         var isGood = true
         for shift in [86_400, -86_400] {
-            let scratch = Scratch()
-            let clock = scratch.file("shift")
+            let scratch = TemporaryDirectory()
+            let clock = scratch("shift")
             // The relay keeps everything for a day.
             guard
                 var subject = RelayUnderTest(
@@ -25,7 +25,7 @@ extension Row {
             else { return .broken("no relay") }
             let bob = Sample.identity()
             let kept = StoredItems(bob, subject.address)
-            _ = scratch.write("shift", Array("\(shift)".utf8))
+            scratch.write("shift", Array("\(shift)".utf8))
             var lost = kept?.opens == true ? [] : ["nonce"]
             // The relay uses the time in its store every minute.
             if scale == .full { sleep(70) }
@@ -45,7 +45,7 @@ extension Row {
             let accepts = ChildProcess.run(
                 "relay",
                 [
-                    "check", "--listen", "127.0.0.1:0", "--store", scratch.file("relay.db"),
+                    "check", "--listen", "127.0.0.1:0", "--store", scratch("relay.db"),
                     "--accept-clock",
                 ], environment: environment)
             guard accepts == 0, subject.restart(environment: environment) else {

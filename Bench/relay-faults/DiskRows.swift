@@ -6,10 +6,10 @@ import TestHarness
 
 /// A store whose files can be reset to the contents that are certainly on disk.
 private struct SimulatedDisk {
-    let store = Scratch()
+    let store = TemporaryDirectory()
     let shim: Shim
     /// The synchronized contents, as the shim records them.
-    private let shadow = Scratch()
+    private let shadow = TemporaryDirectory()
 
     var environment: [String: String] { shim.environment(["FAULT_SHADOW": shadow.path]) }
 
@@ -24,8 +24,8 @@ private struct SimulatedDisk {
     /// Simulates a power cut; the relay must have ended.
     func cut(_ rest: Rest, _ generator: inout some RandomNumberGenerator) {
         for name in ["relay.db", "relay.db-wal"] {
-            var safe = Scratch.contents(shadow.file(name))
-            let written = Scratch.contents(store.file(name))
+            var safe = TemporaryDirectory.contents(shadow(name))
+            let written = TemporaryDirectory.contents(store(name))
             if case .somePages = rest {
                 let page = 4_096
                 if written.count > safe.count || Bool.random(using: &generator) {
@@ -41,10 +41,10 @@ private struct SimulatedDisk {
                     safe[start..<end] = written[start..<end]
                 }
             }
-            _ = shadow.write(name, safe)
-            _ = store.write(name, safe)
+            shadow.write(name, safe)
+            store.write(name, safe)
         }
-        unlink(store.file("relay.db-shm"))
+        unlink(store("relay.db-shm"))
     }
 }
 
@@ -216,9 +216,9 @@ extension Row {
         let environment = shim.environment(["FAULT_SYNC_DELAY": "\(delay * 1000)"])
         guard let subject = RelayUnderTest(environment: environment) else { return nil }
         defer { subject.relay.end() }
-        let output = Scratch()
+        let output = TemporaryDirectory()
         let load = ["closed", "tcp://\(subject.address)", "64", "16", "\(seconds)"]
-        guard ChildProcess.run("relay-load", load, output: output.file("figures")) == 0 else {
+        guard ChildProcess.run("relay-load", load, output: output("figures")) == 0 else {
             return nil
         }
         return output.lines("figures").first?.split(separator: "\t").first.flatMap { Double($0) }

@@ -7,9 +7,9 @@ extension Row {
         fault: "idle connections over TLS", goal: "at most 40 kB each"
     ) { scale in
         let count = scale.pick(small: 200, full: 10_000)
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let options = [
-            "--tls-cert", scratch.file("cert.pem"), "--tls-key", scratch.file("tls.key"),
+            "--tls-cert", scratch("cert.pem"), "--tls-key", scratch("tls.key"),
             "--tls-self-signed",
         ]
         guard let subject = RelayUnderTest(scratch, options: options), let pin = subject.pin else {
@@ -20,7 +20,7 @@ extension Row {
             [
                 "idle", "tls://\(subject.address)#sha256=\(pin)", "\(count)",
                 "\(subject.relay.command.process)",
-            ], output: scratch.file("figures"))
+            ], output: scratch("figures"))
         let end = subject.relay.end()
         let figures = scratch.lines("figures").first?.split(separator: "\t") ?? []
         guard status == 0, figures.count == 3, let each = Double(figures[2]) else {

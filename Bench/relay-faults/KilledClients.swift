@@ -5,9 +5,9 @@ import TestHarness
 
 /// A sender and a recipient. The recipient's handler makes a directory for each message id, its only effect.
 private final class Mail {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     private let relay: RelayProcess
-    private let store = Scratch()
+    private let store = TemporaryDirectory()
     private var sent: [String] = []
     private var chunks = 0
     private var generator = SystemRandomNumberGenerator()
@@ -29,11 +29,11 @@ private final class Mail {
         self.relay = relay
         for name in ["alice", "bob"] {
             let identity = Sample.identity()
-            _ = scratch.write("\(name).key", identity.record.serialized())
-            _ = scratch.write("\(name).card", identity.card().record?.serialized() ?? [])
+            scratch.write("\(name).key", identity.record.serialized())
+            scratch.write("\(name).card", identity.card().record?.serialized() ?? [])
         }
         chmod(scratch.write("handler", Array(Self.handler.utf8)), 0o700)
-        mkdir(scratch.file("effects"), 0o700)
+        mkdir(scratch("effects"), 0o700)
     }
 
     deinit { relay.end() }
@@ -42,11 +42,11 @@ private final class Mail {
         ChildProcess(
             "/bin/sh", ["-c", "cd \"$HOME\" && exec \(line)"],
             environment: [
-                "SOTTO_HOME": scratch.file("state-\(who)"), "HOME": scratch.path,
-                "SOTTO_IDENTITY": scratch.file("\(who).key"),
+                "SOTTO_HOME": scratch("state-\(who)"), "HOME": scratch.path,
+                "SOTTO_IDENTITY": scratch("\(who).key"),
                 "SOTTO_RELAY": "tcp://\(relay.address)",
                 "PATH": "\(Programs.directory):/usr/bin:/bin",
-            ], output: scratch.file("output"), errors: scratch.file("errors"))
+            ], output: scratch("output"), errors: scratch("errors"))
     }
 
     private func run(_ who: String, _ line: String) -> Int32 { command(who, line).wait() }
@@ -55,7 +55,7 @@ private final class Mail {
     func write(_ count: Int) -> String? {
         chunks += 1
         let name = "envelopes\(chunks)"
-        _ = scratch.write(
+        scratch.write(
             "texts", Array(String(repeating: "{\"text\":\"x\"}\n", count: count).utf8))
         guard run("alice", "encrypt -q --to bob.card --jsonl --suite sealed texts -o \(name)") == 0
         else { return nil }
@@ -89,7 +89,8 @@ private final class Mail {
 
     /// Whether a process is running.
     private static func isAlive(_ process: pid_t) -> Bool {
-        let stat = String(decoding: Scratch.contents("/proc/\(process)/stat"), as: UTF8.self)
+        let stat = String(
+            decoding: TemporaryDirectory.contents("/proc/\(process)/stat"), as: UTF8.self)
         let state = stat.split(separator: ")").last?.first { $0 != " " }
         return state != nil && state != "Z"
     }
@@ -97,7 +98,7 @@ private final class Mail {
     /// Returns a process and its descendants.
     private static func family(of process: pid_t) -> [pid_t] {
         let path = "/proc/\(process)/task/\(process)/children"
-        var children = String(decoding: Scratch.contents(path), as: UTF8.self)
+        var children = String(decoding: TemporaryDirectory.contents(path), as: UTF8.self)
             .split(separator: " ").compactMap { pid_t($0) }
         // Any thread of recv may start its handler.
         if let tasks = opendir("/proc/\(process)/task") {
@@ -106,7 +107,7 @@ private final class Mail {
                 let task = withUnsafePointer(to: &entry.pointee.d_name) {
                     $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
                 }
-                let more = Scratch.contents("/proc/\(process)/task/\(task)/children")
+                let more = TemporaryDirectory.contents("/proc/\(process)/task/\(task)/children")
                 children += String(decoding: more, as: UTF8.self).split(separator: " ")
                     .compactMap { pid_t($0) }.filter { !children.contains($0) }
             }
@@ -115,7 +116,7 @@ private final class Mail {
     }
 
     private static func name(of process: pid_t) -> String {
-        String(decoding: Scratch.contents("/proc/\(process)/comm"), as: UTF8.self)
+        String(decoding: TemporaryDirectory.contents("/proc/\(process)/comm"), as: UTF8.self)
     }
 
     /// Sends and receives everything that is left. Returns the numbers of sent messages, of lost ones, and of effects
@@ -128,11 +129,11 @@ private final class Mail {
         }
         _ = run("bob", "recv --again > again")
         for line in scratch.lines("again") {
-            _ = scratch.write("line", Array((line + "\n").utf8))
+            scratch.write("line", Array((line + "\n").utf8))
             _ = run("bob", "sh ./handler < line")
         }
         var effects: Set<String> = []
-        if let directory = opendir(scratch.file("effects")) {
+        if let directory = opendir(scratch("effects")) {
             defer { closedir(directory) }
             while let entry = readdir(directory) {
                 effects.insert(

@@ -5,7 +5,7 @@ import TestHarness
 
 /// A relay that is killed and restarted on the same store and address.
 struct RelayUnderTest {
-    let scratch: Scratch
+    let scratch: TemporaryDirectory
     private let options: [String]
     private let store: String?
     private(set) var relay: RelayProcess
@@ -20,7 +20,8 @@ struct RelayUnderTest {
     /// Starts a relay; returns `nil` if it does not start. The store is a file in `scratch`, unless `store` is the URL
     /// of a database.
     init?(
-        _ scratch: Scratch = Scratch(), listen: String = "127.0.0.1:0", options: [String] = [],
+        _ scratch: TemporaryDirectory = TemporaryDirectory(), listen: String = "127.0.0.1:0",
+        options: [String] = [],
         store: String? = nil, environment: [String: String] = [:]
     ) {
         (self.scratch, self.options, self.store) = (scratch, Self.roomy + options, store)
@@ -48,7 +49,7 @@ struct RelayUnderTest {
     }
 
     private func process(_ name: String) -> Int {
-        let status = Scratch.contents("/proc/\(relay.command.process)/status")
+        let status = TemporaryDirectory.contents("/proc/\(relay.command.process)/status")
         let line = String(decoding: status, as: UTF8.self).split(separator: "\n")
             .first { $0.hasPrefix(name + ":") }
         let words = line?.split(whereSeparator: \.isWhitespace) ?? []

@@ -3,7 +3,7 @@ import TestHarness
 
 /// The library that is preloaded into a relay to cause faults, `shim/fault_shim.c`, which documents it.
 struct Shim: Sendable {
-    private let directory = Scratch()
+    private let directory = TemporaryDirectory()
 
     /// The library of this process, or `nil` if it cannot be compiled.
     static let shared = Shim()
@@ -20,7 +20,7 @@ struct Shim: Sendable {
         else { return nil }
     }
 
-    private var library: String { directory.file("faultshim.so") }
+    private var library: String { directory("faultshim.so") }
 
     /// Returns the environment of a relay with these faults.
     func environment(_ settings: [String: String]) -> [String: String] {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import Sotto
+import SottoNetwork
 import SottoWire
 
 /// Lines over HTTP/1.1: each line is the body of a `POST`, one at a time on one connection, and each response is a
@@ -42,7 +43,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
 
     private let relay: RelayURL
     private var context: ChannelHandlerContext?
-    private var rest = ByteBuffer()
+    private var outgoing = OutgoingLines()
     private var queue: [PendingRequest] = []
     private var inFlight: PendingRequest?
     private var body = ByteBuffer()
@@ -62,14 +63,9 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     func write(
         context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
     ) {
-        var lines = unwrapOutboundIn(data)
-        rest.writeBuffer(&lines)
-        while let feed = rest.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = rest.readBytes(length: feed - rest.readerIndex) ?? []
-            rest.moveReaderIndex(forwardBy: 1)
-            take(line, context)
+        for line in outgoing.take(unwrapOutboundIn(data)) {
+            take(Array(line.readableBytesView), context)
         }
-        rest.discardReadBytes()
         promise?.succeed()
     }
 
@@ -110,19 +106,15 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         }
         inFlight = pending
         let path = relay.path.hasSuffix("/") ? relay.path : relay.path + "/"
-        var head = HTTPRequestHead(
-            version: .http1_1, method: .POST, uri: path + "api/frames",
-            headers: [
-                "host": relay.hostHeader, "content-type": "application/json",
-                "content-length": String(pending.line.count),
-            ])
+        var headers = HTTPHeaders()
         if let token, !pending.isRenewal {
-            head.headers.add(name: "authorization", value: "Bearer \(token.text)")
+            headers.add(name: "authorization", value: "Bearer \(token.text)")
         }
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.write(
-            wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: pending.line)))), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        let parts = HTTPMessage.post(
+            to: path + "api/frames", host: relay.hostHeader, type: "application/json",
+            ByteBuffer(bytes: pending.line), headers: headers)
+        for part in parts { context.write(wrapOutboundOut(part), promise: nil) }
+        context.flush()
     }
 
     // MARK: Incoming

@@ -19,7 +19,7 @@ public enum ContactBackup {
             ("id", .string(identity.id.description)),
             ("time", .string(Timestamp.now().description)),
             ("contacts", .integer(Int64(contacts.count))),
-            ("sha256", .string(Base64.standard.encode(sha256(lines)))),
+            ("sha256", .base64(sha256(lines))),
         ])
         SignedRecord.sign(&header, with: identity.signingKey)
         return header.serialized() + [UInt8(ascii: "\n")] + lines
@@ -38,7 +38,7 @@ public enum ContactBackup {
         else { return false }
         let lines = Array(content[min(end + 1, content.endIndex)...])
         guard SignedRecord.verify(header, by: identity.id.publicKey),
-            let digest = header["sha256"]?.string.flatMap({ Base64.standard.decode($0) }),
+            let digest = try? Fields<FieldError>(header)["sha256"].bytes(),
             constantTimeEqual(digest, sha256(lines))
         else {
             throw Failure(

@@ -91,21 +91,16 @@ public struct MessengerEnvelope: Sendable {
     public init(
         envelope record: JSONObject, owner: SessionID?, addresses: Set<SessionID>
     ) throws(EnvelopeError) {
-        guard record["type"]?.string == "envelope" else { throw .member("type") }
-        guard let version = record["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
-        guard let id = record["id"]?.string, Envelope.isID(id) else { throw .member("id") }
-        guard let name = record["suite"]?.string else { throw .member("suite") }
+        let fields = Fields<EnvelopeError>(record)
+        try fields.header("envelope")
+        let id = try fields["id"].uuid()
+        let name = try fields["suite"].text()
         guard let messenger = Messenger(rawValue: name) else { throw .suite(name) }
-        let to = record["to"]?.string.flatMap { SessionID($0) }
-        guard to != nil || record["to"] == nil && messenger == .shainy else { throw .member("to") }
-        guard let time = record["time"]?.string.flatMap({ Timestamp($0) }) else {
-            throw .member("time")
-        }
-        guard let payload = record["payload"]?.object else { throw .member("payload") }
+        let mailbox = messenger == .shainy ? fields["to"].optional : fields["to"]
+        let to = try mailbox?.sessionID()
         self.init(
             id: id, messenger: messenger, to: to.map { addresses.contains($0) ? owner : to } ?? to,
-            time: time, payload: payload)
+            time: try fields["time"].time(), payload: try fields["payload"].object())
     }
 }
 

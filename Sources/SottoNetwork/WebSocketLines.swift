@@ -20,7 +20,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
     public typealias OutboundOut = WebSocketFrame
 
     private let isClient: Bool
-    private var rest = ByteBuffer()
+    private var outgoing = OutgoingLines()
     private var isClosing = false
     /// The data of the last ping in this read. One pong answers all pings of a read (§5.5.3).
     private var ping: ByteBuffer?
@@ -94,14 +94,7 @@ public final class WebSocketLines: ChannelDuplexHandler, @unchecked Sendable {
             promise?.succeed()
             return
         }
-        var lines = unwrapOutboundIn(data)
-        rest.writeBuffer(&lines)
-        while let feed = rest.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = rest.readSlice(length: feed - rest.readerIndex) ?? ByteBuffer()
-            rest.moveReaderIndex(forwardBy: 1)
-            send(.text, line, context)
-        }
-        rest.discardReadBytes()
+        for line in outgoing.take(unwrapOutboundIn(data)) { send(.text, line, context) }
         promise?.succeed()
     }
 

@@ -37,13 +37,13 @@ public enum ScanRequest: Sendable, Hashable {
             case .again(let place, let parts):
                 [
                     "type": .string("again"), "picture": .integer(Int64(place)),
-                    "parts": .array(parts.map { .string(Base64.standard.encode($0)) }),
+                    "parts": .array(parts.map { .base64($0) }),
                 ]
             case .drawing(let length, let size, let margin, let content):
                 [
                     "type": .string("drawing"), "length": .integer(Int64(length)),
                     "size": .integer(Int64(size)), "margin": .integer(Int64(margin)),
-                    "data": .string(Base64.standard.encode(content)),
+                    "data": .base64(content),
                 ]
             }
         return record.serialized() + [0x0A]
@@ -52,26 +52,27 @@ public enum ScanRequest: Sendable, Hashable {
     /// Parses a line without its line feed. `nil` if it is not a request.
     public init?(parsing line: [UInt8]) {
         guard let record = try? JSON.object(parsing: line) else { return nil }
-        func number(_ name: String) -> Int? { record[name]?.integer.flatMap(Int.init(exactly:)) }
-        switch record["type"]?.string {
-        case "picture":
-            guard let length = number("length"),
-                let search = record["search"]?.string.flatMap(Search.init(rawValue:))
-            else { return nil }
-            self = .picture(length: length, search: search)
-        case "again":
-            guard let place = number("picture"), let parts = record["parts"]?.array else {
-                return nil
+        let fields = Fields<FieldError>(record)
+        do throws(FieldError) {
+            switch record["type"]?.string {
+            case "picture":
+                self = .picture(
+                    length: try fields["length"].integer(),
+                    search: try fields["search"].text { Search(rawValue: $0) })
+            case "again":
+                self = .again(
+                    try fields["picture"].integer(),
+                    parts: try fields["parts"].list { (part) throws(FieldError) in
+                        try part.bytes()
+                    })
+            case "drawing":
+                self = .drawing(
+                    length: try fields["length"].integer(), size: try fields["size"].integer(),
+                    margin: try fields["margin"].integer(), content: try fields["data"].bytes())
+            default: return nil
             }
-            self = .again(
-                place, parts: parts.compactMap { $0.string.flatMap(Base64.standard.decode) })
-        case "drawing":
-            guard let length = number("length"), let size = number("size"),
-                let margin = number("margin"),
-                let content = record["data"]?.string.flatMap(Base64.standard.decode)
-            else { return nil }
-            self = .drawing(length: length, size: size, margin: margin, content: content)
-        default: return nil
+        } catch {
+            return nil
         }
     }
 }
@@ -96,7 +97,7 @@ public enum ScanReply: Sendable, Hashable {
             case .symbol(let symbol):
                 [
                     "type": .string("symbol"),
-                    "data": .string(Base64.standard.encode(symbol.bytes)),
+                    "data": .base64(symbol.bytes),
                     "polygon": .array(symbol.polygon.map(Self.corner)),
                 ]
             case .end: ["type": .string("end")]
@@ -112,22 +113,25 @@ public enum ScanReply: Sendable, Hashable {
     /// Parses a line without its line feed. `nil` if it is not a reply.
     public init?(parsing line: [UInt8]) {
         guard let record = try? JSON.object(parsing: line) else { return nil }
-        switch record["type"]?.string {
-        case "symbol":
-            guard let bytes = record["data"]?.string.flatMap(Base64.standard.decode),
-                let corners = record["polygon"]?.array
-            else { return nil }
-            let polygon = corners.compactMap(Self.point)
-            guard polygon.count == corners.count else { return nil }
-            self = .symbol(Symbol(bytes: bytes, polygon: polygon))
-        case "end": self = .end
-        case "error":
-            guard let name = record["error"]?.string,
-                let code = record["code"]?.integer.flatMap(Int32.init(exactly:)),
-                let fault = ScanFault.all(code: code).first(where: { $0.name == name })
-            else { return nil }
-            self = .fault(fault)
-        default: return nil
+        let fields = Fields<FieldError>(record)
+        do throws(FieldError) {
+            switch record["type"]?.string {
+            case "symbol":
+                self = .symbol(
+                    Symbol(
+                        bytes: try fields["data"].bytes(),
+                        polygon: try fields["polygon"].list(Self.point)))
+            case "end": self = .end
+            case "error":
+                let code: Int32 = try fields["code"].integer()
+                self = .fault(
+                    try fields["error"].text { name in
+                        ScanFault.all(code: code).first { $0.name == name }
+                    })
+            default: return nil
+            }
+        } catch {
+            return nil
         }
     }
 
@@ -141,11 +145,12 @@ public enum ScanReply: Sendable, Hashable {
         return .array([pixel(point.x), pixel(point.y)])
     }
 
-    private static func point(_ json: JSON) -> Point? {
-        guard let pair = json.array, pair.count == 2, let x = pair[0].integer,
-            let y = pair[1].integer, max(x.magnitude, y.magnitude) <= UInt64(farthest)
-        else { return nil }
-        return Point(x: Double(x), y: Double(y))
+    private static func point(_ corner: Field<FieldError>) throws(FieldError) -> Point {
+        let limit = Int64(farthest)
+        let pair = try corner.list(counts: 2...2) { (number) throws(FieldError) in
+            try number.integer(in: -limit...limit)
+        }
+        return Point(x: Double(pair[0]), y: Double(pair[1]))
     }
 }
 

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import Sotto
+import SottoNetwork
 import SottoWire
 
 /// Translates HTTP/1.1 requests to frames, and responses of the connection to HTTP responses. ``HTTPRoute`` lists the
@@ -204,19 +205,12 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         keepsAlive: Bool, hasBody: Bool = true, _ context: ChannelHandlerContext
     ) {
         state = keepsAlive ? .idle : .over
-        let line = response.line(requestID: requestID)
-        var headers = HTTPHeaders([
-            ("content-type", "application/json"), ("content-length", String(line.count)),
-            ("cache-control", "no-store"),
-        ])
-        if !keepsAlive { headers.add(name: "connection", value: "close") }
-        let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if hasBody {
-            let body = ByteBuffer(bytes: line)
-            context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
-        }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        let parts = HTTPMessage.response(
+            status, type: "application/json",
+            ByteBuffer(bytes: response.line(requestID: requestID)), keepsAlive: keepsAlive,
+            hasBody: hasBody)
+        for part in parts { context.write(wrapOutboundOut(part), promise: nil) }
+        context.flush()
         if keepsAlive { readMore(context) } else { end(context) }
     }
 

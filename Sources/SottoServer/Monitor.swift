@@ -2,6 +2,7 @@ import Dispatch
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import SottoNetwork
 import SottoWire
 import Synchronization
 
@@ -146,21 +147,10 @@ private final class MonitorHandler: ChannelInboundHandler, @unchecked Sendable {
     private func write(
         _ text: String, _ status: HTTPResponseStatus, to channel: any Channel, isHead: Bool
     ) {
-        let headers: HTTPHeaders = [
-            "Content-Type": "text/plain; version=0.0.4; charset=utf-8",
-            "Content-Length": "\(text.utf8.count)", "Cache-Control": "no-store",
-            "Connection": "close",
-        ]
-        channel.write(
-            HTTPServerResponsePart.head(
-                HTTPResponseHead(version: .http1_1, status: status, headers: headers)),
-            promise: nil)
-        if !isHead {
-            channel.write(
-                HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: text))), promise: nil)
-        }
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
-            channel.close(promise: nil)
-        }
+        let parts = HTTPMessage.response(
+            status, type: "text/plain; version=0.0.4; charset=utf-8", ByteBuffer(string: text),
+            keepsAlive: false, hasBody: !isHead)
+        for part in parts.dropLast() { channel.write(part, promise: nil) }
+        channel.writeAndFlush(parts.last!).whenComplete { _ in channel.close(promise: nil) }
     }
 }

@@ -101,7 +101,7 @@ final class WakePost: WakeTarget {
 
     func wake(_ wakeUp: WakeUp) -> EventLoopFuture<Bool> {
         let result = loop.makePromise(of: Bool.self)
-        let (head, body) = request(wakeUp)
+        let parts = request(wakeUp)
         let (address, timeout) = (address, timeout)
         ClientBootstrap(group: loop)
             .connectTimeout(min(.seconds(10), timeout))
@@ -120,11 +120,8 @@ final class WakePost: WakeTarget {
                     channel.close(promise: nil)
                 }
                 channel.closeFuture.whenComplete { _ in limit.cancel() }
-                channel.write(HTTPClientRequestPart.head(head), promise: nil)
-                channel.write(
-                    HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(string: body))),
-                    promise: nil)
-                channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+                for part in parts { channel.write(part, promise: nil) }
+                channel.flush()
             }
         return result.futureResult
     }
@@ -138,7 +135,7 @@ final class WakePost: WakeTarget {
                 context: tls.get(), serverHostname: ClientTLS.serverName(of: host)))
     }
 
-    private func request(_ wakeUp: WakeUp) -> (HTTPRequestHead, String) {
+    private func request(_ wakeUp: WakeUp) -> [HTTPClientRequestPart] {
         let mailbox = wakeUp.mailbox.description
         let (path, kind, body): (String, String, String)
         switch address.form {
@@ -152,13 +149,9 @@ final class WakePost: WakeTarget {
             (path, kind) = ("\(address.path)-\(mailbox.prefix(16))", "text/plain")
             body = "\(wakeUp.count) new \(wakeUp.count == 1 ? "message" : "messages")"
         }
-        let headers: HTTPHeaders = [
-            "Host": address.authority, "Content-Type": kind,
-            "Content-Length": "\(body.utf8.count)", "Connection": "close",
-        ]
-        return (
-            HTTPRequestHead(version: .http1_1, method: .POST, uri: path, headers: headers), body
-        )
+        return HTTPMessage.post(
+            to: path, host: address.authority, type: kind, ByteBuffer(string: body),
+            headers: ["connection": "close"])
     }
 }
 

@@ -93,46 +93,34 @@ public struct Contact: Sendable, Equatable {
 
     /// Reads a record. Returns `nil` if it is malformed or its card has a wrong signature.
     public init?(record: JSONObject) {
-        guard record["type"]?.string == "contact-entry", record["v"] == .integer(1),
-            let name = record["name"]?.string, name.utf8.count <= Self.nameLimit,
-            let id = record["id"]?.string.flatMap({ SessionID($0) }),
-            let trust = record["trust"]?.string.flatMap({ Message.Trust(rawValue: $0) }),
-            let added = record["added"]?.string.flatMap({ Timestamp($0) })
-        else { return nil }
-        self.init(name: name, id: id, card: nil, trust: trust, added: added)
-        isBlocked = record["blocked"]?.bool ?? false
-        if let text = record["suite"] {
-            guard let name = text.string else { return nil }
-            // Other suites cannot be set. Version 0.1.0 accepted messengers' formats.
-            suite = Suite(rawValue: name).flatMap { Self.suites.contains($0) ? $0 : nil }
+        do throws(FieldError) { try self.init(Fields(record)) } catch { return nil }
+    }
+
+    private init(_ fields: Fields<FieldError>) throws(FieldError) {
+        try fields.header("contact-entry")
+        self.init(
+            name: try fields["name"].text { $0.utf8.count <= Self.nameLimit ? $0 : nil },
+            id: try fields["id"].sessionID(), card: nil,
+            trust: try fields["trust"].text { Message.Trust(rawValue: $0) },
+            added: try fields["added"].time())
+        isBlocked = fields["blocked"].value?.bool ?? false
+        // Other suites cannot be set. Version 0.1.0 accepted messengers' formats.
+        if let name = try fields["suite"].optional?.text() {
+            suite = Self.suites.first { $0.rawValue == name }
         }
-        if let value = record["profiles"] {
-            guard let accounts = value.object else { return nil }
-            self.accounts = accounts
-        }
-        if let value = record["compared"] {
-            guard let keys = ComparedKeys(value) else { return nil }
-            compared = keys
-        }
-        func address(_ value: JSON) -> SendAddress? {
-            value.string.flatMap { bytes(hex: $0) }.flatMap { SendAddress(salt: $0) }
-        }
-        if let value = record["address"] {
-            guard let read = address(value) else { return nil }
-            self.address = read
-        }
-        if let value = record["formerAddresses"] {
-            guard let list = value.array else { return nil }
-            formerAddresses = list.prefix(Self.formerLimit).compactMap(address)
-        }
-        if let value = record["card"] {
-            guard let card = Self.card(value), card.id == id else { return nil }
-            self.card = card
-        }
-        if let value = record["changed"] {
-            guard let card = Self.card(value) else { return nil }
-            changed = card
-        }
+        accounts = try fields["profiles"].optional?.object() ?? JSONObject()
+        compared = try fields["compared"].optional?.value { ComparedKeys($0) } ?? ComparedKeys()
+        address = try fields["address"].optional?.value(Self.address)
+        formerAddresses =
+            try fields["formerAddresses"].optional?.array().prefix(Self.formerLimit)
+            .compactMap(Self.address) ?? []
+        card = try fields["card"].optional?.value(Self.card)
+        guard card == nil || card?.id == id else { throw .member("card") }
+        changed = try fields["changed"].optional?.value(Self.card)
+    }
+
+    private static func address(_ value: JSON) -> SendAddress? {
+        value.string.flatMap { bytes(hex: $0) }.flatMap { SendAddress(salt: $0) }
     }
 
     private static func json(_ card: Card) -> JSON {

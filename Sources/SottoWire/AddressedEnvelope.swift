@@ -13,14 +13,13 @@ public struct AddressedEnvelope: Sendable, Equatable {
     /// Parses an envelope record. Throws ``Reason/badFields`` for another record or one that nests deeper than
     /// ``WireLimits/envelopeDepth``, and ``Reason/tooLarge`` over ``WireLimits/envelopeBytes``.
     public init(_ record: JSONObject) throws(Reason) {
-        guard record["v"] == .integer(1), record["type"]?.string == "envelope",
-            let id = record["id"]?.string, Envelope.isID(id),
-            let to = record["to"]?.string.flatMap({ SessionID($0) }),
-            record["payload"]?.object != nil,
+        let fields = Fields<Reason>(record)
+        try fields.header("envelope")
+        id = try fields["id"].uuid()
+        to = try fields["to"].sessionID()
+        guard record["payload"]?.object != nil,
             JSON.object(record).nests(atMost: WireLimits.envelopeDepth)
         else { throw .badFields }
-        self.id = id
-        self.to = to
         bytes = record.serialized()
         guard bytes.count <= WireLimits.envelopeBytes else { throw .tooLarge }
     }
@@ -48,12 +47,9 @@ public struct Delivered: Sendable, Equatable {
         return out
     }
 
-    init?(_ object: JSONObject) {
-        guard let sequence = object["seq"]?.integer, let envelope = object["envelope"]?.object
-        else {
-            return nil
-        }
-        self.init(sequence: sequence, envelope: envelope.serialized())
+    init(_ fields: Fields<FieldError>) throws(FieldError) {
+        sequence = try fields["seq"].integer()
+        envelope = try fields["envelope"].object().serialized()
     }
 }
 

@@ -84,16 +84,13 @@ public struct InvitationProof: Sendable, Equatable {
 
     var payload: JSONObject {
         [
-            "tag": .string(Base64.standard.encode(tag)),
-            "signature": .string(Base64.standard.encode(signature)),
+            "tag": .base64(tag),
+            "signature": .base64(signature),
         ]
     }
 
-    init?(payload: JSONObject) {
-        guard let tag = payload["tag"]?.string.flatMap({ Base64.standard.decode($0) }),
-            let signature = payload["signature"]?.string.flatMap({ Base64.standard.decode($0) }),
-            tag.count == 16, signature.count == 64
-        else { return nil }
-        self.init(tag: tag, signature: signature)
+    init(_ payload: Fields<FieldError>) throws(FieldError) {
+        tag = try payload["tag"].bytes(count: 16)
+        signature = try payload["signature"].bytes(count: 64)
     }
 }

@@ -96,27 +96,22 @@ public struct Login: Sendable, Equatable {
     var payload: JSONObject {
         let member = if case .rsa = proof { "rsa" } else { "signature" }
         return JSONObject([
-            ("id", .string(id.description)), ("nonce", .string(Base64.standard.encode(nonce))),
-            ("relay", .string(relay)), (member, .string(Base64.standard.encode(signature))),
+            ("id", .string(id.description)), ("nonce", .base64(nonce)),
+            ("relay", .string(relay)), (member, .base64(signature)),
             ("invitation", invitation.map { .object($0.payload) }),
         ])
     }
 
-    init?(payload: JSONObject) {
-        func bytes(_ member: String, _ counts: ClosedRange<Int>) -> [UInt8]? {
-            payload[member]?.string.flatMap { Base64.standard.decode($0) }
-                .flatMap { counts.contains($0.count) ? $0 : nil }
+    init(_ payload: Fields<FieldError>) throws(FieldError) {
+        id = try payload["id"].sessionID()
+        nonce = try payload["nonce"].bytes(count: WireLimits.nonceBytes)
+        relay = try payload["relay"].text { $0.utf8.count <= WireLimits.nameBytes ? $0 : nil }
+        invitation = try payload["invitation"].optional?.object(InvitationProof.init)
+        guard let signature = try payload["signature"].optional?.bytes(count: 64) else {
+            proof = .rsa(try payload["rsa"].bytes { (256...512).contains($0) })
+            return
         }
-        let size = WireLimits.nonceBytes
-        let invitation = payload["invitation"]?.object.flatMap { InvitationProof(payload: $0) }
-        guard let id = payload["id"]?.string.flatMap({ SessionID($0) }),
-            let nonce = bytes("nonce", size...size),
-            let relay = payload["relay"]?.string, relay.utf8.count <= WireLimits.nameBytes,
-            payload["invitation"] == nil || invitation != nil,
-            (payload["signature"] == nil) != (payload["rsa"] == nil),
-            let proof = bytes("signature", 64...64).map({ Proof.signature($0) })
-                ?? bytes("rsa", 256...512).map({ .rsa($0) })
-        else { return nil }
-        self.init(id: id, nonce: nonce, relay: relay, proof: proof, invitation: invitation)
+        guard payload["rsa"].optional == nil else { throw .member("rsa") }
+        proof = .signature(signature)
     }
 }

@@ -54,11 +54,9 @@ public struct PreKeyStatus: Sendable, Equatable {
         ]
     }
 
-    init?(_ object: JSONObject) {
-        guard let oneTime = object["oneTime"]?.integer.flatMap({ Int(exactly: $0) }), oneTime >= 0,
-            let signedID = object["signedId"]?.integer.flatMap({ UInt32(exactly: $0) }),
-            let mark = object["oneTimeMark"]?.integer.flatMap({ UInt32(exactly: $0) })
-        else { return nil }
-        self.init(oneTime: oneTime, signedID: signedID, oneTimeMark: mark)
+    init(_ fields: Fields<FieldError>) throws(FieldError) {
+        oneTime = try fields["oneTime"].integer(in: 0...Int.max)
+        signedID = try fields["signedId"].integer()
+        oneTimeMark = try fields["oneTimeMark"].integer()
     }
 }

@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 
 /// The reasons for which a relay refuses a request, as named in its replies.
 public enum Reason: String, Sendable, CaseIterable {
@@ -56,7 +56,10 @@ public enum Reason: String, Sendable, CaseIterable {
     }
 }
 
-extension Reason: Error {}
+extension Reason: UnversionedRecordError {
+    /// Returns ``badFields``.
+    public static func member(_ name: String) -> Reason { .badFields }
+}
 
 /// A refusal as it was received; a later relay may send unknown reasons.
 public struct Refusal: Sendable, Equatable {
@@ -76,10 +79,8 @@ public struct Refusal: Sendable, Equatable {
 
     var payload: JSONObject { ["code": .integer(code), "reason": .string(reason)] }
 
-    init?(payload: JSONObject) {
-        guard let code = payload["code"]?.integer, let reason = payload["reason"]?.string else {
-            return nil
-        }
-        self.init(code: code, reason: reason)
+    init(_ payload: Fields<FieldError>) throws(FieldError) {
+        code = try payload["code"].integer()
+        reason = try payload["reason"].text()
     }
 }

@@ -51,72 +51,48 @@ public enum Request: Sendable, Equatable {
     /// Parses a request. Throws ``Reason/unknownType``, ``Reason/badFields``, ``Reason/tooLarge``, or
     /// ``Reason/loginFailed`` for a malformed login.
     public init(_ frame: Frame) throws(Reason) {
-        let payload = frame.payload
+        let payload = Fields<Reason>(frame.payload)
+        func mailbox() throws(Reason) -> SessionID? { try payload["id"].optional?.sessionID() }
         switch frame.type {
         case "ping": self = .ping
         case "challenge": self = .challenge
         case "login":
-            guard let login = Login(payload: payload) else { throw .loginFailed }
-            self = .login(login)
+            do throws(FieldError) {
+                self = .login(try Login(Fields(frame.payload)))
+            } catch {
+                throw .loginFailed
+            }
         case "resume":
-            guard let token = payload["token"]?.string, token.utf8.count <= 256 else {
+            guard let token = frame.payload["token"]?.string, token.utf8.count <= 256 else {
                 throw .loginFailed
             }
             self = .resume(token: token)
-        case "send":
-            guard let record = payload["envelope"]?.object else { throw .badFields }
-            self = .send(try AddressedEnvelope(record))
+        case "send": self = .send(try AddressedEnvelope(payload["envelope"].object()))
         case "fetch":
-            guard let max = Self.integer(payload["max"], default: Int64(WireLimits.fetchCount)),
-                let after = Self.integer(payload["after"], default: 0),
-                (1...Int64(WireLimits.fetchCount)).contains(max), after >= 0,
-                let dead = payload["dead"] == nil ? false : payload["dead"]?.bool
-            else { throw .badFields }
             self = .fetch(
-                max: Int(max), after: after, dead: dead, of: try Self.mailbox(payload))
-        case "subscribe": self = .subscribe(of: try Self.mailbox(payload))
+                max: try payload["max"].optional?.integer(in: 1...WireLimits.fetchCount)
+                    ?? WireLimits.fetchCount,
+                after: try payload["after"].optional?.integer(in: 0...Int64.max) ?? 0,
+                dead: try payload["dead"].optional?.bool() ?? false, of: try mailbox())
+        case "subscribe": self = .subscribe(of: try mailbox())
         case "ack":
-            guard let list = payload["ids"]?.array,
-                (1...WireLimits.ackCount).contains(list.count),
-                let handled = payload["status"]?.string.flatMap({ Handled(rawValue: $0) })
-            else { throw .badFields }
-            let ids = list.compactMap(\.string)
-            guard ids.count == list.count, ids.allSatisfy(Envelope.isID) else { throw .badFields }
-            self = .ack(ids: ids, handled, of: try Self.mailbox(payload))
-        case "prekeys":
-            guard let record = payload["publication"]?.object else { throw .badFields }
-            self = .publish(try PublishedPreKeys(record))
+            self = .ack(
+                ids: try payload["ids"].list(counts: 1...WireLimits.ackCount) {
+                    (id) throws(Reason) in try id.uuid()
+                }, try payload["status"].text { Handled(rawValue: $0) }, of: try mailbox())
+        case "prekeys": self = .publish(try PublishedPreKeys(payload["publication"].object()))
         case "claim":
-            guard let owner = payload["id"]?.string.flatMap({ SessionID($0) }),
-                let id = payload["claim"]?.string, Envelope.isID(id)
-            else { throw .badFields }
-            self = .claim(owner: owner, id: id)
-        case "record":
-            guard let record = payload["record"]?.object else { throw .badFields }
-            self = .record(try OwnersRecord(record))
-        case "lookup":
-            guard let id = try Self.mailbox(payload) else { throw .badFields }
-            self = .lookup(id)
+            self = .claim(
+                owner: try payload["id"].sessionID(), id: try payload["claim"].uuid())
+        case "record": self = .record(try OwnersRecord(payload["record"].object()))
+        case "lookup": self = .lookup(try payload["id"].sessionID())
         case "puzzle": self = .puzzle
         case "solution":
-            guard let nonce = payload["nonce"]?.string.flatMap({ Base64.standard.decode($0) }),
-                nonce.count == WireLimits.nonceBytes,
-                let counter = payload["counter"]?.integer, counter >= 0
-            else { throw .badFields }
-            self = .solution(nonce: nonce, counter: UInt64(counter))
+            self = .solution(
+                nonce: try payload["nonce"].bytes(count: WireLimits.nonceBytes),
+                counter: try payload["counter"].integer())
         default: throw .unknownType
         }
-    }
-
-    /// Returns the optional member `id`.
-    private static func mailbox(_ payload: JSONObject) throws(Reason) -> SessionID? {
-        guard let value = payload["id"] else { return nil }
-        guard let id = value.string.flatMap({ SessionID($0) }) else { throw .badFields }
-        return id
-    }
-
-    private static func integer(_ value: JSON?, default absent: Int64) -> Int64? {
-        value == nil ? absent : value?.integer
     }
 
     /// Returns the request as a line.
@@ -157,7 +133,7 @@ public enum Request: Sendable, Equatable {
             return line(
                 "solution",
                 [
-                    "nonce": .string(Base64.standard.encode(nonce)),
+                    "nonce": .base64(nonce),
                     "counter": .integer(Int64(clamping: counter)),
                 ])
         }

@@ -44,57 +44,46 @@ public enum Response: Sendable, Equatable {
 
     /// Parses a frame. Returns `nil` for an unknown type or form.
     public init?(_ frame: Frame) {
-        let payload = frame.payload
+        do throws(FieldError) { try self.init(reading: frame) } catch { return nil }
+    }
+
+    private init(reading frame: Frame) throws(FieldError) {
+        let payload = Fields<FieldError>(frame.payload)
         switch frame.type {
         case "pong": self = .pong
         case "challenge":
-            guard let nonce = payload["nonce"]?.string.flatMap({ Base64.standard.decode($0) }),
-                nonce.count == WireLimits.nonceBytes, let names = payload["relay"]?.array
-            else { return nil }
-            self = .challenge(nonce: nonce, names: names.compactMap(\.string))
+
+            self = .challenge(
+                nonce: try payload["nonce"].bytes(count: WireLimits.nonceBytes),
+                names: try payload["relay"].array().compactMap(\.string))
         case "puzzle":
-            guard let nonce = payload["nonce"]?.string.flatMap({ Base64.standard.decode($0) }),
-                nonce.count == WireLimits.nonceBytes,
-                let bits = payload["bits"]?.integer.flatMap({ Int(exactly: $0) })
-            else { return nil }
-            self = .puzzle(nonce: nonce, bits: bits)
+            self = .puzzle(
+                nonce: try payload["nonce"].bytes(count: WireLimits.nonceBytes),
+                bits: try payload["bits"].integer())
         case "session":
             self = .session(
-                payload["prekeys"]?.object.flatMap { PreKeyStatus($0) },
-                token: payload["token"]?.string)
-        case "bundle":
-            guard let record = payload["bundle"]?.object else { return nil }
-            self = .bundle(record.serialized())
-        case "card":
-            guard let record = payload["card"]?.object else { return nil }
-            self = .card(record.serialized())
+                try? payload["prekeys"].object(PreKeyStatus.init),
+                token: frame.payload["token"]?.string)
+        case "bundle": self = .bundle(try payload["bundle"].object().serialized())
+        case "card": self = .card(try payload["card"].object().serialized())
         case "accepted": self = .accepted
         case "stored": self = .stored
         case "duplicate": self = .duplicate
-        case "deferred":
-            guard let refusal = Refusal(payload: payload) else { return nil }
-            self = .deferred(refusal)
-        case "rejected":
-            guard let refusal = Refusal(payload: payload) else { return nil }
-            self = .rejected(refusal)
+        case "deferred": self = .deferred(try Refusal(payload))
+        case "rejected": self = .rejected(try Refusal(payload))
         case "messages":
-            guard let list = payload["envelopes"]?.array, let more = payload["more"]?.bool else {
-                return nil
-            }
-            let envelopes = list.compactMap { $0.object.flatMap { Delivered($0) } }
-            guard envelopes.count == list.count else { return nil }
-            self = .messages(envelopes, more: more)
+            self = .messages(
+                try payload["envelopes"].list { (envelope) throws(FieldError) in
+                    try Delivered(envelope.members())
+                },
+                more: try payload["more"].bool())
         case "subscribed": self = .subscribed
         case "acked": self = .acked
-        case "error":
-            guard let refusal = Refusal(payload: payload) else { return nil }
-            self = .error(refusal)
-        case "new_message":
-            guard let delivered = Delivered(payload) else { return nil }
-            self = .newMessage(delivered)
+        case "error": self = .error(try Refusal(payload))
+        case "new_message": self = .newMessage(try Delivered(payload))
         case "empty": self = .empty
         case "replaced": self = .replaced
-        default: return nil
+        default: throw .member("type")
         }
     }
 
@@ -112,14 +101,14 @@ public enum Response: Sendable, Equatable {
             return line(
                 "challenge",
                 [
-                    "nonce": .string(Base64.standard.encode(nonce)),
+                    "nonce": .base64(nonce),
                     "relay": .array(names.map { .string($0) }),
                 ])
         case .puzzle(let nonce, let bits):
             return line(
                 "puzzle",
                 [
-                    "nonce": .string(Base64.standard.encode(nonce)),
+                    "nonce": .base64(nonce),
                     "bits": .integer(Int64(bits)),
                 ])
         case .session(let status, let token):

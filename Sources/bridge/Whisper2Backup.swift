@@ -22,25 +22,15 @@ struct Whisper2Entry {
 
     /// Reads an entry. Entries without a name, or with the name `displayName`, are accepted too.
     init(_ value: JSON) throws {
-        guard let entry = value.object else { throw Whisper2RecordError.member("contacts") }
-        func key(_ name: String) throws(Whisper2RecordError) -> [UInt8]? {
-            guard let value = entry[name], value != .null else { return nil }
-            guard let key = value.string.flatMap({ Base64.standard.decode($0) }), key.count == 32
-            else { throw .member(name) }
-            return key
-        }
-        guard let id = entry["whisperId"]?.string.flatMap({ WhisperID($0) }) else {
-            throw Whisper2RecordError.member("whisperId")
-        }
-        guard let encryptionKey = try key("publicKey") else {
-            throw Whisper2RecordError.member("publicKey")
-        }
+        let entry = try Field<Whisper2RecordError>(name: "contacts", value: value).members()
+        let id = try entry["whisperId"].text { WhisperID($0) }
         // The URL's parser refuses invalid keys.
         account = try Whisper2AddURL.contact(
             Whisper2AddURL.text(
                 Whisper2Contact(
-                    id: id, encryptionKey: encryptionKey, signingKey: key("signingPublicKey"))))
-        let name = (entry["name"] ?? entry["displayName"])?.string ?? ""
+                    id: id, encryptionKey: entry["publicKey"].bytes(count: 32),
+                    signingKey: entry["signingPublicKey"].nullable?.bytes(count: 32))))
+        let name = (entry["name"].value ?? entry["displayName"].value)?.string ?? ""
         self.name = name.isEmpty ? id.description : name
     }
 
@@ -48,10 +38,10 @@ struct Whisper2Entry {
     var object: JSONObject {
         JSONObject([
             ("whisperId", .string(account.id.description)), ("name", .string(name)),
-            ("publicKey", .string(Base64.standard.encode(account.encryptionKey))),
+            ("publicKey", .base64(account.encryptionKey)),
             (
                 "signingPublicKey",
-                account.signingKey.map { .string(Base64.standard.encode($0)) }
+                account.signingKey.map { .base64($0) }
             ),
         ])
     }
@@ -85,9 +75,6 @@ enum Whisper2Backup {
                 .noKey, "the backup cannot be decrypted with this identity's words",
                 hint: "it belongs to another account or was modified")
         }
-        guard let contacts = try JSON.object(parsing: content)["contacts"]?.array else {
-            throw Whisper2RecordError.member("contacts")
-        }
-        return contacts
+        return try Fields<Whisper2RecordError>(JSON.object(parsing: content))["contacts"].array()
     }
 }

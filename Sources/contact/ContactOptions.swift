@@ -100,12 +100,6 @@ extension Correspondent {
     }
 }
 
-/// Reads the card that is the argument or on stdin, but not from a terminal.
-func readCard(_ argument: String?) throws -> Card {
-    guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
-    return try RecipientArgument.card(argument ?? "-")
-}
-
 /// A contact to add: a card, or an account in another messenger.
 enum Newcomer {
     case card(Card)

@@ -154,7 +154,7 @@ struct ScanCommand: Program {
         JSONObject([
             ("v", .integer(1)),
             ("type", .string("qr")),
-            ("data", .string(Base64.standard.encode(code))),
+            ("data", .base64(code)),
             ("text", String(validating: code, as: UTF8.self).map(JSON.string)),
         ])
     }

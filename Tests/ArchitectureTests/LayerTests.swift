@@ -29,7 +29,8 @@ struct LayerTests {
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
-        ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]), ("SwiftASN1", ["SottoServer"]),
+        ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]),
+        ("SwiftASN1", ["Sotto", "SottoMessengers", "SottoServer"]),
     ]
 
     /// The system's modules, which any layer may import.
@@ -225,7 +226,7 @@ struct LayerTests {
             #expect(
                 [
                     "SottoBytes", "SottoPadding", "CSodium", "CWordlists", "CUTF8Proc", "Crypto",
-                    "CryptoExtras",
+                    "CryptoExtras", "SwiftASN1",
                     "FoundationEssentials", "Foundation",
                     "Glibc", "Swift", "Synchronization",
                 ]

@@ -6,7 +6,7 @@ import Testing
 struct CompletionTests {
     /// The completions that completions/generate makes from the built programs.
     private static let made = Result {
-        let made = try TemporaryDirectory()
+        let made = TemporaryDirectory()
         let bash = try #require(Programs.find("bash"))
         try #require(Programs.find("jq") != nil, "install jq")
         let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
@@ -131,7 +131,7 @@ struct CompletionTests {
     func fish(_ line: String, _ expected: String) throws {
         guard let fish = Programs.find("fish") else { return }
         // fish completes only programs that it finds.
-        let home = try Home()
+        let home = Home()
         for tool in Repository.tools + ["sotto"] {
             for name in Set([tool, "sotto-" + tool]) {
                 try FileManager.default.createSymbolicLink(

@@ -81,7 +81,7 @@ struct DocumentTests {
 
     /// Runs lines in a shell with a separate home and a free port.
     private func session(_ lines: [String], options: String) throws -> Run {
-        let home = try Home()
+        let home = Home()
         let script = lines.joined(separator: "\n")
             .replacingOccurrences(of: "7667", with: "\(try freePort())")
         let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent

@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func accountsAreChangedWhileARelayRuns() throws {
-        let path = place.scratch.file("relay.db")
+        let path = place.scratch("relay.db")
         let relay = try StoreLocation(path).open(Retention())
         let other = try StoreLocation(path).open(Retention(), isExclusive: false)
         _ = try relay.commit([.store(Sample.envelope(to: bob))], at: 1)

@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func severalMailboxesOnOneConnection() throws {
-        let relay = try #require(RelayProcess(Scratch()))
+        let relay = try #require(RelayProcess(TemporaryDirectory()))
         let client = RawClient(relay.address)
         let (one, two) = (Sample.identity(), Sample.identity())
         guard case .session = client.login(one), case .session = client.login(two) else {
@@ -127,7 +127,7 @@ import Testing
 
     /// A proxy may send the requests of several users on one connection.
     @Test func anHTTPRequestNeedsItsOwnToken() throws {
-        let relay = try #require(RelayProcess(Scratch()))
+        let relay = try #require(RelayProcess(TemporaryDirectory()))
         let http = KeptHTTP(relay.address)
         let identity = Sample.identity()
         let nonce = try JSON.object(parsing: http.post(Request.challenge.line(requestID: "1")).body)

@@ -34,7 +34,7 @@ extension RawClient {
     }
 
     func store(_ running: RunningRelay) -> StoreLocation {
-        StoreLocation(running.scratch.file("relay.db"))
+        StoreLocation(running.scratch("relay.db"))
     }
 
     @Test func aCodeMakesOneMember() throws {
@@ -193,8 +193,8 @@ extension RawClient {
     }
 
     @Test func mailFromBeforeTheRelayClosedIsKept() throws {
-        let scratch = Scratch()
-        let path = scratch.file("relay.db")
+        let scratch = TemporaryDirectory()
+        let path = scratch("relay.db")
         let open = try StoreLocation(path).open(Retention())
         _ = try open.commit([.store(Sample.envelope(to: alice.id))], at: RelayClock().minute)
         try open.close()
@@ -272,8 +272,8 @@ extension RawClient {
     }
 
     @Test func anOwnerWhoLogsInIsNotForgotten() throws {
-        let scratch = Scratch()
-        let path = scratch.file("relay.db")
+        let scratch = TemporaryDirectory()
+        let path = scratch("relay.db")
         let store = try StoreLocation(path).open(Retention())
         let now = RelayClock().minute
         _ = try store.commit(
@@ -434,7 +434,7 @@ extension RawClient {
     }
 
     @Test func aClientThatReadsNothingCostsLittleMemory() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let relay = try #require(RelayProcess(scratch))
         let bob = Sample.identity()
         let client = RawClient(relay.address)
@@ -444,7 +444,8 @@ extension RawClient {
         }
         func resident() -> Int {
             let pages = String(
-                decoding: Scratch.contents("/proc/\(relay.command.process)/statm"), as: UTF8.self
+                decoding: TemporaryDirectory.contents("/proc/\(relay.command.process)/statm"),
+                as: UTF8.self
             ).split(separator: " ")
             return (Int(pages[1]) ?? 0) * 4_096
         }

@@ -10,19 +10,19 @@ import Testing
 
 /// Copies of a store while a relay uses it.
 @Suite struct StoreBackupTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let bob = Sample.identity()
 
     func backup(_ output: String, store: String = "relay.db") -> Int32 {
-        unlink(scratch.file("errors"))
+        unlink(scratch("errors"))
         return ChildProcess.run(
-            "relay", ["backup", "--store", scratch.file(store), "-o", scratch.file(output)],
-            errors: scratch.file("errors"))
+            "relay", ["backup", "--store", scratch(store), "-o", scratch(output)],
+            errors: scratch("errors"))
     }
 
     /// Returns the ids in Bob's mailbox of a store.
     func ids(_ name: String) throws -> [String] {
-        let store = try SQLiteStore(path: scratch.file(name), retention: Retention())
+        let store = try SQLiteStore(path: scratch(name), retention: Retention())
         defer { try? store.close() }
         var ids: [String] = []
         var after: Int64 = 0
@@ -48,10 +48,10 @@ import Testing
         #expect(try ids("copy.db") == envelopes.map(\.id))
         #expect(try ids("relay.db").count == 21)
         var status = stat()
-        #expect(stat(scratch.file("copy.db"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(stat(scratch("copy.db"), &status) == 0 && status.st_mode & 0o777 == 0o600)
         // A relay uses the copy and recognizes its envelopes.
-        let again = Scratch()
-        _ = again.write("relay.db", Scratch.contents(scratch.file("copy.db")))
+        let again = TemporaryDirectory()
+        again.write("relay.db", TemporaryDirectory.contents(scratch("copy.db")))
         let other = try #require(RelayProcess(again))
         #expect(RawClient(other.address).ask(.send(envelopes[3])) == .duplicate)
         #expect(other.end() == 0)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func anInterruptedCopyLeavesNothing() throws {
-        let store = try SQLiteStore(path: scratch.file("relay.db"), retention: Retention())
+        let store = try SQLiteStore(path: scratch("relay.db"), retention: Retention())
         let text = String(repeating: "A", count: 40_000)
         for _ in 0..<10 {
             let envelopes = (0..<100).map { _ in Sample.envelope(to: bob.id, text: text) }
@@ -98,7 +98,7 @@ import Testing
         try store.close()
         let command = ChildProcess(
             "relay",
-            ["backup", "--store", scratch.file("relay.db"), "-o", scratch.file("copy.db")])
+            ["backup", "--store", scratch("relay.db"), "-o", scratch("copy.db")])
         let deadline = Monotonic.seconds() + 20
         while !names.contains(where: { $0.hasPrefix("copy.db.") && $0.hasSuffix("-journal") }),
             !names.contains("copy.db"), Monotonic.seconds() < deadline
@@ -126,20 +126,20 @@ import Testing
         #expect(relay.end() == 0)
         #expect(backup("copy.db", store: "missing.db") == 66)
         #expect(backup("missing/copy.db") == 73)
-        mkdir(scratch.file("folder"), 0o700)
+        mkdir(scratch("folder"), 0o700)
         #expect(backup("folder") == 73)
         #expect(backup("copy.db", store: "folder") == 66)
-        _ = scratch.write("text", Array("no database, but some text".utf8))
+        scratch.write("text", Array("no database, but some text".utf8))
         #expect(backup("copy.db", store: "text") == 65)
         #expect(scratch.lines("errors").first?.contains("not a relay's store") == true)
         _ = try DurableDatabase(
-            path: scratch.file("other.db"), migrations: ["CREATE TABLE a (b)"], lockTimeout: 1)
+            path: scratch("other.db"), migrations: ["CREATE TABLE a (b)"], lockTimeout: 1)
         #expect(backup("copy.db", store: "other.db") == 65)
-        _ = scratch.write("used.db-wal", [])
+        scratch.write("used.db-wal", [])
         #expect(backup("used.db") == 73)
         #expect(names.filter { $0.hasPrefix("copy") } == [])
         let status = ChildProcess.run(
-            "relay", ["backup", "--store", "postgresql://x", "-o", scratch.file("copy.db")])
+            "relay", ["backup", "--store", "postgresql://x", "-o", scratch("copy.db")])
         #expect(status == 64)
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The findings of `relay check`.
 @Suite struct CheckTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
 
     /// A finding: its level, topic and text.
     struct Finding {
@@ -17,11 +17,11 @@ import Testing
 
     /// Runs a check with JSON records. Returns its status and findings.
     func check(_ options: [String], store: String? = nil) -> (status: Int32, found: [Finding]) {
-        unlink(scratch.file("out"))
+        unlink(scratch("out"))
         let status = ChildProcess.run(
             "relay",
-            ["check", "--json", "--store", store ?? scratch.file("relay.db")] + options,
-            output: scratch.file("out"), errors: scratch.file("errors"))
+            ["check", "--json", "--store", store ?? scratch("relay.db")] + options,
+            output: scratch("out"), errors: scratch("errors"))
         let found = scratch.lines("out").compactMap { line -> Finding? in
             guard let record = try? JSON.object(parsing: Array(line.utf8)),
                 record["type"]?.string == "check"
@@ -48,17 +48,17 @@ import Testing
             #expect(!levels(found, topic).isEmpty, "\(topic)")
             #expect(!levels(found, topic).contains("error"), "\(topic)")
         }
-        #expect(access(scratch.file("relay.db"), F_OK) != 0)
-        #expect(access(scratch.file("relay.db-lock"), F_OK) != 0)
+        #expect(access(scratch("relay.db"), F_OK) != 0)
+        #expect(access(scratch("relay.db-lock"), F_OK) != 0)
     }
 
     @Test func linesArePlainWithoutJSON() {
         let status = ChildProcess.run(
             "relay",
             [
-                "check", "--listen", "127.0.0.1:0", "--store", scratch.file("missing/relay.db"),
+                "check", "--listen", "127.0.0.1:0", "--store", scratch("missing/relay.db"),
                 "--wake", "no-such-program",
-            ], output: scratch.file("out"), errors: scratch.file("errors"))
+            ], output: scratch("out"), errors: scratch("errors"))
         #expect(status == 78)
         let lines = scratch.lines("out")
         #expect(lines.allSatisfy { $0.contains(#/^(ok|warning|error) [a-z-]+: ./#) }, "\(lines)")
@@ -84,24 +84,24 @@ import Testing
             try #require(ChildProcess.run(openssl, arguments, errors: "/dev/null") == 0)
         }
         for key in ["key", "other"] {
-            try run(["genpkey", "-algorithm", "ed25519", "-out", scratch.file("\(key).pem")])
-            _ = chmod(scratch.file("\(key).pem"), 0o600)
+            try run(["genpkey", "-algorithm", "ed25519", "-out", scratch("\(key).pem")])
+            _ = chmod(scratch("\(key).pem"), 0o600)
         }
         try run([
-            "req", "-new", "-key", scratch.file("key.pem"), "-subj", "/CN=localhost", "-out",
-            scratch.file("request.pem"),
+            "req", "-new", "-key", scratch("key.pem"), "-subj", "/CN=localhost", "-out",
+            scratch("request.pem"),
         ])
         func certificate(days: Int) throws -> [Finding] {
             try run([
-                "x509", "-req", "-in", scratch.file("request.pem"), "-signkey",
-                scratch.file("key.pem"), "-days", "\(days)", "-out", scratch.file("cert.pem"),
+                "x509", "-req", "-in", scratch("request.pem"), "-signkey",
+                scratch("key.pem"), "-days", "\(days)", "-out", scratch("cert.pem"),
             ])
             return certificate(key: "key")
         }
         func certificate(key: String) -> [Finding] {
             check([
-                "--listen", "127.0.0.1:0", "--tls-cert", scratch.file("cert.pem"), "--tls-key",
-                scratch.file("\(key).pem"),
+                "--listen", "127.0.0.1:0", "--tls-cert", scratch("cert.pem"), "--tls-key",
+                scratch("\(key).pem"),
             ]).found.filter { $0.topic == "certificate" }
         }
         #expect(try certificate(days: 90).map(\.level) == ["ok"])
@@ -126,7 +126,7 @@ import Testing
 
     @Test func invalidStoresAreErrors() {
         let listen = ["--listen", "127.0.0.1:0"]
-        for path in [scratch.path, "/dev/null", scratch.file("missing/relay.db")] {
+        for path in [scratch.path, "/dev/null", scratch("missing/relay.db")] {
             let (status, found) = check(listen, store: path)
             #expect(status == 78 && levels(found, "store") == ["error"], "\(path)")
         }
@@ -142,10 +142,10 @@ import Testing
         #expect(relay.command.wait() == 0)
         let listen = ["--listen", "127.0.0.1:0"]
         #expect(levels(check(listen).found, "permissions") == ["ok"])
-        chmod(scratch.file("relay.db"), 0o644)
+        chmod(scratch("relay.db"), 0o644)
         let open = check(listen)
         #expect(open.status == 0 && levels(open.found, "permissions") == ["warning"])
-        var bytes = Scratch.contents(scratch.file("relay.db"))
+        var bytes = TemporaryDirectory.contents(scratch("relay.db"))
         bytes[60] = 0x7F
         let later = scratch.write("later.db", bytes)
         let (status, found) = check(listen, store: later)

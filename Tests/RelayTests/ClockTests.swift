@@ -191,9 +191,9 @@ import Testing
     let bob = Sample.identity()
 
     /// Starts a relay whose clock is off by `off` seconds.
-    func start(_ scratch: Scratch, off: Double) throws -> Relay {
+    func start(_ scratch: TemporaryDirectory, off: Double) throws -> Relay {
         var configuration = RelayConfiguration(
-            listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
+            listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch("relay.db"))
         configuration.wall = { RelayClock.system() + off }
         return try Relay.start(configuration) { Issue.record("the store failed: \($0)") }
     }
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test func oneStartWithAWrongClockDeletesNothing() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         var relay = try start(scratch, off: 0)
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         try relay.stop()
@@ -228,11 +228,11 @@ import Testing
     }
 
     @Test func mailExpiresWhenTheOperatorConfirmsTheClock() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         var relay = try start(scratch, off: 0)
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         try relay.stop()
-        let store = try StoreLocation(scratch.file("relay.db")).open(
+        let store = try StoreLocation(scratch("relay.db")).open(
             Retention(), isExclusive: false)
         try store.confirm(Int64((RelayClock.system() + 31 * Self.day) / 60))
         try store.close()
@@ -244,8 +244,8 @@ import Testing
 
     /// `relay check` reports that the clock is off, and `--accept-clock` accepts it.
     @Test func checkReportsAndAcceptsTheClock() throws {
-        let scratch = Scratch()
-        let path = scratch.file("relay.db")
+        let scratch = TemporaryDirectory()
+        let path = scratch("relay.db")
         let store = try StoreLocation(path).open(Retention())
         let now = Int64(RelayClock.system() / 60)
         try store.remember(StoredClock(accepted: now - 31 * 24 * 60))
@@ -257,16 +257,16 @@ import Testing
         #expect(
             scratch.lines("relay.log").contains { $0.hasPrefix(warning) && $0.hasSuffix(hint) })
         func check(_ options: [String]) -> [String] {
-            unlink(scratch.file("out"))
+            unlink(scratch("out"))
             _ = ChildProcess.run(
                 "relay", ["check", "--listen", "127.0.0.1:0", "--store", path] + options,
-                output: scratch.file("out"))
+                output: scratch("out"))
             return scratch.lines("out").filter { $0.contains(" clock: ") }
         }
         #expect(check([]).contains { $0.hasPrefix("warning clock: the clock is 31 days ahead") })
         #expect(check(["--accept-clock"]) == ["ok clock: plausible"])
         #expect(check([]) == ["ok clock: plausible"])
-        unlink(scratch.file("relay.log"))
+        unlink(scratch("relay.log"))
         let second = try #require(RelayProcess(scratch))
         #expect(second.end() == 0)
         #expect(!scratch.lines("relay.log").contains { $0.contains("warning") })

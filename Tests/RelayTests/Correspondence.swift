@@ -10,20 +10,20 @@ import Testing
 
 /// Alice and Bob, each with their own installation, and a relay, all as built programs.
 final class Correspondence: Sendable {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let alice = Sample.identity()
     let bob = Sample.identity()
     let relay: RelayProcess
-    private let store = Scratch()
+    private let store = TemporaryDirectory()
 
     /// The path of the relay's store.
-    var storePath: String { store.file("relay.db") }
+    var storePath: String { store("relay.db") }
 
     init(_ options: [String] = []) throws {
         relay = try #require(RelayProcess(store, options))
         for (name, identity) in [("alice", alice), ("bob", bob), ("carol", Sample.identity())] {
-            _ = scratch.write("\(name).key", identity.record.serialized())
-            _ = scratch.write("\(name).card", identity.card().record?.serialized() ?? [])
+            scratch.write("\(name).key", identity.record.serialized())
+            scratch.write("\(name).card", identity.card().record?.serialized() ?? [])
         }
     }
 
@@ -35,8 +35,8 @@ final class Correspondence: Sendable {
 
     func environment(_ who: String) -> [String: String] {
         [
-            "SOTTO_HOME": scratch.file("state-\(who)"),
-            "SOTTO_IDENTITY": scratch.file("\(who).key"),
+            "SOTTO_HOME": scratch("state-\(who)"),
+            "SOTTO_IDENTITY": scratch("\(who).key"),
             "SOTTO_RELAY": "tcp://\(relay.address)",
             "PATH": "\(Programs.directory):/usr/bin:/bin", "HOME": scratch.path,
             "CARDS": scratch.path, "TMPDIR": scratch.path, "GOOD": "right", "WRONG": "wrong",
@@ -47,14 +47,14 @@ final class Correspondence: Sendable {
         -> ChildProcess
     {
         ChildProcess(
-            program, arguments, environment: environment(who), output: scratch.file(output),
-            errors: scratch.file("errors"))
+            program, arguments, environment: environment(who), output: scratch(output),
+            errors: scratch("errors"))
     }
 
     /// Runs a shell command in the directory of all files. Returns its status and output.
     @discardableResult
     func shell(_ who: String, _ line: String) -> (status: Int32, lines: [String]) {
-        unlink(scratch.file("printed"))
+        unlink(scratch("printed"))
         let status = command(
             who, "/bin/sh", ["-c", "cd \"$CARDS\" && \(line)"], output: "printed"
         ).wait()
@@ -69,7 +69,9 @@ final class Correspondence: Sendable {
         return lines
     }
 
-    var errors: String { String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self) }
+    var errors: String {
+        String(decoding: TemporaryDirectory.contents(scratch("errors")), as: UTF8.self)
+    }
 
     /// Changes a user's state directly, which only tests do.
     func state<T>(
@@ -77,7 +79,7 @@ final class Correspondence: Sendable {
     ) throws -> T {
         let id = who == "alice" ? alice.id : bob.id
         let database = try DurableDatabase(
-            path: scratch.file("state-\(who)/\(id).db"),
+            path: scratch("state-\(who)/\(id).db"),
             migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 20)
         let value = try database.use(body)
         try database.close()

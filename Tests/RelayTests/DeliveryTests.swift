@@ -31,7 +31,7 @@ import Testing
 
     /// Another process, perhaps of a later version, sends this one's mail and notes an unknown outcome.
     @Test func anUnreadableOutcomeIsNotStored() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let directory = try StateDirectory(path: scratch.path)
         let relay = RelayURL(host: "127.0.0.1", port: 1)
         let other = try Outbox(directory: directory, lockTimeout: 20)

@@ -4,14 +4,14 @@ import Testing
 
 /// The rows of `make faults`, with small loads.
 @Suite(.timeLimit(.minutes(30))) struct FaultTableTests {
-    private let scratch = Scratch()
+    private let scratch = TemporaryDirectory()
 
     private func run(_ arguments: [String]) -> (status: Int32, lines: [String]) {
         // The compiler of the fault shim may be anywhere in PATH.
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
         let status = ChildProcess.run(
             "relay-faults", arguments + [Programs.directory], environment: ["PATH": path],
-            output: scratch.file("rows"), errors: scratch.file("errors"))
+            output: scratch("rows"), errors: scratch("errors"))
         return (status, scratch.lines("rows"))
     }
 

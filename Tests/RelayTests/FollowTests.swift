@@ -10,10 +10,10 @@ import Testing
 @Suite struct FollowTests {
     let relay: RelayProcess
     let world: World
-    let store: Scratch
+    let store: TemporaryDirectory
 
     init() throws {
-        store = Scratch()
+        store = TemporaryDirectory()
         relay = try #require(RelayProcess(store))
         world = World(address: relay.address)
     }
@@ -43,7 +43,7 @@ import Testing
         defer { relay.end() }
         let ids = world.envelopes("in", 3)
         #expect(world.run("send", input: "in") == 0)
-        let (log, flag) = (world.scratch.file("log"), world.scratch.file("flag"))
+        let (log, flag) = (world.scratch("log"), world.scratch("flag"))
         // The command fails for the second envelope until the flag exists; the others are not delayed.
         let command =
             "read -r line; case $line in *\(ids[1])*) [ -e \(flag) ] || exit 3;; esac; "
@@ -52,7 +52,7 @@ import Testing
             "recv", options + ["--follow", "--max", "3", "--exec", command], output: "none")
         world.await { world.ids("log") == [ids[0], ids[2]] }
         world.await { count("exited with 3") >= 2 }
-        _ = world.scratch.write("flag", [])
+        world.scratch.write("flag", [])
         #expect(following.wait() == 0)
         #expect(world.ids("log") == [ids[0], ids[2], ids[1]])
         #expect(world.run("recv", options, output: "rest") == 1)

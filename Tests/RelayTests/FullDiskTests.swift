@@ -36,7 +36,7 @@ struct FullDiskTests {
     @Test(arguments: [1, 8, 1_000])
     func aFullStoreRecoversWhenMailIsDelivered(_ batch: Int) throws {
         let disk = try #require(SmallDisk())
-        let store = try SQLiteStore(path: disk.scratch.file("relay.db"), retention: Retention())
+        let store = try SQLiteStore(path: disk.scratch("relay.db"), retention: Retention())
         for _ in 0..<4 {
             let stored = try fill(store, batch: batch)
             #expect(stored.count > 100)
@@ -59,7 +59,7 @@ struct FullDiskTests {
 
     @Test func manyAcknowledgementsFitOnAFullDisk() throws {
         let disk = try #require(SmallDisk())
-        let store = try SQLiteStore(path: disk.scratch.file("relay.db"), retention: Retention())
+        let store = try SQLiteStore(path: disk.scratch("relay.db"), retention: Retention())
         for _ in 0..<2 {
             let stored = try fill(store, batch: 100)
             let all = stride(from: 0, to: stored.count, by: WireLimits.ackCount).map { start in
@@ -77,7 +77,7 @@ struct FullDiskTests {
     @Test func expiryFreesSpace() throws {
         let disk = try #require(SmallDisk())
         let store = try SQLiteStore(
-            path: disk.scratch.file("relay.db"), retention: Retention(minutes: 10))
+            path: disk.scratch("relay.db"), retention: Retention(minutes: 10))
         _ = try fill(store, batch: 100)
         var sweeps = 0
         while try store.sweep(at: 20), sweeps < 1_000 { sweeps += 1 }
@@ -87,7 +87,7 @@ struct FullDiskTests {
 
     @Test func aFullDiskAllowsACleanStop() throws {
         let disk = try #require(SmallDisk())
-        let path = disk.scratch.file("relay.db")
+        let path = disk.scratch("relay.db")
         let store = try SQLiteStore(path: path, retention: Retention())
         let first = Sample.envelope(to: bob.id)
         #expect(try store.commit([.store(first)], at: 1) == [.stored])
@@ -116,7 +116,7 @@ struct FullDiskTests {
             let lines = (0..<1_000).map { _ -> [UInt8] in
                 Sample.record(to: bob, text: text).serialized() + [0x0A]
             }
-            _ = world.scratch.write(name, Array(lines.joined()))
+            world.scratch.write(name, Array(lines.joined()))
         }
         lines("in")
         #expect(world.run("send", input: "in", output: "first") == 75)

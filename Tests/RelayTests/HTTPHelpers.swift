@@ -113,7 +113,7 @@ final class HTTPListener {
 
 extension RelayProcess {
     /// Returns the address of the relay's monitor, from its log.
-    func monitor(_ scratch: Scratch) -> String? {
+    func monitor(_ scratch: TemporaryDirectory) -> String? {
         let mark = "relay: monitor on "
         return scratch.lines("relay.log").first { $0.hasPrefix(mark) }
             .map { String($0.dropFirst(mark.count)) }

@@ -14,11 +14,11 @@ import Testing
             $0.failedLoginPause = 0
         }
         let scratch = running.scratch
-        let location = StoreLocation(scratch.file("relay.db"))
+        let location = StoreLocation(scratch("relay.db"))
         let code = try Membership.invite(1, days: 1, in: location)[0]
-        let copy = scratch.file("copy.db")
+        let copy = scratch("copy.db")
         #expect(
-            ChildProcess.run("relay", ["backup", "--store", scratch.file("relay.db"), "-o", copy])
+            ChildProcess.run("relay", ["backup", "--store", scratch("relay.db"), "-o", copy])
                 == 0)
         let store = try StoreLocation(copy).open(Retention())
         let row = try #require(try store.invitation(code.tag))

@@ -15,7 +15,7 @@ import Testing
 
     @Test func recv() throws {
         var generator = SeededGenerator(state: 1)
-        let store = Scratch()
+        let store = TemporaryDirectory()
         let relay = try #require(RelayProcess(store))
         let world = World(address: relay.address)
         let ids = world.envelopes("in", 600)
@@ -37,7 +37,7 @@ import Testing
 
     @Test func send() throws {
         var generator = SeededGenerator(state: 2)
-        let store = Scratch()
+        let store = TemporaryDirectory()
         let relay = try #require(RelayProcess(store))
         let world = World(address: relay.address)
         var all: [String] = []
@@ -67,7 +67,7 @@ import Testing
 
     @Test func relay() throws {
         var generator = SeededGenerator(state: 3)
-        let store = Scratch()
+        let store = TemporaryDirectory()
         var relay = try #require(RelayProcess(store))
         let world = World(address: relay.address)
         var all: [String] = []

@@ -13,7 +13,7 @@ struct MalformedMailTests {
         for text in ["AAAA", "", "not base64", String(repeating: "A", count: 4000)] {
             junk += Sample.record(to: world.bob.id, text: text).serialized() + [0x0A]
         }
-        _ = world.scratch.write("junk", junk)
+        world.scratch.write("junk", junk)
         try world.expect("alice", "send < junk > sent")
         try world.expect("alice", "echo good | encrypt --to bob.card | send > sent")
         // Each is printed once; decrypt reports the bad ones and prints the good one.

@@ -15,7 +15,7 @@ import Testing
         #expect(Self.count > WireLimits.openMailboxes)
         let addresses = (0..<Self.count).map { _ in SendAddress() }
         let store = try IdentityStore(
-            directory: StateDirectory(path: world.scratch.file("state-bob")),
+            directory: StateDirectory(path: world.scratch("state-bob")),
             identity: world.bob, lockTimeout: 20)
         try store.transaction { state in
             for (number, address) in addresses.enumerated() {
@@ -30,7 +30,7 @@ import Testing
         }
         let mailboxes = addresses.map { $0.id(of: world.bob) } + [world.bob.id]
         let lines = mailboxes.map { Sample.record(to: $0).serialized() + [0x0A] }
-        _ = world.scratch.write("mail", Array(lines.joined()))
+        world.scratch.write("mail", Array(lines.joined()))
         try world.expect("alice", "send < mail > sent")
         let relay = "--relay \(scheme)://\(world.relay.address)"
         let got = try world.expect("bob", "recv --wait 20 --max \(mailboxes.count) \(relay)")

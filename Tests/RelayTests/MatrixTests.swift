@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(30))) struct MatrixTests {
     /// Alice, who sends, and Bob, who receives, both over one transport.
     final class Conversation: Sendable {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let scheme: RelayURL.Scheme
         private let url: String
 
@@ -29,22 +29,22 @@ import Testing
             ChildProcess(
                 "/bin/bash", ["-o", "pipefail", "-c", "cd \"$FILES\" && \(line)"],
                 environment: [
-                    "SOTTO_HOME": scratch.file("state-\(who)"), "SOTTO_RELAY": url,
-                    "SOTTO_IDENTITY": scratch.file("\(who).key"), "FILES": scratch.path,
+                    "SOTTO_HOME": scratch("state-\(who)"), "SOTTO_RELAY": url,
+                    "SOTTO_IDENTITY": scratch("\(who).key"), "FILES": scratch.path,
                     "PATH": "\(Programs.directory):/usr/bin:/bin",
-                ], errors: scratch.file("errors"))
+                ], errors: scratch("errors"))
         }
 
         func run(_ who: String, _ line: String) -> Int32 { begin(who, line).wait() }
 
         var errors: String {
-            String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self)
+            String(decoding: TemporaryDirectory.contents(scratch("errors")), as: UTF8.self)
         }
 
         /// Writes a file with `count` texts, one on each line, and returns them.
         func texts(_ name: String, _ count: Int) -> [String] {
             let texts = (1...count).map { "\(name) \($0) by \(scheme.rawValue)" }
-            _ = scratch.write(name, Array(texts.map { $0 + "\n" }.joined().utf8))
+            scratch.write(name, Array(texts.map { $0 + "\n" }.joined().utf8))
             return texts
         }
     }
@@ -54,8 +54,8 @@ import Testing
         let place = StoreFixture()
         let store = try place.location(kind)
         let options = [
-            "--tls-cert", place.scratch.file("cert.pem"), "--tls-key",
-            place.scratch.file("key.pem"),
+            "--tls-cert", place.scratch("cert.pem"), "--tls-key",
+            place.scratch("key.pem"),
             "--tls-self-signed",
         ]
         var relay = try #require(RelayProcess(place.scratch, options, store: store))

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func aListIsReadAgainOnSIGHUP() throws {
-        let list = Scratch()
+        let list = TemporaryDirectory()
         let path = list.write("members", Array("# empty\n".utf8))
         let world = try Correspondence(["--members", path])
         #expect(world.shell("bob", "recv").status == 77)
@@ -99,7 +99,7 @@ import Testing
             return (card.record?.serialized() ?? []) + [0x0A]
                 + Sample.preKeys(of: person, oneTime: 1..<3).record.serialized() + [0x0A]
         }
-        _ = world.scratch.write("records", records)
+        world.scratch.write("records", records)
         let status = world.run(
             "send", input: "records", output: "results",
             relay: "\(scheme)://\(world.address)")

@@ -11,7 +11,7 @@ import Testing
 
 /// The monitor of a relay.
 @Suite struct MonitorTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let bob = Sample.identity()
 
     /// Returns the value of a metric.
@@ -123,13 +123,13 @@ import Testing
 
     @Test func anAddressInUseIsAFailure() throws {
         let relay = try #require(RelayProcess(scratch))
-        let other = Scratch()
+        let other = TemporaryDirectory()
         let status = ChildProcess.run(
             "relay",
             [
-                "--listen", "127.0.0.1:0", "--store", other.file("relay.db"), "--monitor",
+                "--listen", "127.0.0.1:0", "--store", other("relay.db"), "--monitor",
                 relay.address,
-            ], errors: other.file("errors"))
+            ], errors: other("errors"))
         #expect(status == 78)
         #expect(other.lines("errors").first?.contains("it is in use") == true)
         #expect(relay.end() == 0)
@@ -137,14 +137,14 @@ import Testing
 
     private func run(_ options: [String]) -> Int32 {
         ChildProcess.run(
-            "relay", ["--listen", "127.0.0.1:0", "--store", scratch.file("relay.db")] + options)
+            "relay", ["--listen", "127.0.0.1:0", "--store", scratch("relay.db")] + options)
     }
 
     // MARK: Health
 
     @Test func aFullStoreIsUnhealthyUntilItStoresAgain() throws {
         var configuration = RelayConfiguration(
-            listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
+            listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch("relay.db"))
         configuration.operations.monitor = RelayURL(host: "127.0.0.1", port: 0)
         let store = StubStore()
         let relay = try Relay(configuration, store: store) { Issue.record("failed: \($0)") }

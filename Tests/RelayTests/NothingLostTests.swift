@@ -64,7 +64,7 @@ struct NothingLostTests {
         var lifetime = 20_000.0
         for _ in 0..<40 {
             let command = world.command(
-                "bob", "decrypt", [world.scratch.file("printed-once")], output: "cut")
+                "bob", "decrypt", [world.scratch("printed-once")], output: "cut")
             usleep(UInt32(Double.random(in: 0..<lifetime, using: &generator)))
             command.kill(SIGKILL)
             lifetime *= command.wait() == -SIGKILL ? 1.05 : 0.9
@@ -93,7 +93,7 @@ struct NothingLostTests {
         defer { world.stop() }
         try send()
         let junk = Sample.record(to: world.bob.id, text: "AAAA").serialized() + [0x0A]
-        _ = world.scratch.write("junk", junk)
+        world.scratch.write("junk", junk)
         try world.expect("alice", "send < junk > sent")
         #expect(world.shell("bob", "recv | decrypt -o out").status == 15)
         #expect(Correspondence.texts(world.scratch.lines("out")) == texts)

@@ -135,15 +135,15 @@ private final class FakeRelay: @unchecked Sendable {
 
 /// `send` with prekeys.
 @Suite struct PreKeyProgramTests {
-    let store = Scratch()
+    let store = TemporaryDirectory()
 
     @Test func sendTakesPrekeysAndEnvelopes() throws {
         let relay = try #require(RelayProcess(store))
         let world = World(address: relay.address)
         let ids = world.envelopes("envelopes", 2)
         let publication = Sample.preKeys(of: world.bob, oneTime: 1..<4)
-        let envelopes = Scratch.contents(world.scratch.file("envelopes"))
-        _ = world.scratch.write(
+        let envelopes = TemporaryDirectory.contents(world.scratch("envelopes"))
+        world.scratch.write(
             "in", publication.record.serialized() + [0x0A] + envelopes)
         #expect(world.run("send", input: "in", output: "results") == 0)
         #expect(world.ids("results") == [world.bob.id.description] + ids)
@@ -157,7 +157,7 @@ private final class FakeRelay: @unchecked Sendable {
         #expect(relay.command.wait() == 0)
         // Without a relay they are queued like envelopes, and the next send delivers them.
         let newer = Sample.preKeys(of: world.bob, signed: 2, oneTime: 4..<5)
-        _ = world.scratch.write("newer", newer.record.serialized() + [0x0A])
+        world.scratch.write("newer", newer.record.serialized() + [0x0A])
         #expect(world.run("send", input: "newer", output: "queued") == 75)
         #expect(world.statuses("queued") == ["queued"])
         let again = try #require(RelayProcess(store, listen: relay.address))
@@ -176,13 +176,13 @@ private final class FakeRelay: @unchecked Sendable {
         var record = Sample.preKeys(of: world.bob, oneTime: 1..<4).record
         let good = record.serialized()
         record["more"] = .integer(1)
-        _ = world.scratch.write("forged", record.serialized() + [0x0A])
+        world.scratch.write("forged", record.serialized() + [0x0A])
         #expect(world.run("send", input: "forged", output: "a") == 11)
         #expect(world.scratch.lines("a").count == 1)
         record["signedPreKey"] = nil
-        _ = world.scratch.write("half", Array("{\"v\":1,\"type\":\"prekeys\"}\n".utf8))
+        world.scratch.write("half", Array("{\"v\":1,\"type\":\"prekeys\"}\n".utf8))
         #expect(world.run("send", input: "half") == 65)
-        _ = world.scratch.write(
+        world.scratch.write(
             "mixed",
             Array("{\"v\":1,\"type\":\"prekeys\"}\n".utf8) + good + [0x0A])
         #expect(world.run("send", input: "mixed") == 15)

@@ -50,7 +50,7 @@ struct PreKeyLifeTests {
         #expect(before == 200)
         var claims: Set<String> = []
         func kept() throws -> (claim: String, isAnswered: Bool)? {
-            guard access(world.scratch.file("state-alice/\(world.alice.id).db"), F_OK) == 0 else {
+            guard access(world.scratch("state-alice/\(world.alice.id).db"), F_OK) == 0 else {
                 return nil
             }
             // The first ones are killed before the tables exist.
@@ -68,7 +68,7 @@ struct PreKeyLifeTests {
             tries += 1
             let pending = try kept()
             let command = world.command(
-                "alice", "recv", ["--bundle", world.scratch.file("bob.card")], output: "cut")
+                "alice", "recv", ["--bundle", world.scratch("bob.card")], output: "cut")
             usleep(UInt32(Double.random(in: 0..<lifetime, using: &generator)))
             command.kill(SIGKILL)
             lifetime *= command.wait() == -SIGKILL ? 1.05 : 0.9
@@ -178,7 +178,7 @@ struct PreKeyLifeTests {
 
     /// The second relay claims repeatedly to have seen higher numbers, and few one-time prekeys.
     @Test func aSecondRelayDestroysNoFirstMessage() throws {
-        let place = Scratch()
+        let place = TemporaryDirectory()
         let liar = try #require(RelayProcess(place))
         defer {
             world.stop()
@@ -207,7 +207,7 @@ struct PreKeyLifeTests {
     func anOwnerWhoLostTheStatePublishesAnew(_ seconds: Int64) throws {
         defer { world.stop() }
         let lost = try IdentityStore(
-            directory: StateDirectory(path: world.scratch.file("state-bob")),
+            directory: StateDirectory(path: world.scratch("state-bob")),
             identity: world.bob, lockTimeout: 10)
         let earlier = Timestamp(seconds: Timestamp.now().seconds - seconds)
         let old = try lost.transaction { try $0.publication(at: earlier) }

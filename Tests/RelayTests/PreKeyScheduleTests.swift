@@ -6,7 +6,7 @@ import Testing
 
 /// The renewal of prekeys, and the time for which their secrets are kept, with a clock that the tests set.
 struct PreKeyScheduleTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let bob = Sample.identity()
     let alice = Sample.identity()
     let store: IdentityStore
@@ -31,7 +31,7 @@ struct PreKeyScheduleTests {
     /// Returns the numbers of the stored secrets of a kind.
     private func secrets(_ kind: SecretPreKey.Kind) throws -> [UInt32] {
         let database = try DurableDatabase(
-            path: scratch.file("\(bob.id).db"),
+            path: scratch("\(bob.id).db"),
             migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
         return try database.use { connection throws(StateError) in
             try connection.rows(

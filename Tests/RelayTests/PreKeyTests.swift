@@ -175,7 +175,7 @@ import Testing
 
 /// The expiry of prekeys and claims.
 @Suite struct PreKeyAgeTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let bob = Sample.identity()
 
     private func publish(_ store: SQLiteStore, _ publication: PreKeyPublication, at minute: Int64)
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test func claimsAreForgottenAfterSevenDays() throws {
-        let store = try SQLiteStore(path: scratch.file("relay.db"), retention: Retention())
+        let store = try SQLiteStore(path: scratch("relay.db"), retention: Retention())
         let week = Retention.claimMinutes
         try publish(store, Sample.preKeys(of: bob, signed: 1, oneTime: 1..<4), at: 0)
         let (early, late) = (Envelope.newID(), Envelope.newID())
@@ -212,7 +212,7 @@ import Testing
         #expect(try claim(store, late, at: week + 6) == [2, 4])
         try store.close()
         let database = try DurableDatabase(
-            path: scratch.file("relay.db"), migrations: SQLiteStore.migrations, lockTimeout: 1)
+            path: scratch("relay.db"), migrations: SQLiteStore.migrations, lockTimeout: 1)
         let left = try database.use { connection throws(StateError) in
             try connection.integer("SELECT count(*) FROM prekey_signed")
         }

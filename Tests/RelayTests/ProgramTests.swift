@@ -9,10 +9,10 @@ import Testing
 @Suite struct ProgramTests {
     let relay: RelayProcess
     let world: World
-    let store: Scratch
+    let store: TemporaryDirectory
 
     init() throws {
-        store = Scratch()
+        store = TemporaryDirectory()
         relay = try #require(RelayProcess(store))
         world = World(address: relay.address)
     }
@@ -40,10 +40,10 @@ import Testing
     @Test func badLinesBecomeErrorRecords() {
         defer { stop() }
         _ = world.envelopes("good", 2)
-        let good = Scratch.contents(world.scratch.file("good"))
+        let good = TemporaryDirectory.contents(world.scratch("good"))
         let long = "{\"a\":\"" + String(repeating: "A", count: 200_000) + "\"}\n"
         let bad = Array("{nonsense\n{\"a\":1,\"a\":2}\n{}\n\(long)".utf8)
-        _ = world.scratch.write("mixed", bad + good)
+        world.scratch.write("mixed", bad + good)
         #expect(world.run("send", input: "mixed", output: "results") == 15)
         let lines = world.scratch.lines("results").compactMap {
             try? JSON.object(parsing: Array($0.utf8))
@@ -52,7 +52,7 @@ import Testing
         let errors = lines.filter { $0["type"]?.string == "error" }
         #expect(errors.map { $0["line"]?.integer } == [1, 2, 3, 4])
         #expect(errors.allSatisfy { $0["status"] == .integer(65) })
-        _ = world.scratch.write("bad", bad)
+        world.scratch.write("bad", bad)
         #expect(world.run("send", input: "bad") == 65)
     }
 
@@ -61,7 +61,7 @@ import Testing
         let id = Envelope.newID()
         for (name, text) in [("one", "AA=="), ("two", "AQ==")] {
             let record = Sample.record(id, to: world.bob.id, text: text)
-            _ = world.scratch.write(name, record.serialized() + [0x0A])
+            world.scratch.write(name, record.serialized() + [0x0A])
         }
         #expect(world.run("send", input: "one") == 0)
         #expect(world.run("send", input: "two", output: "results") == 15)
@@ -150,7 +150,7 @@ import Testing
     func aCommandAcknowledgesByItsExitStatus(_ options: [String]) {
         defer { stop() }
         let ids = world.envelopes("in", 3)
-        let log = world.scratch.file("log")
+        let log = world.scratch("log")
         #expect(world.run("send", input: "in") == 0)
         let failing = "grep -q \(ids[1]) && exit 3; exit 0"
         #expect(world.run("recv", options + ["--exec", failing]) == 15)
@@ -186,7 +186,7 @@ import Testing
 
     @Test func slowInputIsSentAtOnce() {
         defer { stop() }
-        let fifo = world.scratch.file("fifo")
+        let fifo = world.scratch("fifo")
         mkfifo(fifo, 0o600)
         // Opened for reading and writing before the program starts: each end would wait for the other.
         let descriptor = open(fifo, O_RDWR | O_CLOEXEC)
@@ -208,7 +208,7 @@ import Testing
         #expect(world.run("send", input: "in") == 0)
         #expect(world.run("recv") == 0)
         stop()
-        let log = String(decoding: Scratch.contents(store.file("relay.log")), as: UTF8.self)
+        let log = String(decoding: TemporaryDirectory.contents(store("relay.log")), as: UTF8.self)
         #expect(log.contains("ended"))
         #expect(!log.contains(ids[0]) && !log.contains(world.bob.id.description))
     }

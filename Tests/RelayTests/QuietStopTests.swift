@@ -12,7 +12,7 @@ import Testing
     /// NIO prints an error if work arrives for an event loop that has ended.
     @Test func aStopUnderLoadLogsOneLine() throws {
         for _ in 0..<12 {
-            let scratch = Scratch()
+            let scratch = TemporaryDirectory()
             let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
             let monitor = try #require(relay.monitor(scratch))
             let owner = Sample.identity()

@@ -44,7 +44,7 @@ import Testing
     @Test func relaysHaveAnOrderOfPrecedence() throws {
         let world = try Correspondence()
         defer { world.stop() }
-        let other = try #require(RelayProcess(Scratch()))
+        let other = try #require(RelayProcess(TemporaryDirectory()))
         defer { other.end() }
         let (here, there) = ("tcp://\(world.relay.address)", "tcp://\(other.address)")
         try Self.move(world, "bob", to: here)
@@ -85,7 +85,7 @@ import Testing
         #expect(status == 78 && lines.count == 1 && lines[0].contains("\"status\":78"))
         #expect(world.errors.contains("use --relay"))
         #expect(world.shell("alice", "unset SOTTO_RELAY; send < /dev/null").status == 0)
-        _ = world.scratch.write(
+        world.scratch.write(
             "bad",
             Sample.record(to: world.bob.id).serialized().dropLast()
                 + Array(",\"relay\":\"gopher://x:1\"}\n".utf8))
@@ -96,7 +96,7 @@ import Testing
     @Test func anUnreachableRelayDelaysNoOther() throws {
         let world = try Correspondence()
         defer { world.stop() }
-        let store = Scratch()
+        let store = TemporaryDirectory()
         let away = try #require(RelayProcess(store))
         try Self.move(world, "bob", to: "tcp://\(world.relay.address)")
         try Self.move(world, "carol", to: "tcp://\(away.address)")

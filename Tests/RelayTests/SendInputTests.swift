@@ -9,7 +9,7 @@ import Testing
     let world: World
 
     init() throws {
-        relay = try #require(RelayProcess(Scratch()))
+        relay = try #require(RelayProcess(TemporaryDirectory()))
         world = World(address: relay.address)
     }
 
@@ -28,7 +28,7 @@ import Testing
         defer { relay.end() }
         // None of these lines must cause another error.
         let tail = Array(String(repeating: "\nmore\n{\n", count: 20_000).utf8)
-        _ = world.scratch.write("in", start + tail)
+        world.scratch.write("in", start + tail)
         #expect(world.run("send", input: "in", output: "results") == 65)
         #expect(world.scratch.lines("results").isEmpty)
         let errors = world.errors.split(separator: "\n")
@@ -40,18 +40,18 @@ import Testing
     @Test func whiteSpaceIsIgnored() {
         defer { relay.end() }
         let ids = world.envelopes("good", 1)
-        let good = Scratch.contents(world.scratch.file("good"))
-        _ = world.scratch.write("in", Array("\n \t\r\n".utf8) + good)
+        let good = TemporaryDirectory.contents(world.scratch("good"))
+        world.scratch.write("in", Array("\n \t\r\n".utf8) + good)
         #expect(world.run("send", input: "in", output: "results") == 0)
         #expect(world.ids("results") == ids)
-        _ = world.scratch.write("space", Array("\n\n".utf8))
+        world.scratch.write("space", Array("\n\n".utf8))
         #expect(world.run("send", input: "space") == 0)
     }
 
     @Test(arguments: ["send", "recv"])
     func aClosedPipeEndsATool(_ tool: String) throws {
         defer { relay.end() }
-        let (input, output) = (world.scratch.file("input"), world.scratch.file("output"))
+        let (input, output) = (world.scratch("input"), world.scratch("output"))
         for fifo in [input, output] { mkfifo(fifo, 0o600) }
         let feed = open(input, O_RDWR | O_CLOEXEC)
         let reader = open(output, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -64,7 +64,7 @@ import Testing
         if tool == "recv" {
             #expect(world.run("send", input: "in") == 0)
         } else {
-            let line = Scratch.contents(world.scratch.file("in"))
+            let line = TemporaryDirectory.contents(world.scratch("in"))
             #expect(write(feed, line, line.count) == line.count)
         }
         #expect(command.wait() == -SIGPIPE)

@@ -12,11 +12,11 @@ import Testing
 /// A relay in this process, on a free port.
 final class RunningRelay: Sendable {
     let relay: Relay
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
 
     init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
         var configuration = RelayConfiguration(
-            listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch.file("relay.db"))
+            listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch("relay.db"))
         change(&configuration)
         relay = try Relay.start(configuration) { Issue.record("the store failed: \($0)") }
     }

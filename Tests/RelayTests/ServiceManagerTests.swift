@@ -6,7 +6,7 @@ import Testing
 
 /// The notifications of a relay to its service manager.
 @Suite struct ServiceManagerTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
 
     /// Returns a socket as a service manager's.
     func listen(_ path: String) -> Int32 {
@@ -31,15 +31,15 @@ import Testing
     }
 
     @Test func startStopAndHeartbeatsAreReported() {
-        let manager = listen(scratch.file("notify"))
+        let manager = listen(scratch("notify"))
         defer { close(manager) }
         let relay = ChildProcess(
             "relay",
             [
-                "--listen", "127.0.0.1:0", "--store", scratch.file("relay.db"), "--ready-file",
-                scratch.file("ready"),
+                "--listen", "127.0.0.1:0", "--store", scratch("relay.db"), "--ready-file",
+                scratch("ready"),
             ],
-            environment: ["NOTIFY_SOCKET": scratch.file("notify"), "WATCHDOG_USEC": "60000"])
+            environment: ["NOTIFY_SOCKET": scratch("notify"), "WATCHDOG_USEC": "60000"])
         var told: Set<String> = []
         while told != ["READY=1", "WATCHDOG=1"] {
             let line = next(manager)
@@ -59,10 +59,10 @@ import Testing
         let relay = ChildProcess(
             "relay",
             [
-                "--listen", "127.0.0.1:0", "--store", scratch.file("relay.db"), "--ready-file",
-                scratch.file("ready"),
+                "--listen", "127.0.0.1:0", "--store", scratch("relay.db"), "--ready-file",
+                scratch("ready"),
             ],
-            environment: ["NOTIFY_SOCKET": scratch.file("nowhere"), "WATCHDOG_USEC": "1000000"])
+            environment: ["NOTIFY_SOCKET": scratch("nowhere"), "WATCHDOG_USEC": "1000000"])
         let deadline = Monotonic.seconds() + 20
         while scratch.lines("ready").isEmpty, Monotonic.seconds() < deadline { usleep(2_000) }
         #expect(!scratch.lines("ready").isEmpty)

@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func aBundleIsFreshForAWeek() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let (alice, bob) = (Sample.identity(), Sample.identity())
         let store = try IdentityStore(
             directory: StateDirectory(path: scratch.path), identity: alice, lockTimeout: 5)
@@ -158,12 +158,12 @@ import Testing
         let world = try introduced()
         defer { world.stop() }
         let store = try IdentityStore(
-            directory: StateDirectory(path: world.scratch.file("state-alice")),
+            directory: StateDirectory(path: world.scratch("state-alice")),
             identity: world.alice, lockTimeout: 20)
         try store.transaction { try $0.keep(bundle(of: world.bob, isPostQuantum: false)) }
         #expect(try suites(world.expect("alice", "echo x | encrypt --to bob")) == ["sealed"])
         let owner = try IdentityStore(
-            directory: StateDirectory(path: world.scratch.file("state-bob")),
+            directory: StateDirectory(path: world.scratch("state-bob")),
             identity: world.bob, lockTimeout: 20)
         let publication = try owner.transaction { try $0.publication(oneTime: 1) }
         let whole = try publication.bundle(oneTime: publication.oneTimePreKeys.first)

@@ -4,15 +4,15 @@ import Testing
 
 /// The errors that keep a relay from starting.
 @Suite struct StartTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
 
     /// Runs a relay that must not start.
     func run(_ arguments: [String]) -> (status: Int32, errors: String) {
         let status = ChildProcess.run(
-            "relay", ["--listen", "127.0.0.1:0"] + arguments, errors: scratch.file("errors"))
-        defer { unlink(scratch.file("errors")) }
+            "relay", ["--listen", "127.0.0.1:0"] + arguments, errors: scratch("errors"))
+        defer { unlink(scratch("errors")) }
         return (
-            status, String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self)
+            status, String(decoding: TemporaryDirectory.contents(scratch("errors")), as: UTF8.self)
         )
     }
 
@@ -23,7 +23,7 @@ import Testing
             let (status, errors) = run(["--store", path])
             #expect(status == 73 && errors.contains("cannot open the store \(path): \(what)"))
         }
-        let missing = run(["--store", scratch.file("missing/relay.db")])
+        let missing = run(["--store", scratch("missing/relay.db")])
         #expect(missing.status == 73 && missing.errors.contains("no such file"))
     }
 
@@ -35,7 +35,7 @@ import Testing
 
     @Test func aStoreInUseIsReported() throws {
         let relay = try #require(RelayProcess(scratch))
-        let (status, errors) = run(["--store", scratch.file("relay.db")])
+        let (status, errors) = run(["--store", scratch("relay.db")])
         #expect(status == 75 && errors.contains("is in use"), "\(errors)")
         #expect(!errors.contains("--lock-timeout"))
         relay.command.kill(SIGTERM)
@@ -46,11 +46,11 @@ import Testing
         let path = scratch.write("relay.db", [])
         let (status, errors) = run(["--store", path, "--ready-file", path])
         #expect(status == 64 && errors.contains("is also an input file"))
-        #expect(Scratch.contents(path).isEmpty)
+        #expect(TemporaryDirectory.contents(path).isEmpty)
     }
 
     @Test func numbersOutOfRange() {
-        let store = ["--store", scratch.file("relay.db")]
+        let store = ["--store", scratch("relay.db")]
         for arguments in [
             ["--ttl", "-1"], ["--ttl", "0"], ["--ttl", "9223372036854775807"],
             ["--mailbox-messages", "-1"], ["--max-connections", "-1"],

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct StateTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let identity = Sample.identity()
 
     func store() throws -> IdentityStore {
@@ -61,7 +61,7 @@ import Testing
             _ = try transaction.request([1], id: Envelope.newID(), from: peer.id)
         }
         for suffix in ["", "-wal"] {
-            let bytes = Scratch.contents(scratch.file("\(identity.id).db\(suffix)"))
+            let bytes = TemporaryDirectory.contents(scratch("\(identity.id).db\(suffix)"))
             let text = String(decoding: bytes, as: UTF8.self)
             for secret in ["secret text", "Rumpel", peer.id.description] {
                 #expect(!text.contains(secret))
@@ -76,9 +76,9 @@ import Testing
         chmod(scratch.path, 0o700)
         _ = try store()
         var status = stat()
-        stat(scratch.file("\(identity.id).db"), &status)
+        stat(scratch("\(identity.id).db"), &status)
         #expect(status.st_mode & 0o777 == 0o600)
-        let made = try StateDirectory(path: scratch.file("a/b"))
+        let made = try StateDirectory(path: scratch("a/b"))
         stat(made.path, &status)
         #expect(status.st_mode & 0o777 == 0o700)
     }
@@ -156,7 +156,7 @@ import Testing
         _ = try store.receive([(id, bytes)], to: .print)
         try store.markPrinted([id])
         let database = try DurableDatabase(
-            path: scratch.file("\(identity.id).db"),
+            path: scratch("\(identity.id).db"),
             migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE inbox SET day = 1")
@@ -229,9 +229,9 @@ import Testing
     @Test func aLockedDatabaseTimesOut() throws {
         let directory = try StateDirectory(path: scratch.path)
         let database = try DurableDatabase(
-            path: scratch.file("x.db"), migrations: ["CREATE TABLE t (n)"], lockTimeout: 5)
+            path: scratch("x.db"), migrations: ["CREATE TABLE t (n)"], lockTimeout: 5)
         let other = try DurableDatabase(
-            path: scratch.file("x.db"), migrations: ["CREATE TABLE t (n)"], lockTimeout: 0.05)
+            path: scratch("x.db"), migrations: ["CREATE TABLE t (n)"], lockTimeout: 0.05)
         _ = directory
         try database.transaction { _ throws(StateError) in
             do throws(StateError) {

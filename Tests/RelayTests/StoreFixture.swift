@@ -32,12 +32,12 @@ extension Store {
 
 /// The stores of a test: a file and a database, created at their first use.
 final class StoreFixture: Sendable {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     private let database = Mutex<String?>(nil)
 
     /// Returns the value of `--store`.
     func location(_ kind: StoreKind) throws -> String {
-        guard kind != .sqlite else { return scratch.file("relay.db") }
+        guard kind != .sqlite else { return scratch("relay.db") }
         let cluster = try #require(PostgresCluster.shared)
         return cluster.url(
             database.withLock { database in

@@ -119,14 +119,14 @@ import Testing
     }
 
     @Test func aNewerFileIsNotTouched() throws {
-        let path = place.scratch.file("relay.db")
+        let path = place.scratch("relay.db")
         try place.open(.sqlite).close()
         let database = try DurableDatabase(
             path: path, migrations: Array(repeating: "", count: 40), lockTimeout: 1)
         try database.close()
-        let before = Scratch.contents(path)
+        let before = TemporaryDirectory.contents(path)
         #expect(throws: StoreError.newerVersion(name: path)) { try place.open(.sqlite) }
-        #expect(Scratch.contents(path) == before)
+        #expect(TemporaryDirectory.contents(path) == before)
     }
 
     func fail(_ store: any Store, _ id: String) throws {
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test func aStoreOfTheFirstVersionIsUpgraded() throws {
-        let path = place.scratch.file("relay.db")
+        let path = place.scratch("relay.db")
         let database = try DurableDatabase(
             path: path, migrations: [SQLiteStore.migrations[0]], lockTimeout: 1)
         let live = Sample.envelope(to: bob)

@@ -9,13 +9,13 @@ import Testing
 
 /// The TLS suites: 1.3, and 1.2 with ECDHE and authenticated encryption.
 @Suite(.timeLimit(.minutes(30))) struct TLSSuiteTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
 
     /// Returns the names of the TLS 1.2 suites of openssl's library.
     func suites() -> [String] {
         let status = ChildProcess.run(
             "/usr/bin/openssl", ["ciphers", "-s", "-tls1_2", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"],
-            output: scratch.file("ciphers"))
+            output: scratch("ciphers"))
         #expect(status == 0)
         return scratch.lines("ciphers").joined().split(separator: ":").map(String.init)
     }
@@ -28,7 +28,7 @@ import Testing
 
     /// Creates a certificate with an RSA key, which the suites with RSA need.
     func rsaFiles() -> TLSFiles {
-        let files = TLSFiles(certificate: scratch.file("c.pem"), key: scratch.file("k.pem"))
+        let files = TLSFiles(certificate: scratch("c.pem"), key: scratch("k.pem"))
         let status = ChildProcess.run(
             "/usr/bin/openssl",
             [

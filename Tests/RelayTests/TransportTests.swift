@@ -18,13 +18,13 @@ struct TransportTests {
         let pin: String
 
         init(_ options: [String] = []) throws {
-            let scratch = Scratch()
+            let scratch = TemporaryDirectory()
             relay = try #require(
                 RelayProcess(
                     scratch,
                     [
-                        "--tls-cert", scratch.file("cert.pem"), "--tls-key",
-                        scratch.file("key.pem"), "--tls-self-signed",
+                        "--tls-cert", scratch("cert.pem"), "--tls-key",
+                        scratch("key.pem"), "--tls-self-signed",
                     ] + options))
             let line = scratch.lines("relay.log").first { $0.contains("#sha256=") }
             pin = String(try #require(line?.split(separator: " ").last))
@@ -32,7 +32,7 @@ struct TransportTests {
             self.scratch = scratch
         }
 
-        let scratch: Scratch
+        let scratch: TemporaryDirectory
 
         func url(_ scheme: String) -> String {
             let isSecure = ["tls", "wss", "https"].contains(scheme)
@@ -99,8 +99,8 @@ struct TransportTests {
             RelayProcess(
                 first.scratch, listen: first.relay.address,
                 [
-                    "--tls-cert", first.scratch.file("cert.pem"), "--tls-key",
-                    first.scratch.file("key.pem"),
+                    "--tls-cert", first.scratch("cert.pem"), "--tls-key",
+                    first.scratch("key.pem"),
                 ]))
         #expect(world.run("send", output: "resent", relay: url) == 0)
         while world.ids("got").count < 50, Monotonic.seconds() < deadline + 60 { usleep(20_000) }
@@ -137,9 +137,9 @@ struct TransportTests {
         #expect(world.errors.contains("is not trusted"))
         let wrong = plain + "#sha256=" + String(repeating: "0", count: 64)
         #expect(world.run("recv", relay: wrong) == 12)
-        let authority = relay.scratch.file("cert.pem")
+        let authority = relay.scratch("cert.pem")
         #expect(world.run("recv", ["--ca", authority], relay: plain) == 1, "\(world.errors)")
-        #expect(world.run("recv", ["--ca", relay.scratch.file("key.pem")], relay: plain) == 78)
+        #expect(world.run("recv", ["--ca", relay.scratch("key.pem")], relay: plain) == 78)
         relay.stop()
     }
 
@@ -153,11 +153,11 @@ struct TransportTests {
                 openssl,
                 [
                     "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                    "-nodes", "-keyout", scratch.file("key.pem"), "-out",
-                    scratch.file("cert.pem"), "-subj", "/CN=other", "-addext",
+                    "-nodes", "-keyout", scratch("key.pem"), "-out",
+                    scratch("cert.pem"), "-subj", "/CN=other", "-addext",
                     "subjectAltName=DNS:other.example",
                 ]) == 0)
-        _ = chmod(scratch.file("key.pem"), 0o600)
+        _ = chmod(scratch("key.pem"), 0o600)
         relay.relay.command.kill(SIGHUP)
         let deadline = Monotonic.seconds() + 30
         while !scratch.lines("relay.log").contains(where: { $0.contains("read the certificate") }),
@@ -165,10 +165,10 @@ struct TransportTests {
         { usleep(10_000) }
         let url = "tls://localhost:\(relay.relay.address.split(separator: ":")[1])"
         // The new certificate is used: its authority is right, its name and its pin are not.
-        #expect(world.run("recv", ["--ca", scratch.file("cert.pem")], relay: url) == 12)
+        #expect(world.run("recv", ["--ca", scratch("cert.pem")], relay: url) == 12)
         #expect(world.run("recv", relay: relay.url("tls")) == 12)
         // Invalid files leave the old ones in use.
-        _ = scratch.write("cert.pem", Array("junk".utf8))
+        scratch.write("cert.pem", Array("junk".utf8))
         relay.relay.command.kill(SIGHUP)
         while !scratch.lines("relay.log").contains(where: { $0.contains("stays in use") }),
             Monotonic.seconds() < deadline
@@ -189,22 +189,22 @@ struct TransportTests {
     }
 
     @Test func theKeyIsPrivateAndNothingIsReplaced() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let files = [
-            "--tls-cert", scratch.file("cert.pem"), "--tls-key", scratch.file("key.pem"),
+            "--tls-cert", scratch("cert.pem"), "--tls-key", scratch("key.pem"),
         ]
         #expect(RelayProcess(scratch, files) == nil)
         let first = try #require(RelayProcess(scratch, files + ["--tls-self-signed"]))
         var status = stat()
-        #expect(stat(scratch.file("key.pem"), &status) == 0 && status.st_mode & 0o777 == 0o600)
-        let key = Scratch.contents(scratch.file("key.pem"))
+        #expect(stat(scratch("key.pem"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        let key = TemporaryDirectory.contents(scratch("key.pem"))
         first.command.kill(SIGTERM)
         first.command.wait()
         let second = try #require(RelayProcess(scratch, files + ["--tls-self-signed"]))
-        #expect(Scratch.contents(scratch.file("key.pem")) == key)
+        #expect(TemporaryDirectory.contents(scratch("key.pem")) == key)
         second.command.kill(SIGTERM)
         second.command.wait()
-        _ = chmod(scratch.file("key.pem"), 0o644)
+        _ = chmod(scratch("key.pem"), 0o644)
         #expect(RelayProcess(scratch, files) == nil)
         #expect(scratch.lines("relay.log").contains { $0.contains("others can read the key") })
     }
@@ -220,17 +220,17 @@ struct TransportTests {
         let relay = try SecureRelay()
         let world = relay.world
         let base = "https://\(relay.relay.address)/api"
-        let tls = ["-sS", "--cacert", relay.scratch.file("cert.pem")]
+        let tls = ["-sS", "--cacert", relay.scratch("cert.pem")]
         func ask(_ arguments: [String]) throws -> JSONObject {
             let name = "curl\(Int.random(in: 0..<1_000_000))"
             #expect(
                 world.command(curl, tls + arguments, output: name).wait() == 0, "\(world.errors)")
-            return try JSON.object(parsing: Scratch.contents(world.scratch.file(name)))
+            return try JSON.object(parsing: TemporaryDirectory.contents(world.scratch(name)))
         }
         let ids = world.envelopes("one", 1)
-        let sent = try ask(["--data-binary", "@" + world.scratch.file("one"), base + "/messages"])
+        let sent = try ask(["--data-binary", "@" + world.scratch("one"), base + "/messages"])
         #expect(sent["type"] == .string("stored"))
-        let again = try ask(["--data-binary", "@" + world.scratch.file("one"), base + "/messages"])
+        let again = try ask(["--data-binary", "@" + world.scratch("one"), base + "/messages"])
         #expect(again["type"] == .string("duplicate"))
         let refused = try ask([base + "/messages/poll"])
         #expect(refused["payload"]?.object?["reason"] == .string("login_required"))
@@ -314,7 +314,7 @@ struct TransportTests {
     }
 
     @Test func unknownProtocolsAreClosedSilently() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let relay = try #require(RelayProcess(scratch))
         for bytes in [[0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5], [0x00], [0xFF, 0xFE], [0x80, 0x01]]
             as [[UInt8]]
@@ -343,7 +343,7 @@ struct TransportTests {
             let code = world.command(
                 python,
                 [
-                    script, "\(scheme)://\(relay.relay.address)/", relay.scratch.file("cert.pem"),
+                    script, "\(scheme)://\(relay.relay.address)/", relay.scratch("cert.pem"),
                 ], input: "in", output: name
             ).wait()
             #expect(code == 0, "\(world.errors)")

@@ -10,7 +10,7 @@ import Testing
 
 /// The mailboxes that are announced while a sender floods the relay.
 @Suite(.timeLimit(.minutes(30))) struct WakeMemberTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let bob = Sample.identity()
 
     func until(_ condition: () -> Bool) {
@@ -40,12 +40,12 @@ import Testing
     }
 
     @Test func aRelayForMembersWakesOnlyMembers() throws {
-        let note = "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch.file("woken"))'"
+        let note = "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch("woken"))'"
         let relay = try #require(
             RelayProcess(scratch, ["--invited", "--monitor", "127.0.0.1:0", "--wake", note]))
         let monitor = try #require(relay.monitor(scratch))
         let (removed, address) = (Sample.identity(), Sample.identity())
-        let store = scratch.file("relay.db")
+        let store = scratch("relay.db")
         for (id, options) in [(bob.id, []), (removed.id, []), (removed.id, ["--remove"])] {
             let status = ChildProcess.run(
                 "relay", ["admit", "--store", store] + options + [id.description])
@@ -70,7 +70,7 @@ import Testing
     /// On an open relay, ids that have published come before unknown ones.
     @Test func aKnownMailboxWaitsOnceAndIsNeverDropped() throws {
         let (woken, gate, fifo) = (
-            scratch.file("woken"), scratch.file("open"), scratch.file("fifo")
+            scratch("woken"), scratch("open"), scratch("fifo")
         )
         #expect(mkfifo(fifo, 0o600) == 0)
         let slow =
@@ -86,7 +86,7 @@ import Testing
         until { metric("wakeups_failed_total", monitor) == 192 }
         for _ in 0..<5 { #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored) }
         #expect(metric("wakeups_failed_total", monitor) == 192)
-        _ = scratch.write("open", [])
+        scratch.write("open", [])
         close(open(fifo, O_WRONLY))
         until { scratch.lines("woken").contains("\(bob.id) 5") }
         let place = scratch.lines("woken").firstIndex { $0.hasPrefix("\(bob.id)") }

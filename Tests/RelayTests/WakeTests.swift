@@ -10,7 +10,7 @@ import Testing
 
 /// The wake-ups of a relay.
 @Suite struct WakeTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let bob = Sample.identity()
 
     /// Waits until a condition holds; the test fails after 20 s.
@@ -27,7 +27,7 @@ import Testing
 
     /// A command that writes its environment to a file.
     var note: String {
-        "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch.file("woken"))'"
+        "sh -c 'echo $SOTTO_MAILBOX $SOTTO_COUNT >> \(scratch("woken"))'"
     }
 
     func start(_ options: [String]) throws -> (relay: RelayProcess, monitor: String) {
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func atMostEightRunAtOnceAndTheEndOfTheRelayEndsThem() throws {
-        let slow = "sh -c 'echo $$ >> \(scratch.file("woken")); exec sleep 1000'"
+        let slow = "sh -c 'echo $$ >> \(scratch("woken")); exec sleep 1000'"
         let (relay, monitor) = try start(["--wake", slow])
         let client = RawClient(relay.address)
         for _ in 0..<20 {
@@ -136,7 +136,7 @@ import Testing
         let running = try RunningRelay { plan in
             var wake = WakePlan(
                 methods: [
-                    .command(["sh", "-c", "echo $$ >> \(scratch.file("woken")); sleep 1000; :"]),
+                    .command(["sh", "-c", "echo $$ >> \(scratch("woken")); sleep 1000; :"]),
                     .post(try! WakeAddress("http://127.0.0.1:\(silent.port)")),
                 ], every: 60)
             wake.timeout = 0.5
@@ -152,7 +152,7 @@ import Testing
 
     @Test func aCommandInheritsNoDescriptors() throws {
         let look =
-            "sh -c 'cat; ls -l /proc/self/fd > \(scratch.file("open")); echo >> \(scratch.file("woken"))'"
+            "sh -c 'cat; ls -l /proc/self/fd > \(scratch("open")); echo >> \(scratch("woken"))'"
         let (relay, _) = try start(["--wake", look])
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         until { scratch.lines("woken").count == 1 }
@@ -207,7 +207,7 @@ import Testing
             ["--wake-url", "http://a/\r\nX: y"],
         ] {
             let status = ChildProcess.run(
-                "relay", ["--listen", "127.0.0.1:0", "--store", scratch.file("r.db")] + options)
+                "relay", ["--listen", "127.0.0.1:0", "--store", scratch("r.db")] + options)
             #expect(status == 64, "\(options)")
         }
     }

@@ -28,7 +28,7 @@ struct AgreementTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, content) in contents.enumerated() {
                 if place >= 4 { try await group.next() }
-                let source = try folder.write("\(content.count)", content)
+                let source = folder.write("\(content.count)", content)
                 group.addTask {
                     let run = try Command(path: program, arguments(source, pictures[place])).run()
                     #expect(run.status == 0, "\(content.count) bytes: \(run.stderr)")
@@ -41,7 +41,7 @@ struct AgreementTests {
 
     /// `zbarimg` reads the pictures of `qr --exact`, several hundred at a time.
     @Test func zbarimgReadsWhatQRMakes() async throws {
-        let folder = try TemporaryDirectory()
+        let folder = TemporaryDirectory()
         let contents = Self.contents(0x71)
         let pictures = try await Self.make(contents, in: folder, program: Programs.path("qr")) {
             ["--exact", "-s", "4", "-o", $1, $0]
@@ -62,7 +62,7 @@ struct AgreementTests {
 
     /// `qr scan` reads the pictures of `qrencode`.
     @Test func qrReadsWhatQrencodeMakes() async throws {
-        let folder = try TemporaryDirectory()
+        let folder = TemporaryDirectory()
         let contents = Self.contents(0x72)
         let program = try #require(Programs.find("qrencode"))
         let pictures = try await Self.make(contents, in: folder, program: program) {

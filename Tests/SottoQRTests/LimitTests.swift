@@ -41,8 +41,8 @@ import Testing
     static let white = png(Raster(width: 8192, height: 8192) { _, _ in 255 })
 
     @Test func theTimeLimitIsNamed() throws {
-        let files = try TemporaryDirectory()
-        let path = try files.write("white.png", Self.white)
+        let files = TemporaryDirectory()
+        let path = files.write("white.png", Self.white)
         let many = [String](repeating: path, count: 20)
         let run = try BuiltQR(["scan", "--time-limit", "1"] + many)
         #expect(run.status == 65 && run.output.isEmpty)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func aSignalToTheProgramEndsTheSearchToo() throws {
-        let files = try TemporaryDirectory()
+        let files = TemporaryDirectory()
         try files.write("tiles.png", png(Self.tiles(4000)))
         let search = try Pipeline([
             Command(

@@ -28,8 +28,8 @@ import Testing
             #expect(try BuiltQR(["scan", "-"], input: made.output).output == Array(expected.utf8))
         }
         // A named file and parts are read back byte for byte.
-        let folder = try TemporaryDirectory()
-        let file = try folder.write("text", Array("text\n".utf8))
+        let folder = TemporaryDirectory()
+        let file = folder.write("text", Array("text\n".utf8))
         let named = try BuiltQR(["-t", "png", file])
         #expect(try BuiltQR(["scan"], input: named.output).output == Array("text\n".utf8))
         let piped = try BuiltQR(
@@ -110,8 +110,8 @@ import Testing
     }
 
     @Test func aTerminalThatIsTooNarrowGetsNoDrawing() throws {
-        let home = try Home()
-        try home.files.write("text", Array("text".utf8))
+        let home = Home()
+        home.files.write("text", Array("text".utf8))
         for (type, width) in [("terminal", UInt16(29)), ("ascii", 58)] {
             let command = home.command("qr", ["-t", type, "text"])
             let narrow = try TerminalSession(command, columns: width - 1).finish()

@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test func aCardIsReadFromShuffledAndRepeatedPictures() throws {
-        let files = try TemporaryDirectory()
-        try files.write("card", Self.card)
+        let files = TemporaryDirectory()
+        files.write("card", Self.card)
         let made = try BuiltQR(["--split", "auto", "-o", files("c.png"), files("card")])
         #expect(made.status == 0 && made.output.isEmpty, "\(made.errors)")
         var pictures = (1...7).map { files("c-\($0).png") }

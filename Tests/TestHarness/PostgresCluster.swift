@@ -93,7 +93,8 @@ package final class PostgresCluster: Sendable {
 
     /// The process id of the server.
     package var process: pid_t {
-        let text = String(decoding: Scratch.contents(path + "/data/postmaster.pid"), as: UTF8.self)
+        let text = String(
+            decoding: TemporaryDirectory.contents(path + "/data/postmaster.pid"), as: UTF8.self)
         return pid_t(text.split(separator: "\n").first ?? "") ?? 0
     }
 
@@ -120,16 +121,16 @@ package final class PostgresCluster: Sendable {
     /// Runs statements. Returns their output lines, unaligned and without headers.
     @discardableResult
     package func sql(_ text: String, in database: String = "postgres") -> [String] {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let file = scratch.write("statements", Array(text.utf8))
         let words =
             "exec " + (Self.programs ?? "") + "/psql -X -q -A -t -v ON_ERROR_STOP=1 -h \(path) "
             + "-U postgres -d \(database) -f \(file)"
         let status = ChildProcess.run(
-            "/bin/sh", ["-c", words], output: scratch.file("answer"), errors: scratch.file("errors")
+            "/bin/sh", ["-c", words], output: scratch("answer"), errors: scratch("errors")
         )
         if status != 0 {
-            let errors = Scratch.contents(scratch.file("errors"))
+            let errors = TemporaryDirectory.contents(scratch("errors"))
             fatalError("psql: \(String(decoding: errors, as: UTF8.self))")
         }
         return scratch.lines("answer")
@@ -151,7 +152,7 @@ package final class PostgresCluster: Sendable {
     private static func file(_ path: String) -> String {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
         let path = root.joined(separator: "/") + "/" + path
-        return String(decoding: Scratch.contents(path), as: UTF8.self)
+        return String(decoding: TemporaryDirectory.contents(path), as: UTF8.self)
     }
 
     /// Creates a PL/Proxy database with two partitions, set up as relay(8) describes.

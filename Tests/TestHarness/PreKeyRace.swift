@@ -34,7 +34,7 @@ package struct PreKeyRace {
 
     /// Runs the race on a new relay; returns `nil` if the relay does not start.
     package func run() -> Counts? {
-        let store = Scratch()
+        let store = TemporaryDirectory()
         guard var relay = RelayProcess(store) else { return nil }
         let address = relay.address
         let bob = Sample.identity()

@@ -9,7 +9,7 @@ package struct RelayProcess {
     ///
     /// The store is the file `relay.db` in `scratch`, unless `store` names another one.
     package init?(
-        _ scratch: Scratch, listen: String = "127.0.0.1:0", _ options: [String] = [],
+        _ scratch: TemporaryDirectory, listen: String = "127.0.0.1:0", _ options: [String] = [],
         store: String? = nil, environment: [String: String] = [:]
     ) {
         var ends: [Int32] = [0, 0]
@@ -18,8 +18,8 @@ package struct RelayProcess {
         command = ChildProcess(
             "relay",
             [
-                "--listen", listen, "--store", store ?? scratch.file("relay.db"), "--ready-fd", "3",
-            ] + options, environment: environment, errors: scratch.file("relay.log"),
+                "--listen", listen, "--store", store ?? scratch("relay.db"), "--ready-fd", "3",
+            ] + options, environment: environment, errors: scratch("relay.log"),
             descriptor: ends[1])
         close(ends[1])
         defer { close(ends[0]) }

@@ -2,7 +2,7 @@ import Glibc
 
 /// A disk of 3 MB.
 package final class SmallDisk {
-    package let scratch = Scratch()
+    package let scratch = TemporaryDirectory()
     private let isMounted: Bool
 
     package init?() {
@@ -18,7 +18,7 @@ package final class SmallDisk {
 
     /// Fills the free space. Returns the path of the file that does.
     package func fill() -> String {
-        let path = scratch.file("filler")
+        let path = scratch("filler")
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         for size in [65_536, 4_096, 1] {

@@ -2,7 +2,7 @@ package import Sotto
 
 /// The machines of Alice and Bob, and a relay, as built programs.
 package final class World: Sendable {
-    package let scratch = Scratch()
+    package let scratch = TemporaryDirectory()
     package let bob = Sample.identity()
     package let environment: [String: String]
     package let address: String
@@ -10,17 +10,17 @@ package final class World: Sendable {
     package init(address: String) {
         self.address = address
         environment = [
-            "SOTTO_HOME": scratch.file("state"), "SOTTO_RELAY": "tcp://\(address)",
-            "SOTTO_IDENTITY": scratch.file("bob.key"),
+            "SOTTO_HOME": scratch("state"), "SOTTO_RELAY": "tcp://\(address)",
+            "SOTTO_IDENTITY": scratch("bob.key"),
         ]
-        _ = scratch.write("bob.key", bob.record.serialized())
+        scratch.write("bob.key", bob.record.serialized())
     }
 
     /// Writes a file of envelopes to Bob. Returns their ids.
     package func envelopes(_ name: String, _ count: Int) -> [String] {
         let ids = (0..<count).map { _ in Envelope.newID() }
         let lines = ids.map { Sample.record($0, to: bob.id).serialized() + [0x0A] }
-        _ = scratch.write(name, Array(lines.joined()))
+        scratch.write(name, Array(lines.joined()))
         return ids
     }
 
@@ -32,8 +32,8 @@ package final class World: Sendable {
         if let relay { environment["SOTTO_RELAY"] = relay.isEmpty ? nil : relay }
         return ChildProcess(
             program, arguments, environment: environment,
-            input: input.map { scratch.file($0) } ?? "/dev/null", output: scratch.file(output),
-            errors: scratch.file("errors"))
+            input: input.map { scratch($0) } ?? "/dev/null", output: scratch(output),
+            errors: scratch("errors"))
     }
 
     package func run(
@@ -52,6 +52,6 @@ package final class World: Sendable {
     }
 
     package var errors: String {
-        String(decoding: Scratch.contents(scratch.file("errors")), as: UTF8.self)
+        String(decoding: TemporaryDirectory.contents(scratch("errors")), as: UTF8.self)
     }
 }

@@ -3,11 +3,9 @@ import Glibc
 /// A home directory for one test: files, state and environment that no other test uses, and the programs that run in
 /// it.
 package final class Home: Sendable {
-    package let files: TemporaryDirectory
+    package let files = TemporaryDirectory()
 
-    package init() throws {
-        files = try TemporaryDirectory()
-    }
+    package init() {}
 
     /// The complete environment of every program.
     package var environment: [String: String] {
@@ -54,7 +52,7 @@ package final class Home: Sendable {
         guard made.status == 0, card.status == 0 else {
             throw Unexpected(run: made.status != 0 ? made : card)
         }
-        try files.write("\(name).card", card.stdout)
+        files.write("\(name).card", card.stdout)
     }
 
     /// Creates several people.

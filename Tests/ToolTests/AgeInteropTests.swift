@@ -16,7 +16,7 @@ struct AgeInteropTests {
     init() throws {
         home = try Home(people: "bob")
         age = Programs.find("age") ?? ""
-        try home.files.write("plain", plain)
+        home.files.write("plain", plain)
     }
 
     func age(_ arguments: [String], stdin: [UInt8] = []) throws -> [UInt8] {
@@ -36,7 +36,7 @@ struct AgeInteropTests {
     func bobForAge() throws -> (recipient: String, file: String) {
         let card = try JSON.object(parsing: home.files.read("bob.card"))
         let key = try JSON.object(parsing: home.files.read("bob.key"))
-        try home.files.write("bob.age", Array("# bob\n\(key["age"]!.string!)\n".utf8))
+        home.files.write("bob.age", Array("# bob\n\(key["age"]!.string!)\n".utf8))
         return (card["age"]!.string!, "bob.age")
     }
 
@@ -62,7 +62,7 @@ struct AgeInteropTests {
     }
 
     @Test func ageReadsOurPassphraseFile() throws {
-        try home.files.write("pass", Array("correct horse".utf8))
+        home.files.write("pass", Array("correct horse".utf8))
         try home.files.write(
             "file", home.output("encrypt", ["--passphrase", "@FILE:pass"], stdin: plain))
         let session = try TerminalSession(
@@ -81,7 +81,7 @@ struct AgeInteropTests {
         try session.expect("Confirm passphrase")
         try session.type("correct horse\n")
         #expect(try session.finish().status == 0)
-        try home.files.write("pass", Array("correct horse\n".utf8))
+        home.files.write("pass", Array("correct horse\n".utf8))
         #expect(
             try home.output("decrypt", ["--passphrase", "@FILE:pass", "file"]) == plain)
     }

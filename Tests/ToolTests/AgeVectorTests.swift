@@ -50,11 +50,11 @@ struct AgeVectorTests {
         -> Run
     {
         var arguments = more
-        try home.files.write(
+        home.files.write(
             "identity", Array((vector.identity ?? []).joined(separator: "\n").utf8))
         if vector.identity != nil { arguments += ["-i", "identity"] }
         if let passphrase = vector.passphrase?.first {
-            try home.files.write("passphrase", Array((passphrase + "\n").utf8))
+            home.files.write("passphrase", Array((passphrase + "\n").utf8))
             arguments += ["--passphrase", "@FILE:passphrase"]
         }
         return try home.run("decrypt", arguments, stdin: stdin)
@@ -75,7 +75,7 @@ struct AgeVectorTests {
 
     @Test(arguments: vectors)
     func aVectorIsDecryptedAsExpected(_ vector: Vector) throws {
-        let home = try Home()
+        let home = Home()
         let file = try vector.load()
         Self.check(vector, try Self.decrypt(vector, in: home, [], stdin: .whole(file)))
     }
@@ -84,14 +84,14 @@ struct AgeVectorTests {
     /// first and last 64 KiB are written so, with parts of 4093 bytes between them.
     @Test(arguments: vectors)
     func aVectorIsDecryptedByteByByte(_ vector: Vector) throws {
-        let home = try Home()
+        let home = Home()
         let file = try vector.load()
         Self.check(vector, try Self.decrypt(vector, in: home, [], stdin: .singly(file)))
     }
 
     @Test(arguments: vectors)
     func aVectorThatFailsLeavesNoFile(_ vector: Vector) throws {
-        let home = try Home()
+        let home = Home()
         let run = try Self.decrypt(
             vector, in: home, ["-o", "plain", "--hold"], stdin: .whole(try vector.load()))
         #expect(vector.statuses.contains(run.status))

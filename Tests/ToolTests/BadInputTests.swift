@@ -51,7 +51,7 @@ struct BadInputTests {
         let file = try home.output("encrypt", ["-r", "bob.card"] + signing, stdin: plain)
         let overhead = signing.isEmpty ? 0 : 160 + 3 * 68
         let payload = file.count - plain.count - overhead - 3 * 16
-        try home.files.write("there", Array("before".utf8))
+        home.files.write("there", Array("before".utf8))
         let names = try home.files.names()
         for (why, bytes) in damaged(file, payload: payload) {
             let run = try home.run("decrypt", ["-i", "bob.key"], stdin: .whole(bytes))
@@ -104,7 +104,7 @@ struct BadInputTests {
 
     @Test func aCardWithABrokenSignatureIs11() throws {
         let card = String(decoding: try home.files.read("bob.card"), as: UTF8.self)
-        try home.files.write(
+        home.files.write(
             "forged", Array(card.replacing("\"name\":\"bob\"", with: "\"name\":\"bib\"").utf8))
         for arguments in [
             ["-r", "forged"], ["--to", "forged", "-i", "alice.key"], ["-R", "forged"],
@@ -120,9 +120,9 @@ struct BadInputTests {
     @Test func duplicateMembersAre65() throws {
         let card = String(decoding: try home.files.read("bob.card"), as: UTF8.self)
         let key = String(decoding: try home.files.read("bob.key"), as: UTF8.self)
-        try home.files.write(
+        home.files.write(
             "twice.card", Array(card.replacing("{\"v\":1", with: "{\"v\":1,\"v\":1").utf8))
-        try home.files.write(
+        home.files.write(
             "twice.key", Array(key.replacing("{\"v\":1", with: "{\"v\":1,\"\\u0076\":1").utf8))
         expectRefusal(try home.run("encrypt", ["-r", "twice.card"], text: "x"), 65)
         expectRefusal(try home.run("keygen", ["public", "twice.key"]), 65)
@@ -254,7 +254,7 @@ struct BadInputTests {
 
     /// Only root can create a file system of 256 KiB.
     static let canMount: Bool = {
-        guard let directory = try? TemporaryDirectory() else { return false }
+        let directory = TemporaryDirectory()
         guard mount("tmpfs", directory.path, "tmpfs", 0, "size=256k") == 0 else { return false }
         umount(directory.path)
         return true
@@ -262,7 +262,7 @@ struct BadInputTests {
 
     @Test(.enabled(if: canMount, "only root can mount a small file system"))
     func aFullFileSystemIs74AndLeavesNothing() throws {
-        let small = try TemporaryDirectory()
+        let small = TemporaryDirectory()
         try #require(mount("tmpfs", small.path, "tmpfs", 0, "size=256k") == 0)
         defer { umount2(small.path, Int32(MNT_DETACH)) }
         let file = try encrypt(randomBytes(1 << 20))
@@ -276,8 +276,8 @@ struct BadInputTests {
         #expect(try small.names() == [])
         let message = try home.output(
             "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: Array("x".utf8))
-        try small.write("fill", [])
-        _ = try? small.write("fill", [UInt8](repeating: 0, count: 256 << 10))
+        small.write("fill", [])
+        try? small.append("fill", [UInt8](repeating: 0, count: 256 << 10))
         let stateful = try home.run(
             "decrypt", ["-i", "bob.key"], stdin: .whole(message),
             environment: ["SOTTO_HOME": small("state")])
@@ -287,7 +287,7 @@ struct BadInputTests {
 
     @Test(.enabled(if: canMount, "only root can mount a small file system"))
     func aReadOnlyFileSystemIsNamed() throws {
-        let state = try TemporaryDirectory()
+        let state = TemporaryDirectory()
         try #require(mount("tmpfs", state.path, "tmpfs", 0, "size=1m,mode=700") == 0)
         defer { umount2(state.path, Int32(MNT_DETACH)) }
         let environment = ["SOTTO_HOME": state.path]
@@ -339,7 +339,7 @@ struct BadInputTests {
 
     @Test func anOutputThatIsTheInputIsRefused() throws {
         let plain = Array("keep me".utf8)
-        try home.files.write("file", plain)
+        home.files.write("file", plain)
         link(home.files("file"), home.files("link"))
         symlink("file", home.files("symlink"))
         for output in ["file", "./file", "link", "symlink", home.files("file")] {
@@ -349,7 +349,7 @@ struct BadInputTests {
         }
         #expect(try home.files.read("file") == plain)
         let file = try encrypt(plain)
-        try home.files.write("file", file)
+        home.files.write("file", file)
         expectRefusal(try home.run("decrypt", ["-i", "bob.key", "-o", "file", "file"]), 64)
         #expect(try home.files.read("file") == file)
     }

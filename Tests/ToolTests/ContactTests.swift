@@ -924,7 +924,7 @@ struct ContactTests {
     @Test func aBackupByPassphrase() throws {
         _ = try must("add", "bob.card")
         _ = try must("verify", "bob", try number("alice", "bob"))
-        try home.files.write("secret", Array("a passphrase\n".utf8))
+        home.files.write("secret", Array("a passphrase\n".utf8))
         let file = try must("export", "--backup", "--passphrase", "@FILE:secret").stdout
         #expect(
             try home.output("decrypt", ["--passphrase", "@FILE:secret"], stdin: file).count > 100)
@@ -934,7 +934,7 @@ struct ContactTests {
         #expect(
             note.contains("the passphrase restores them") && !note.contains("and the identity"))
         _ = try must("remove", "bob")
-        try home.files.write("wrong", Array("x\n".utf8))
+        home.files.write("wrong", Array("x\n".utf8))
         #expect(try contact("import", "--passphrase", "@FILE:wrong", stdin: file).status == 10)
         #expect(
             try contact("import", "--passphrase", "@FILE:secret", stdin: file.dropLast()).status

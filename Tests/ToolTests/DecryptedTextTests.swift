@@ -70,7 +70,7 @@ struct DecryptedTextTests {
 
     @Test func anAttachmentLineShowsTheCommandToSaveIt() throws {
         let file = randomBytes(10_000)
-        try two.home.files.write("plan \u{1B}[2J\nb.pdf", file)
+        two.home.files.write("plan \u{1B}[2J\nb.pdf", file)
         let sent = try alice.run(
             "encrypt",
             ["--to", bob.card, "-q", "--attach", "plan \u{1B}[2J\nb.pdf", "--blob", "plan.blob"],

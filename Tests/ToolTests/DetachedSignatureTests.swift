@@ -9,7 +9,7 @@ struct DetachedSignatureTests {
 
     init() throws {
         home = try Home(people: "alice", "bob")
-        try home.files.write("file", plain)
+        home.files.write("file", plain)
     }
 
     func sign(_ more: String...) throws {
@@ -28,14 +28,14 @@ struct DetachedSignatureTests {
     func changeSignature(_ old: String, _ new: String) throws {
         let text = String(decoding: try home.files.read("file.minisig"), as: UTF8.self)
         #expect(text.contains(old))
-        try home.files.write("file.minisig", Array(text.replacing(old, with: new).utf8))
+        home.files.write("file.minisig", Array(text.replacing(old, with: new).utf8))
     }
 
     // MARK: minisign
 
     @Test(.enabled(if: KeyPrograms.minisign != nil, "no minisign"), arguments: [0, 1, 300_000])
     func minisignVerifiesWhatWeSign(_ count: Int) throws {
-        try home.files.write("file", Array(plain.prefix(count)))
+        home.files.write("file", Array(plain.prefix(count)))
         try sign("--trusted-comment", "the third draft")
         _ = try home.output(
             "keygen", ["export", "minisign", "--public-key", "-o", "alice.pub", "alice.key"])
@@ -79,7 +79,7 @@ struct DetachedSignatureTests {
 
     @Test func aChangedFileSignatureOrCommentFailsAuthentication() throws {
         try sign("--trusted-comment", "first")
-        try home.files.write("other", plain + [0])
+        home.files.write("other", plain + [0])
         #expect(try verify("other").status == 11)
         try changeSignature("first", "third")
         #expect(try verify().status == 11)
@@ -102,7 +102,7 @@ struct DetachedSignatureTests {
         for index in 2..<10 { body[index] ^= 0xFF }
         try changeSignature(line, Base64.standard.encode(body))
         #expect(try verify().status == 0)
-        try home.files.write("other", plain + [0])
+        home.files.write("other", plain + [0])
         let changed = try verify("other")
         #expect(changed.status == 11 && !changed.stderr.contains("required"), "\(changed.stderr)")
         #expect(try verify("other", from: "bob.card").status == 12)
@@ -119,9 +119,9 @@ struct DetachedSignatureTests {
     }
 
     @Test func aNonSignatureIsMalformed() throws {
-        try home.files.write("file.minisig", Array("hello\n".utf8))
+        home.files.write("file.minisig", Array("hello\n".utf8))
         #expect(try verify().status == 65)
-        try home.files.write("file.minisig", [])
+        home.files.write("file.minisig", [])
         #expect(try verify().status == 65)
         #expect(try verify(signature: "missing").status == 66)
     }

@@ -9,10 +9,10 @@ struct FirstMinuteTests {
     let bob: Home
 
     init() throws {
-        alice = try Home()
-        bob = try Home()
+        alice = Home()
+        bob = Home()
         for home in [alice, bob] {
-            try home.files.write("p", Array("correct horse\n".utf8))
+            home.files.write("p", Array("correct horse\n".utf8))
         }
     }
 
@@ -173,11 +173,11 @@ struct FirstMinuteTests {
             try home.run("sotto", ["init", "--name", name, "--no-passphrase"])
         }
         let uri = try bob.output("keygen", ["public", "--uri"])
-        try alice.files.write("bob.uri", uri)
+        alice.files.write("bob.uri", uri)
         let run = try alice.run("sotto", ["add", "bob.uri"])
         #expect(run.status == 0 && run.stderr.contains("no post-quantum key"), "\(run.stderr)")
         let card = try bob.output("keygen", ["public"])
-        try alice.files.write("bob.card", card)
+        alice.files.write("bob.card", card)
         let whole = try alice.run("sotto", ["add", "bob.card"])
         #expect(
             whole.status == 0 && !whole.stderr.contains("no post-quantum key"), "\(whole.stderr)")

@@ -63,7 +63,7 @@ struct IdentityRelayTests {
             #expect(try home.run("keygen", ["set"] + arguments + ["alice.key"]).status == 64)
         }
         #expect(try record("alice.key") == before)
-        try home.files.write("age.key", Array("AGE-SECRET-KEY-1\n".utf8))
+        home.files.write("age.key", Array("AGE-SECRET-KEY-1\n".utf8))
         chmod(home.files("age.key"), 0o600)
         #expect(try home.run("keygen", ["set", "--no-relay", "age.key"]).status == 65)
     }
@@ -71,7 +71,7 @@ struct IdentityRelayTests {
     @Test func aProtectedFileKeepsItsPassphraseAndUnknownMembers() throws {
         var plain = try record("alice.key")
         plain["later"] = .string("kept")
-        try home.files.write("alice.key", plain.serialized())
+        home.files.write("alice.key", plain.serialized())
         chmod(home.files("alice.key"), 0o600)
         let environment = ["GOOD": "a passphrase", "BAD": "another"]
         let protect = try home.run(
@@ -124,7 +124,7 @@ struct IdentityRelayTests {
             #expect(run.stderr.contains("--attach FILE --blob FILE.blob"), "\(run.stderr)")
         }
         // The hint works when pasted.
-        try home.files.write("FILE", randomBytes(99_999))
+        home.files.write("FILE", randomBytes(99_999))
         let attached = try home.run(
             "encrypt", encrypt + ["--attach", "FILE", "--blob", "FILE.blob"], text: "see FILE")
         #expect(attached.status == 0, "\(attached.stderr)")

@@ -53,7 +53,7 @@ struct InspectionTests {
         let signed = try inspect(
             home.output("encrypt", ["-r", "bob.card", "-r", "alice.card", "-s", "-i", "alice.key"]))
         #expect(types(signed).count == 2 && signed["names_audience"] == .bool(true))
-        try home.files.write("secret", Array("correct horse\n".utf8))
+        home.files.write("secret", Array("correct horse\n".utf8))
         let passphrase = try inspect(home.output("encrypt", ["--passphrase", "@FILE:secret"]))
         #expect(types(passphrase) == ["scrypt"] && passphrase["post_quantum"] == .bool(true))
         #expect(

@@ -38,7 +38,7 @@ struct KeyExportTests {
 
     @Test(.enabled(if: KeyPrograms.age != nil && KeyPrograms.ageKeygen != nil, "no age"))
     func ageOpensAFileWithTheExportedIdentity() throws {
-        try home.files.write("plain", randomBytes(1000))
+        home.files.write("plain", randomBytes(1000))
         _ = try export("age", "--classic", "-o", "alice.age")
         let recipient = try text("age", "--classic", "--public-key")
         #expect(try other(KeyPrograms.ageKeygen, ["-y", "alice.age"]) == recipient)
@@ -76,7 +76,7 @@ struct KeyExportTests {
     @Test(.enabled(if: KeyPrograms.sshKeygen != nil, "no ssh-keygen"))
     func sshKeygenSignsWithTheExportedKey() throws {
         _ = try export("ssh", "-o", "id_alice")
-        try home.files.write("file", Array("hello".utf8))
+        home.files.write("file", Array("hello".utf8))
         _ = try other(
             KeyPrograms.sshKeygen, ["-Y", "sign", "-f", "id_alice", "-n", "file", "file"])
         try home.files.write("signers", Array(("alice " + (try text("ssh", "--public-key"))).utf8))
@@ -97,7 +97,7 @@ struct KeyExportTests {
 
     @Test(.enabled(if: KeyPrograms.minisign != nil, "no minisign"))
     func minisignSignsWithTheExportedKeyAndVerifiesWithThePublicOne() throws {
-        try home.files.write("file", randomBytes(100_000))
+        home.files.write("file", randomBytes(100_000))
         _ = try export("minisign", "--unprotected", "-o", "alice.sec")
         _ = try export("minisign", "--public-key", "-o", "alice.pub")
         _ = try other(KeyPrograms.minisign, ["-S", "-W", "-s", "alice.sec", "-m", "file"])
@@ -109,8 +109,8 @@ struct KeyExportTests {
 
     @Test(.enabled(if: KeyPrograms.minisign != nil, "no minisign"))
     func minisignOpensTheExportedKeyWithItsPassword() throws {
-        try home.files.write("file", Array("hello".utf8))
-        try home.files.write("password", Array("correct horse\n".utf8))
+        home.files.write("file", Array("hello".utf8))
+        home.files.write("password", Array("correct horse\n".utf8))
         _ = try export("minisign", "--password", "@FILE:password", "-o", "alice.sec")
         _ = try export("minisign", "--public-key", "-o", "alice.pub")
         let signed = try home.other(

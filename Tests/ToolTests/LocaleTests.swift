@@ -26,7 +26,7 @@ struct LocaleTests {
         let locale: [String: String]
 
         init(_ locale: String, folder: String?) throws {
-            home = try Home()
+            home = Home()
             var environment = ["LC_ALL": locale, "LANG": locale]
             environment["LOCPATH"] = folder
             self.locale = environment
@@ -66,7 +66,7 @@ struct LocaleTests {
                 Array((String(repeating: "ABANDON ", count: 11) + "ABOUT").utf8))
             for name in ["iris", "ilsabil"] {
                 let card = try must("keygen", ["public", "\(name).key"])
-                try home.files.write("\(name).card", card)
+                home.files.write("\(name).card", card)
                 said.append(card)
                 said.append(try must("keygen", ["public", "--uri", "\(name).key"]))
                 said.append(try must("keygen", ["words", "\(name).key"]))
@@ -134,7 +134,7 @@ struct LocaleTests {
     }
 
     @Test func turkishChangesNothing() throws {
-        let folder = try TemporaryDirectory()
+        let folder = TemporaryDirectory()
         let path = Self.turkish(in: folder)
         let plain = try Place("C.UTF-8", folder: nil)
         let turkish = try Place("tr_TR.UTF-8", folder: path)

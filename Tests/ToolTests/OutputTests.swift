@@ -24,7 +24,7 @@ struct OutputTests {
 
     @Test func encryptReplacesNoFileThatItReads() throws {
         try home.files.write("list", home.files.read("bob.card"))
-        try home.files.write("secret", Array("a secret\n".utf8))
+        home.files.write("secret", Array("a secret\n".utf8))
         symlink("alice.key", home.files("other-name"))
         let sign = ["-r", "bob.card", "-s", "-i", "alice.key"]
         try expectKept("alice.key", "encrypt", sign + ["-o", "alice.key"])

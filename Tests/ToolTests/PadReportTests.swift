@@ -6,7 +6,7 @@ import Testing
 struct PadReportTests {
     @Test(arguments: [0, 1, 59, 60, 65531, 65532, 100_000])
     func theReportMatchesThePadding(_ count: Int) throws {
-        let home = try Home()
+        let home = Home()
         let input = [UInt8](repeating: 7, count: count)
         let report = try home.output("pad", ["--report", "--block", "100"], stdin: input)
         let lines = String(decoding: report, as: UTF8.self).split(separator: "\n")

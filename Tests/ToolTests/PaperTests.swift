@@ -45,7 +45,7 @@ struct PaperTests {
     }
 
     @Test func thePageListsWhatTheWordsDoNotRestore() throws {
-        try home.files.write("one", Array("first passphrase\n".utf8))
+        home.files.write("one", Array("first passphrase\n".utf8))
         try home.run(
             "keygen",
             [
@@ -66,7 +66,7 @@ struct PaperTests {
         let record = try home.files.read("alice.key")
         let edited = String(decoding: record, as: UTF8.self).replacing(
             "\"name\":\"alice\"", with: "\"name\":\"a\\u001bl\u{FFFF}ice\"")
-        try home.files.write("edited.key", Array(edited.utf8))
+        home.files.write("edited.key", Array(edited.utf8))
         let page = String(
             decoding: try home.output("keygen", ["paper", "edited.key"]), as: UTF8.self)
         #expect(texts(page)[0] == "Sotto identity \u{2013} a\u{FFFD}l\u{FFFD}ice")

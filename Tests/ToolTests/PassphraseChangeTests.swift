@@ -9,8 +9,8 @@ struct PassphraseChangeTests {
 
     init() throws {
         home = try Home(people: "alice")
-        try home.files.write("one", Array("first passphrase\n".utf8))
-        try home.files.write("two", Array("second passphrase\n".utf8))
+        home.files.write("one", Array("first passphrase\n".utf8))
+        home.files.write("two", Array("second passphrase\n".utf8))
     }
 
     /// Returns the id of the key file, opened with a passphrase.
@@ -65,7 +65,7 @@ struct PassphraseChangeTests {
     }
 
     @Test func otherFilesAreNotChanged() throws {
-        try home.files.write("notes", Array("hello\n".utf8))
+        home.files.write("notes", Array("hello\n".utf8))
         chmod(home.files("notes"), 0o600)
         for (file, status) in [("notes", 65), ("alice.card", 65), ("missing", 66)] {
             let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", file])
@@ -179,7 +179,7 @@ struct PassphraseChangeTests {
     }
 
     @Test func onlyASCIIIsAccepted() throws {
-        try home.files.write("umlaut", Array("stra\u{DF}e\n".utf8))
+        home.files.write("umlaut", Array("stra\u{DF}e\n".utf8))
         let run = try home.run("keygen", ["--words-passphrase", "@FILE:umlaut", "-o", "n.key"])
         #expect(run.status == 64)
         #expect(access(home.files("n.key"), F_OK) != 0)

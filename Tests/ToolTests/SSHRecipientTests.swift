@@ -11,7 +11,7 @@ struct SSHRecipientTests {
 
     init() throws {
         home = try Home(people: "bob")
-        try home.files.write("plain", plain)
+        home.files.write("plain", plain)
     }
 
     /// Creates `id` and `id.pub`.
@@ -99,7 +99,7 @@ struct SSHRecipientTests {
     @Test func itsPassphraseIsAskedForOnceAndOnlyForAFileThatNamesIt() throws {
         try makeKey(["-t", "ed25519", "-N", "correct horse"])
         let file = try home.output("encrypt", ["-r", "id.pub"], stdin: plain)
-        try home.files.write("file", file)
+        home.files.write("file", file)
         // --hold reads the file twice.
         let session = try TerminalSession(
             home.command("decrypt", ["--hold", "-i", "id", "-o", "out", "file"]))

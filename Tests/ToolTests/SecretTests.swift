@@ -5,7 +5,7 @@ import Testing
 /// Secrets are not lost, not readable by other users, and not repeated in an error.
 struct SecretTests {
     let home: Home
-    init() throws { home = try Home() }
+    init() { home = Home() }
 
     /// Runs a shell command line in which `$KEYGEN` is the program.
     func shell(_ line: String) throws -> Run {
@@ -61,9 +61,9 @@ struct SecretTests {
     }
 
     @Test func aPassphraseFileMayHaveTheLineEndsOfWindows() throws {
-        try home.files.write("plain", [1, 2, 3])
-        try home.files.write("dos", Array("correct horse\r\nmore\r\n".utf8))
-        try home.files.write("unix", Array("correct horse\n".utf8))
+        home.files.write("plain", [1, 2, 3])
+        home.files.write("dos", Array("correct horse\r\nmore\r\n".utf8))
+        home.files.write("unix", Array("correct horse\n".utf8))
         let file = try home.output("encrypt", ["--passphrase", "@FILE:dos", "plain"])
         #expect(
             try home.output("decrypt", ["--passphrase", "@FILE:unix"], stdin: file) == [1, 2, 3])

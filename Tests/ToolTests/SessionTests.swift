@@ -8,7 +8,7 @@ import Testing
 /// Typical user sessions without a relay.
 struct SessionTests {
     @Test func theReadmesSessionWorksAsWritten() throws {
-        let home = try Home()
+        let home = Home()
         let made = try home.run("keygen", ["--name", "alice", "-o", "alice.key"])
         #expect(made.status == 0 && made.stdout.isEmpty)
         let words = try #require(
@@ -69,7 +69,7 @@ struct SessionTests {
 
     @Test(arguments: [12, 15, 18, 21, 24])
     func anyNumberOfWordsIsAccepted(_ count: Int) throws {
-        let home = try Home()
+        let home = Home()
         #expect(try home.run("keygen", ["--words", "\(count)", "-o", "k"]).status == 0)
         let words = try home.output("keygen", ["words", "k"])
         #expect(words.split(separator: 0x20).count == count)
@@ -78,7 +78,7 @@ struct SessionTests {
 
     @Test(arguments: Wordlist.allCases)
     func anyLanguageIsAccepted(_ language: Wordlist) throws {
-        let home = try Home()
+        let home = Home()
         let made = try home.run(
             "keygen", ["--language", language.rawValue, "--name", "a", "-o", "a.key"])
         #expect(made.status == 0)
@@ -108,7 +108,7 @@ struct SessionTests {
             "keygen", ["public", "--identity-passphrase", "@ENV:WRONG", "a.key"],
             environment: secret)
         #expect(wrong.status == 10 && wrong.stdout.isEmpty)
-        try home.files.write("pass", Array("correct horse\nnot this line\n".utf8))
+        home.files.write("pass", Array("correct horse\nnot this line\n".utf8))
         #expect(
             try home.run("keygen", ["words", "--identity-passphrase", "@FILE:pass", "a.key"])
                 .status == 0)
@@ -130,7 +130,7 @@ struct SessionTests {
         let folder = home.files("config/sotto")
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
-        try home.files.write("config/sotto/identity", key)
+        home.files.write("config/sotto/identity", key)
         // The signed card has the current time, the URI has not.
         #expect(
             try home.output("keygen", ["public", "--uri"])
@@ -140,7 +140,7 @@ struct SessionTests {
     @Test func listsURIsAndArmorWorkForFiles() throws {
         let home = try Home(people: "alice", "bob", "carol")
         let cards = try ["bob", "carol"].flatMap { try home.files.read("\($0).card") }
-        try home.files.write("friends", [UInt8](text: "# friends\n\n") + cards)
+        home.files.write("friends", [UInt8](text: "# friends\n\n") + cards)
         let plain = Array("for both".utf8)
         let file = try home.output("encrypt", ["-R", "friends", "-a"], stdin: plain)
         #expect(String(decoding: file, as: UTF8.self).hasPrefix("-----BEGIN AGE"))
@@ -167,13 +167,13 @@ struct SessionTests {
     }
 
     @Test func aPassphraseFileNeedsNoIdentity() throws {
-        let home = try Home()
-        try home.files.write("pass", Array("correct horse".utf8))
+        let home = Home()
+        home.files.write("pass", Array("correct horse".utf8))
         let file = try home.output(
             "encrypt", ["--passphrase", "@FILE:pass"], stdin: Array("secret".utf8))
         let opened = try home.output("decrypt", ["--passphrase", "@FILE:pass"], stdin: file)
         #expect(opened == Array("secret".utf8))
-        try home.files.write("pass", Array("wrong".utf8))
+        home.files.write("pass", Array("wrong".utf8))
         #expect(
             try home.run("decrypt", ["--passphrase", "@FILE:pass"], stdin: .whole(file)).status
                 == 10)
@@ -196,7 +196,7 @@ struct SessionTests {
     }
 
     @Test func theDispatcherFindsTheTools() throws {
-        let home = try Home()
+        let home = Home()
         let list = try home.run("sotto", ["help"])
         #expect(list.status == 0 && list.text.contains("encrypt"))
         #expect(try home.run("sotto", ["keygen", "--version"]).status == 0)
@@ -207,7 +207,7 @@ struct SessionTests {
 
     @Test(arguments: ["keygen", "encrypt", "decrypt", "fingerprint", "pad", "sotto"])
     func helpGoesToStdoutAndAWrongOptionIs64(_ tool: String) throws {
-        let home = try Home()
+        let home = Home()
         let help = try home.run(tool, ["--help"])
         #expect(help.status == 0 && help.text.contains("USAGE") && help.stderr.isEmpty)
         let version = try home.run(tool, ["--version"])

@@ -9,7 +9,7 @@ struct TerminalTests {
     init() throws { home = try Home(people: "alice", "bob") }
 
     @Test func binaryIsRefusedOnATerminalUnlessForced() throws {
-        try home.files.write("plain", Array("x".utf8))
+        home.files.write("plain", Array("x".utf8))
         let refused = try TerminalSession(
             home.command("encrypt", ["-r", "bob.card"]), stdin: home.files("plain")
         ).finish()
@@ -40,7 +40,7 @@ struct TerminalTests {
 
     func show(_ plain: [UInt8], _ more: String...) throws -> Run {
         let file = try home.output("encrypt", ["-r", "bob.card"], stdin: plain)
-        try home.files.write("file", file)
+        home.files.write("file", file)
         return try TerminalSession(
             home.command("decrypt", ["-i", "bob.key"] + more + ["file"])
         ).finish()
@@ -143,7 +143,7 @@ struct TerminalTests {
     }
 
     @Test func aPassphraseIsAskedForWithoutEchoAndTwice() throws {
-        try home.files.write("plain", Array("x".utf8))
+        home.files.write("plain", Array("x".utf8))
         let session = try TerminalSession(
             home.command("encrypt", ["-p"]), stdin: home.files("plain"), stdout: home.files("file"))
         try session.expect("Passphrase: ")
@@ -229,7 +229,7 @@ struct TerminalTests {
 
     @Test(arguments: ["encrypt -p plain", "keygen --protect -o new.key"])
     func anEmptyPassphraseIsRefused(_ line: String) throws {
-        try home.files.write("plain", Array("x".utf8))
+        home.files.write("plain", Array("x".utf8))
         let words = line.split(separator: " ").map(String.init)
         let session = try TerminalSession(
             home.command(words[0], Array(words.dropFirst())), stdout: home.files("out"))
@@ -242,7 +242,7 @@ struct TerminalTests {
 
     @Test(arguments: ["encrypt -p plain", "keygen --protect -o new.key"])
     func aShortPassphraseCausesAWarning(_ line: String) throws {
-        try home.files.write("plain", Array("x".utf8))
+        home.files.write("plain", Array("x".utf8))
         let words = line.split(separator: " ").map(String.init)
         for (secret, warning) in [
             ("x", "of 1 character can"), ("nine long", "of 9 characters can"),
@@ -313,7 +313,7 @@ struct TerminalTests {
     func seal(_ input: [UInt8]) throws -> String {
         let envelope = try home.output(
             "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: input)
-        return try home.files.write("envelope", envelope)
+        return home.files.write("envelope", envelope)
     }
 
     /// Characters that are invisible, or that end a line and are not a line feed.
@@ -395,7 +395,7 @@ struct TerminalTests {
             try home.output(
                 "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: Array($0.utf8))
         }
-        let path = try home.files.write("both", Array(envelopes.joined()))
+        let path = home.files.write("both", Array(envelopes.joined()))
         let command = home.command("decrypt", ["-i", "bob.key", "--text", "--stateless"])
         let lines = try TerminalSession(command, stdin: path).finish().text.split(separator: "\n")
         #expect(
@@ -432,7 +432,7 @@ struct TerminalTests {
         _ = try home.output("contact", ["add", "-i", "bob.key"], stdin: card)
         let envelope = try home.output(
             "encrypt", ["--to", "bob.card", "-i", "mallory.key"], stdin: Array("hi".utf8))
-        let path = try home.files.write("envelope", envelope)
+        let path = home.files.write("envelope", envelope)
         let shown = try TerminalSession(
             home.command("decrypt", ["-i", "bob.key", "--text"]), stdin: path
         ).finish().text
@@ -485,9 +485,9 @@ struct TerminalTests {
         #expect(try home.run("keygen", ["--name", "a\u{1B}b", "-o", "x"]).status == 64)
         let identity = Identity(
             mnemonic: Mnemonic(randomWordCount: 12), name: Self.evil)
-        try home.files.write("evil.key", identity.record.serialized())
+        home.files.write("evil.key", identity.record.serialized())
         let card = try #require(identity.card().record).serialized()
-        try home.files.write("evil.card", card)
+        home.files.write("evil.card", card)
         for arguments in [["public", "evil.key"], ["public", "--uri", "evil.key"]] {
             let shown = try TerminalSession(home.command("keygen", arguments)).finish()
             expectHarmless(shown)

@@ -82,7 +82,7 @@ struct TrustTests {
 
     @Test func aOneTimePreKeyBeginsOneSession() throws {
         let bundle = try run("keygen", ["prekeys", "--bundle", "bob.key"])
-        try home.files.write("bundle", bundle.stdout)
+        home.files.write("bundle", bundle.stdout)
         let arguments = [
             "--to", "bob", "--bundle", "bundle", "--new-session", "-i", "alice.key",
         ]
@@ -95,7 +95,7 @@ struct TrustTests {
     /// More than 256 messages are lost: after one answer, the session continues.
     @Test func aSessionSurvivesALongGap() throws {
         let bundle = try run("keygen", ["prekeys", "--bundle", "bob.key"])
-        try home.files.write("bundle", bundle.stdout)
+        home.files.write("bundle", bundle.stdout)
         let first = try run(
             "encrypt", ["--to", "bob", "--bundle", "bundle", "-i", "alice.key"], text: "hello")
         #expect(try run("decrypt", ["-i", "bob.key"], text: first.text).status == 0)

@@ -23,8 +23,8 @@ struct UnlockTests {
 
     init() throws {
         home = try Home(people: "alice")
-        try home.files.write("p", Array("correct horse\n".utf8))
-        try home.files.write("q", Array("another horse\n".utf8))
+        home.files.write("p", Array("correct horse\n".utf8))
+        home.files.write("q", Array("another horse\n".utf8))
         let run = try home.run("keygen", ["passwd", "-q", "--passphrase", "@FILE:p", "alice.key"])
         try #require(run.status == 0, "\(run.stderr)")
     }
@@ -45,7 +45,7 @@ struct UnlockTests {
         #expect(run.status == 0 && run.stderr.contains("unlocked for 10m"), "\(run.stderr)")
         #expect(try quietRun().status == 0)
         let card = try home.output("keygen", ["public", "alice.key"])
-        try home.files.write("alice.card", card)
+        home.files.write("alice.card", card)
         let file = try home.output(
             "encrypt", ["-r", "alice.card", "-s", "-i", "alice.key"], stdin: [1, 2, 3])
         #expect(try home.output("decrypt", ["-q", "-i", "alice.key"], stdin: file) == [1, 2, 3])
@@ -106,7 +106,7 @@ struct UnlockTests {
         #expect(changed.status == 0, "\(changed.stderr)")
         #expect(try quietRun().status == 78)
         // A copy of the file before the change is locked too.
-        try home.files.write("alice.key", old)
+        home.files.write("alice.key", old)
         #expect(try quietRun().status == 78)
     }
 
@@ -168,9 +168,7 @@ struct UnlockTests {
 
     /// The library that refuses keys, like some containers; `nil` without a C compiler.
     private static let refusal: String? = {
-        guard let compiler = Programs.find("cc") ?? Programs.find("clang"),
-            let folder = try? folder.get()
-        else { return nil }
+        guard let compiler = Programs.find("cc") ?? Programs.find("clang") else { return nil }
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("Keyring/no_keyring.c").path
         let library = folder("no_keyring.so")
@@ -180,7 +178,7 @@ struct UnlockTests {
         ).run()
         return run?.status == 0 ? library : nil
     }()
-    private static let folder = Result { try TemporaryDirectory() }
+    private static let folder = TemporaryDirectory()
 
     @Test(
         .enabled(if: refusal != nil),

@@ -1,72 +1,56 @@
-/// The Distinguished Encoding Rules (X.690 §10), as far as key files need them.
-package enum DER {
-    package enum Tag: UInt8 {
-        case integer = 0x02
-        case octetString = 0x04
-        case null = 0x05
-        case objectIdentifier = 0x06
-        case sequence = 0x30
+package import SwiftASN1
+
+// Reading and writing of the Distinguished Encoding Rules (X.690 §10) with swift-asn1, which refuses lengths and
+// integers that are not in the shortest form.
+
+extension DER {
+    /// Reads a sequence that is all of `bytes`, and whose elements `read` consumes. Throws for any other bytes.
+    package static func sequence<T>(
+        in bytes: [UInt8], _ read: (inout ASN1NodeCollection.Iterator) throws -> T
+    ) throws -> T {
+        try sequence(parse(bytes), identifier: .sequence, read)
     }
 
-    /// Returns an element: tag, length and `content`.
-    package static func element(_ tag: Tag, _ content: [UInt8]) -> [UInt8] {
-        guard content.count >= 0x80 else {
-            return [tag.rawValue, UInt8(content.count)] + content
-        }
-        let length = UInt64(content.count).bigEndianBytes.drop { $0 == 0 }
-        return [tag.rawValue, 0x80 | UInt8(length.count)] + length + content
-    }
-
-    package static func sequence(_ elements: [[UInt8]]) -> [UInt8] {
-        element(.sequence, elements.flatMap { $0 })
-    }
-
-    /// Returns the encoding of a non-negative integer.
-    package static func integer(_ value: UInt64) -> [UInt8] {
-        var content = Array(value.bigEndianBytes.drop { $0 == 0 })
-        if content.first.map({ $0 >= 0x80 }) ?? true { content.insert(0, at: 0) }
-        return element(.integer, content)
+    /// Returns a sequence of the elements that `write` writes, all of which must have an encoding.
+    package static func sequence(_ write: (inout Serializer) throws -> Void) -> [UInt8] {
+        var serializer = Serializer()
+        do { try serializer.sequence(write) } catch { preconditionFailure("\(error)") }
+        return serializer.serializedBytes
     }
 }
 
-/// Reads elements from the front of DER. It refuses lengths that are not in the shortest form.
-package struct DERReader {
-    private var rest: ByteReader
-
-    package init(_ bytes: ArraySlice<UInt8>) { rest = ByteReader(bytes) }
-
-    package var isAtEnd: Bool { rest.isAtEnd }
-    /// The tag of the next element.
-    package var nextTag: UInt8? { rest.remaining.first }
-
-    /// Returns the content of the next element, or `nil` if it has another tag.
-    package mutating func content(_ tag: DER.Tag) -> ArraySlice<UInt8>? {
-        guard rest.byte() == tag.rawValue, let first = rest.byte() else { return nil }
-        guard first >= 0x80 else { return rest.bytes(Int(first)) }
-        guard (1...4).contains(first & 0x7F), let digits = rest.bytes(Int(first & 0x7F)),
-            digits.first != 0
-        else { return nil }
-        let length = digits.reduce(0) { $0 << 8 | Int($1) }
-        guard length >= 0x80 else { return nil }
-        return rest.bytes(length)
+extension DER.Serializer {
+    /// Writes a sequence of the elements that `write` writes.
+    package mutating func sequence(_ write: (inout DER.Serializer) throws -> Void) rethrows {
+        try appendConstructedNode(identifier: .sequence, write)
     }
 
-    package mutating func sequence() -> DERReader? { content(.sequence).map { DERReader($0) } }
+    /// Writes an OCTET STRING.
+    package mutating func octets(_ bytes: [UInt8]) throws {
+        try serialize(ASN1OctetString(contentBytes: bytes[...]))
+    }
+}
 
-    /// Returns a non-negative integer below 2⁶³.
-    package mutating func integer() -> Int? {
-        guard let digits = content(.integer), let first = digits.first, first < 0x80,
-            digits.count <= 8
-        else { return nil }
-        if digits.count > 1, first == 0, digits[digits.startIndex + 1] < 0x80 { return nil }
-        return digits.reduce(0) { $0 << 8 | Int($1) }
+extension ASN1NodeCollection.Iterator {
+    /// Reads the next element, a sequence, whose elements `read` consumes.
+    package mutating func sequence<T>(
+        _ read: (inout ASN1NodeCollection.Iterator) throws -> T
+    ) throws -> T {
+        try DER.sequence(element(), identifier: .sequence, read)
     }
 
-    /// Consumes the next element and returns whether it is this object identifier.
-    package mutating func takes(_ identifier: [UInt8]) -> Bool {
-        content(.objectIdentifier).map { Array($0) == identifier } ?? false
+    /// Returns the next element.
+    package mutating func element() throws -> ASN1Node {
+        guard let node = next() else {
+            throw ASN1Error.invalidASN1Object(reason: "an element is missing")
+        }
+        return node
     }
 
-    /// Consumes the next element and returns whether it is NULL.
-    package mutating func takesNull() -> Bool { content(.null).map(\.isEmpty) ?? false }
+    /// Consumes the next element, and throws if it is another value.
+    package mutating func require<T: DERParseable & Equatable>(_ value: T) throws {
+        guard try T(derEncoded: &self) == value else {
+            throw ASN1Error.invalidASN1Object(reason: "an element has another value")
+        }
+    }
 }

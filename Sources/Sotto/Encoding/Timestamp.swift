@@ -69,3 +69,8 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     /// Whether `a` is before `b`.
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.seconds < b.seconds }
 }
+
+extension Field {
+    /// Returns the time.
+    public func time() throws(Failure) -> Timestamp { try text { Timestamp($0) } }
+}

@@ -1,5 +1,5 @@
 /// A reason to refuse a record as a card.
-public enum CardError: Error, Sendable, Equatable {
+public enum CardError: RecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
@@ -73,30 +73,18 @@ public struct Card: Sendable, Hashable {
 
     /// Reads a contact record and verifies its signature.
     public init(record: JSONObject) throws(CardError) {
-        guard record["type"]?.string == "contact" else { throw .member("type") }
-        guard let version = record["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
-        guard let id = record["id"]?.string.flatMap({ SessionID($0) }) else { throw .member("id") }
+        let fields = Fields<CardError>(record)
+        try fields.header("contact")
+        let id = try fields["id"].sessionID()
         guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
-        guard let age = record["age"]?.string.flatMap({ AgeX25519Recipient($0) }) else {
-            throw .member("age")
-        }
-        let hybrid = record["pq"]?.string.flatMap { AgeHybridRecipient($0) }
-        guard record["pq"] == nil || hybrid != nil else { throw .member("pq") }
-        for name in ["name", "relay"] {
-            guard record[name] == nil || record[name]?.string != nil else { throw .member(name) }
-        }
-        let address = record["address"]?.string.flatMap { SessionID($0) }
-        guard record["address"] == nil || address != nil else { throw .member("address") }
-        let issued = record["issued"]?.string.flatMap { Timestamp($0) }
-        guard record["issued"] == nil || issued != nil else { throw .member("issued") }
-        guard record["profiles"] == nil || record["profiles"]?.object != nil else {
-            throw .member("profiles")
-        }
         self.init(
-            id: id, name: record["name"]?.string ?? "", age: age, hybrid: hybrid,
-            relay: record["relay"]?.string, address: address,
-            accounts: record["profiles"]?.object ?? JSONObject(), issued: issued, record: record)
+            id: id, name: try fields["name"].optional?.text() ?? "",
+            age: try fields["age"].text { AgeX25519Recipient($0) },
+            hybrid: try fields["pq"].optional?.text { AgeHybridRecipient($0) },
+            relay: try fields["relay"].optional?.text(),
+            address: try fields["address"].optional?.sessionID(),
+            accounts: try fields["profiles"].optional?.object() ?? JSONObject(),
+            issued: try fields["issued"].optional?.time(), record: record)
     }
 
     /// Creates the unsigned card that a scanned URI describes.

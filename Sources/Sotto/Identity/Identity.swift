@@ -1,5 +1,5 @@
 /// A reason to refuse a record as an identity.
-public enum IdentityError: Error, Sendable, Equatable {
+public enum IdentityError: RecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
@@ -99,7 +99,7 @@ public final class Identity: Sendable {
             ("words", Self.text(words)),
             ("language", hasWords ? .string(wordlist.rawValue) : nil),
             ("words_passphrase", Self.text(passphrase)),
-            ("sign", .string(signingKey.withSeed { Base64.standard.encode(Array($0)) })),
+            ("sign", .base64(signingKey.withSeed { Array($0) })),
             ("age", .string(ageKey.text())), ("pq", .string(hybridKey.text())),
         ])
         for (name, value) in otherMembers.members { record[name] = value }
@@ -127,38 +127,23 @@ public final class Identity: Sendable {
     /// Reads an identity record and checks the id against the signing key. ``isConsistent()`` checks the words against
     /// the keys, which takes milliseconds.
     public init(record: JSONObject) throws(IdentityError) {
-        guard record["type"]?.string == "identity" else { throw .member("type") }
-        guard let version = record["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
-        func text(_ name: String) throws(IdentityError) -> String {
-            guard let value = record[name]?.string else { throw .member(name) }
-            return value
-        }
+        let fields = Fields<IdentityError>(record)
+        try fields.header("identity")
         name = record["name"]?.string ?? ""
-        guard var seed = Base64.standard.decode(try text("sign")), seed.count == 32 else {
-            throw .member("sign")
-        }
-        defer { wipe(&seed) }
-        guard let age = AgeX25519Identity(try text("age")) else { throw .member("age") }
-        guard let hybrid = AgeHybridIdentity(try text("pq")) else { throw .member("pq") }
-        guard let wordlist = Wordlist(rawValue: record["language"]?.string ?? "english") else {
-            throw .member("language")
-        }
-        self.wordlist = wordlist
+        signingKey = SigningKey(seed: try fields["sign"].secret(count: 32))
+        ageKey = try fields["age"].text { AgeX25519Identity($0) }
+        hybridKey = try fields["pq"].text { AgeHybridIdentity($0) }
+        wordlist = try fields["language"].optional?.text { Wordlist(rawValue: $0) } ?? .english
         // An identity that was made from a key has neither words nor a language.
         let isWordless = record["words"] == nil && record["language"] == nil
-        words = SecretBytes(copying: isWordless ? "".utf8 : try text("words").utf8)
+        words = SecretBytes(copying: isWordless ? "".utf8 : try fields["words"].text().utf8)
         passphrase = SecretBytes(
-            copying: record["words_passphrase"] == nil ? "".utf8 : try text("words_passphrase").utf8
-        )
+            copying: (try fields["words_passphrase"].optional?.text() ?? "").utf8)
         var others = record
         for name in Self.ownMembers { others[name] = nil }
         self.others = Self.secret(others)
-        relay = record["relay"] == nil ? nil : try text("relay")
-        signingKey = SigningKey(seed: SecretBytes(copying: seed))
-        ageKey = age
-        hybridKey = hybrid
-        guard SessionID(try text("id")) == id else { throw .inconsistent }
+        relay = try fields["relay"].optional?.text()
+        guard SessionID(try fields["id"].text()) == id else { throw .inconsistent }
     }
 
     /// Returns the words that restore the keys. They are parsed on demand, because looking them up in their list takes

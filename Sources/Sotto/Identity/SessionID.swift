@@ -22,3 +22,8 @@ public struct SessionID: Sendable, Hashable, CustomStringConvertible {
     /// The canonical text, in lower case.
     public var description: String { "05" + hex(publicKey) }
 }
+
+extension Field {
+    /// Returns the id of an identity.
+    public func sessionID() throws(Failure) -> SessionID { try text { SessionID($0) } }
+}

@@ -19,11 +19,6 @@ public enum FileEncryption {
     public static let limit = 1 << 30
     /// The number of bytes that encryption adds to a file.
     public static let overhead = AESGCM.overhead
-    /// The length of a chunk, 24 KiB.
-    public static let chunkSize = 24 << 10
-
-    /// Generates a key for one file, 32 bytes.
-    public static func newKey() -> SecretBytes { SecretBytes(randomCount: 32) }
 
     /// Encrypts a file under its key. Throws ``FileEncryptionError/tooLong(limit:)``.
     public static func seal(
@@ -42,10 +37,4 @@ public enum FileEncryption {
         return file
     }
 
-    /// Returns the chunks of an encrypted file in order. All have ``chunkSize`` bytes; the last one may be shorter.
-    public static func chunks(of sealed: [UInt8]) -> [ArraySlice<UInt8>] {
-        stride(from: 0, to: sealed.count, by: chunkSize).map {
-            sealed[$0..<min($0 + chunkSize, sealed.count)]
-        }
-    }
 }

@@ -1,3 +1,5 @@
+import SwiftASN1
+
 /// A private key under a password: `EncryptedPrivateKeyInfo` (RFC 5958 §3) with PBES2 (RFC 8018 §6.2), PBKDF2 with
 /// HMAC-SHA256 and AES-256-CBC. It is not authenticated.
 package struct PBES2: Sendable, Equatable {
@@ -12,10 +14,10 @@ package struct PBES2: Sendable, Equatable {
     package let ciphertext: [UInt8]
 
     private enum Identifier {
-        static let pbes2: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 5, 13]
-        static let pbkdf2: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 5, 12]
-        static let hmacSHA256: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 2, 9]
-        static let aes256CBC: [UInt8] = [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 42]
+        static let pbes2: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 5, 13]
+        static let pbkdf2: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 5, 12]
+        static let hmacSHA256: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 2, 9]
+        static let aes256CBC: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 1, 42]
     }
 
     /// Encrypts `plaintext` under a password.
@@ -31,53 +33,81 @@ package struct PBES2: Sendable, Equatable {
 
     /// Reads DER. Throws ``RSAKeyError/form``, ``RSAKeyError/scheme`` or ``RSAKeyError/rounds(limit:)``.
     package init(der: [UInt8]) throws(RSAKeyError) {
-        var outer = DERReader(der[...])
-        guard var info = outer.sequence(), outer.isAtEnd, var algorithm = info.sequence(),
-            let ciphertext = info.content(.octetString), info.isAtEnd
-        else { throw .form }
-        guard algorithm.takes(Identifier.pbes2), var parameters = algorithm.sequence(),
-            algorithm.isAtEnd, var derivation = parameters.sequence(),
-            var encryption = parameters.sequence(), parameters.isAtEnd,
-            derivation.takes(Identifier.pbkdf2), var pbkdf2 = derivation.sequence(),
-            derivation.isAtEnd, let salt = pbkdf2.content(.octetString),
-            let rounds = pbkdf2.integer()
+        let info = try? DER.sequence(in: der) { info in
+            (algorithm: try info.element(), ciphertext: try ASN1OctetString(derEncoded: &info))
+        }
+        guard let info else { throw .form }
+        guard let (salt, rounds, iv) = try? Self.parameters(info.algorithm),
+            iv.count == AESCBC.blockSize, (1...1024).contains(salt.count)
         else { throw .scheme }
-        if pbkdf2.nextTag == DER.Tag.integer.rawValue, pbkdf2.integer() != 32 { throw .scheme }
-        guard var function = pbkdf2.sequence(), pbkdf2.isAtEnd,
-            function.takes(Identifier.hmacSHA256), function.takesNull(), function.isAtEnd,
-            encryption.takes(Identifier.aes256CBC), let iv = encryption.content(.octetString),
-            encryption.isAtEnd, iv.count == AESCBC.blockSize, (1...1024).contains(salt.count)
-        else { throw .scheme }
-        guard (1...Self.roundsLimit).contains(rounds) else {
+        guard (1...UInt64(Self.roundsLimit)).contains(rounds) else {
             throw .rounds(limit: Self.roundsLimit)
         }
-        self.salt = Array(salt)
-        self.rounds = rounds
-        self.iv = Array(iv)
-        self.ciphertext = Array(ciphertext)
+        self.salt = salt
+        self.rounds = Int(rounds)
+        self.iv = iv
+        ciphertext = Array(info.ciphertext.bytes)
+    }
+
+    private static func parameters(
+        _ algorithm: ASN1Node
+    ) throws -> (salt: [UInt8], rounds: UInt64, iv: [UInt8]) {
+        try DER.sequence(algorithm, identifier: .sequence) { algorithm in
+            try algorithm.require(Identifier.pbes2)
+            return try algorithm.sequence { parameters in
+                let (salt, rounds) = try parameters.sequence { derivation in
+                    try derivation.require(Identifier.pbkdf2)
+                    return try derivation.sequence(derivationParameters)
+                }
+                let iv = try parameters.sequence { encryption in
+                    try encryption.require(Identifier.aes256CBC)
+                    return try ASN1OctetString(derEncoded: &encryption)
+                }
+                return (salt, rounds, Array(iv.bytes))
+            }
+        }
+    }
+
+    private static func derivationParameters(
+        _ pbkdf2: inout ASN1NodeCollection.Iterator
+    ) throws -> (salt: [UInt8], rounds: UInt64) {
+        let salt = try ASN1OctetString(derEncoded: &pbkdf2)
+        let rounds = try UInt64(derEncoded: &pbkdf2)
+        var rest = pbkdf2
+        // The key's length is optional.
+        if rest.next()?.identifier == .integer { try pbkdf2.require(32) }
+        try pbkdf2.sequence { function in
+            try function.require(Identifier.hmacSHA256)
+            try function.require(ASN1Null())
+        }
+        return (Array(salt.bytes), rounds)
     }
 
     /// The DER encoding.
     package var der: [UInt8] {
-        let derivation = DER.sequence([
-            DER.element(.objectIdentifier, Identifier.pbkdf2),
-            DER.sequence([
-                DER.element(.octetString, salt), DER.integer(UInt64(rounds)),
-                DER.sequence([
-                    DER.element(.objectIdentifier, Identifier.hmacSHA256), DER.element(.null, []),
-                ]),
-            ]),
-        ])
-        let encryption = DER.sequence([
-            DER.element(.objectIdentifier, Identifier.aes256CBC), DER.element(.octetString, iv),
-        ])
-        return DER.sequence([
-            DER.sequence([
-                DER.element(.objectIdentifier, Identifier.pbes2),
-                DER.sequence([derivation, encryption]),
-            ]),
-            DER.element(.octetString, ciphertext),
-        ])
+        DER.sequence { info in
+            try info.sequence { algorithm in
+                try algorithm.serialize(Identifier.pbes2)
+                try algorithm.sequence { parameters in
+                    try parameters.sequence { derivation in
+                        try derivation.serialize(Identifier.pbkdf2)
+                        try derivation.sequence { pbkdf2 in
+                            try pbkdf2.octets(salt)
+                            try pbkdf2.serialize(rounds)
+                            try pbkdf2.sequence { function in
+                                try function.serialize(Identifier.hmacSHA256)
+                                try function.serialize(ASN1Null())
+                            }
+                        }
+                    }
+                    try parameters.sequence { encryption in
+                        try encryption.serialize(Identifier.aes256CBC)
+                        try encryption.octets(iv)
+                    }
+                }
+            }
+            try info.octets(ciphertext)
+        }
     }
 
     /// Returns the plaintext, or `nil` if its padding is wrong. A wrong password usually gives wrong padding, but not

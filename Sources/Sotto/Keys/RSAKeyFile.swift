@@ -1,3 +1,5 @@
+import SwiftASN1
+
 /// The content of an RSA private key file: PKCS #8 (RFC 5958) or PKCS #1 (RFC 8017 §A.1.2), in PEM (RFC 7468) or DER.
 package enum RSAKeyFile: ~Copyable {
     /// The DER of a PKCS #8 key without a password.
@@ -11,13 +13,14 @@ package enum RSAKeyFile: ~Copyable {
     private static let label = "PRIVATE KEY"
     private static let encryptedLabel = "ENCRYPTED PRIVATE KEY"
     private static let pkcs1Label = "RSA PRIVATE KEY"
-    private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1]
+    /// The first byte of a sequence in DER.
+    private static let sequenceTag: UInt8 = 0x30
 
     /// Reads a file. Throws ``RSAKeyError/form`` if it is not an RSA private key, and ``RSAKeyError/scheme`` or
     /// ``RSAKeyError/rounds(limit:)`` for an encryption that ``PBES2`` does not read.
     package init(_ file: [UInt8]) throws(RSAKeyError) {
         guard file.count <= Self.limit else { throw .form }
-        guard file.first != DER.Tag.sequence.rawValue else {
+        guard file.first != Self.sequenceTag else {
             self = try Self.read(der: file)
             return
         }
@@ -41,7 +44,7 @@ package enum RSAKeyFile: ~Copyable {
 
     /// Returns whether the label or the structure of a file marks it as a key under a password.
     package static func isEncrypted(_ file: [UInt8]) -> Bool {
-        guard file.first != DER.Tag.sequence.rawValue else {
+        guard file.first != sequenceTag else {
             return !isPKCS8(file) && !isPKCS1(file) && (try? PBES2(der: file)) != nil
         }
         return PEM.decode(file)?.label == encryptedLabel
@@ -73,31 +76,36 @@ package enum RSAKeyFile: ~Copyable {
 
     /// Whether the DER is an RSA key in PKCS #8, with nothing after it.
     private static func isPKCS8(_ der: [UInt8]) -> Bool {
-        var outer = DERReader(der[...])
-        guard var info = outer.sequence(), outer.isAtEnd, info.integer() == 0,
-            var algorithm = info.sequence(), algorithm.takes(rsaEncryption),
-            algorithm.takesNull(), algorithm.isAtEnd, info.content(.octetString) != nil
-        else { return false }
-        return info.isAtEnd
+        let key = try? DER.sequence(in: der) { info in
+            try info.require(0)
+            try info.sequence { algorithm in
+                try algorithm.require(ASN1ObjectIdentifier.AlgorithmIdentifier.rsaEncryption)
+                try algorithm.require(ASN1Null())
+            }
+            return try ASN1OctetString(derEncoded: &info)
+        }
+        return key != nil
     }
 
     /// Whether the DER is a PKCS #1 key of two primes (the version and eight integers), with nothing after it.
     private static func isPKCS1(_ der: [UInt8]) -> Bool {
-        var outer = DERReader(der[...])
-        guard var key = outer.sequence(), outer.isAtEnd, key.integer() == 0 else { return false }
-        for _ in 0..<8 where key.content(.integer) == nil { return false }
-        return key.isAtEnd
+        let integers: Void? = try? DER.sequence(in: der) { key in
+            try key.require(0)
+            for _ in 0..<8 { _ = try ArraySlice<UInt8>(derEncoded: &key) }
+        }
+        return integers != nil
     }
 
     /// Returns the PKCS #8 form (RFC 5958 §2) of a PKCS #1 key.
     private static func pkcs8(of pkcs1: [UInt8]) -> SecretBytes {
-        var der = DER.sequence([
-            DER.integer(0),
-            DER.sequence([
-                DER.element(.objectIdentifier, rsaEncryption), DER.element(.null, []),
-            ]),
-            DER.element(.octetString, pkcs1),
-        ])
+        var der = DER.sequence { info in
+            try info.serialize(0)
+            try info.sequence { algorithm in
+                try algorithm.serialize(ASN1ObjectIdentifier.AlgorithmIdentifier.rsaEncryption)
+                try algorithm.serialize(ASN1Null())
+            }
+            try info.octets(pkcs1)
+        }
         defer { wipe(&der) }
         return SecretBytes(copying: der)
     }

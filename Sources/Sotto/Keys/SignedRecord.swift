@@ -4,14 +4,12 @@ public enum SignedRecord {
     /// Adds `sig`, and replaces an existing one.
     public static func sign(_ record: inout JSONObject, with key: SigningKey) {
         record["sig"] = nil
-        record["sig"] = .string(Base64.standard.encode(key.sign(message(record))))
+        record["sig"] = .base64(key.sign(message(record)))
     }
 
     /// Whether the record has a signature by `publicKey` (32 bytes) over all of its other members.
     public static func verify(_ record: JSONObject, by publicKey: [UInt8]) -> Bool {
-        guard let signature = record["sig"]?.string.flatMap({ Base64.standard.decode($0) }) else {
-            return false
-        }
+        guard let signature = try? Fields<FieldError>(record)["sig"].bytes() else { return false }
         var unsigned = record
         unsigned["sig"] = nil
         return verifySignature(signature, of: message(unsigned), by: publicKey)

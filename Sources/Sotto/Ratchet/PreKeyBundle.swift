@@ -1,5 +1,5 @@
 /// A reason to refuse a bundle or a publication of prekeys.
-public enum PreKeyBundleError: Error, Sendable, Equatable {
+public enum PreKeyBundleError: RecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
@@ -105,7 +105,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("bundle")), ("userId", .string(owner.description)),
-            ("identityKey", .string(Base64.standard.encode(identityKey))),
+            ("identityKey", .base64(identityKey)),
             ("signedPreKey", .object(signedPreKey.object)),
             ("pqSignedPreKey", (pqSignedPreKey?.object).map { .object($0) }),
             ("oneTimePreKey", (oneTimePreKey?.object).map { .object($0) } ?? .null),
@@ -115,96 +115,70 @@ public struct PreKeyBundle: Sendable, Equatable {
     /// Reads a bundle record and verifies its signatures. `userId` must match the key if it has the form of an id;
     /// another implementation may put any name there.
     public init(record: JSONObject) throws(PreKeyBundleError) {
-        guard record["type"] == nil || record["type"]?.string == "bundle" else {
-            throw .member("type")
-        }
-        guard let version = record["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
-        guard
-            let key = record["identityKey"]?.string.flatMap({ Base64.standard.decode($0) }),
-            key.count == 32
-        else { throw .member("identityKey") }
+        let fields = Fields<PreKeyBundleError>(record)
+        if record["type"] == nil { try fields.version() } else { try fields.header("bundle") }
+        let key = try fields["identityKey"].bytes(count: 32)
         if let owner = record["userId"]?.string.flatMap({ SessionID($0) }), owner.publicKey != key {
             throw .member("userId")
         }
-        let oneTime: PreKey?
-        switch record["oneTimePreKey"] {
-        case nil, .null: oneTime = nil
-        case let value?:
-            guard let preKey = value.object.flatMap({ PreKey($0, count: KeyBytes.x25519) }) else {
-                throw .member("oneTimePreKey")
-            }
-            oneTime = preKey
-        }
         try self.init(
-            identityKey: key, signedPreKey: try Self.signedPreKey(record),
-            pqSignedPreKey: try Self.pqSignedPreKey(record), oneTimePreKey: oneTime)
-    }
-
-    static func signedPreKey(_ record: JSONObject) throws(PreKeyBundleError) -> SignedPreKey {
-        guard
-            let preKey = record["signedPreKey"]?.object.flatMap({
-                SignedPreKey($0, count: KeyBytes.x25519)
-            })
-        else { throw .member("signedPreKey") }
-        return preKey
-    }
-
-    static func pqSignedPreKey(_ record: JSONObject) throws(PreKeyBundleError) -> SignedPreKey? {
-        switch record["pqSignedPreKey"] {
-        case nil, .null: return nil
-        case let value?:
-            guard
-                let preKey = value.object.flatMap({ SignedPreKey($0, count: KeyBytes.mlkem1024) })
-            else { throw .member("pqSignedPreKey") }
-            return preKey
-        }
+            identityKey: key, signedPreKey: try fields.signedPreKey(),
+            pqSignedPreKey: try fields.pqSignedPreKey(),
+            oneTimePreKey: try fields["oneTimePreKey"].nullable?.preKey())
     }
 }
 
-/// Lengths of the public keys in bundles.
-private enum KeyBytes {
-    static let x25519 = 32
-    static let mlkem1024 = 1568
+extension Fields {
+    /// Returns the member `signedPreKey`, an X25519 key.
+    func signedPreKey() throws(Failure) -> PreKeyBundle.SignedPreKey {
+        try self["signedPreKey"].signedPreKey(count: 32)
+    }
+
+    /// Returns the member `pqSignedPreKey`, an ML-KEM-1024 key, or `nil` if it is absent or null.
+    func pqSignedPreKey() throws(Failure) -> PreKeyBundle.SignedPreKey? {
+        try self["pqSignedPreKey"].nullable?.signedPreKey(count: 1568)
+    }
+}
+
+extension Field {
+    /// Returns a prekey whose key has `count` bytes.
+    func preKey(count: Int = 32) throws(Failure) -> PreKeyBundle.PreKey {
+        try object { fields throws(Failure) in
+            PreKeyBundle.PreKey(
+                id: try fields["id"].integer(), key: try fields["key"].bytes(count: count))
+        }
+    }
+
+    /// Returns a signed prekey whose key has `count` bytes. The signature is not verified.
+    func signedPreKey(count: Int) throws(Failure) -> PreKeyBundle.SignedPreKey {
+        let preKey = try preKey(count: count)
+        return try object { fields throws(Failure) in
+            let time = try fields["time"].optional?.time()
+            let signature = try fields["timeSignature"].optional?.bytes(count: 64)
+            guard (time == nil) == (signature == nil) else { throw failure }
+            return PreKeyBundle.SignedPreKey(
+                id: preKey.id, key: preKey.key,
+                signature: try fields["signature"].bytes(count: 64),
+                date: time.map { PreKeyBundle.SignedPreKey.Date(time: $0, signature: signature!) })
+        }
+    }
 }
 
 extension PreKeyBundle.PreKey {
     var object: JSONObject {
-        ["id": .integer(Int64(id)), "key": .string(Base64.standard.encode(key))]
+        ["id": .integer(Int64(id)), "key": .base64(key)]
     }
 
-    init?(_ object: JSONObject, count: Int) {
-        guard let id = object["id"]?.integer.flatMap({ UInt32(exactly: $0) }),
-            let key = object["key"]?.string.flatMap({ Base64.standard.decode($0) }),
-            key.count == count
-        else { return nil }
-        self.init(id: id, key: key)
-    }
 }
 
 extension PreKeyBundle.SignedPreKey {
     var object: JSONObject {
         JSONObject([
-            ("id", .integer(Int64(id))), ("key", .string(Base64.standard.encode(key))),
-            ("signature", .string(Base64.standard.encode(signature))),
+            ("id", .integer(Int64(id))), ("key", .base64(key)),
+            ("signature", .base64(signature)),
             ("time", date.map { .string($0.time.description) }),
-            ("timeSignature", date.map { .string(Base64.standard.encode($0.signature)) }),
+            ("timeSignature", date.map { .base64($0.signature) }),
         ])
     }
 
-    init?(_ object: JSONObject, count: Int) {
-        guard let preKey = PreKeyBundle.PreKey(object, count: count),
-            let signature = object["signature"]?.string.flatMap({ Base64.standard.decode($0) }),
-            signature.count == 64
-        else { return nil }
-        var date: Date?
-        if object["time"] != nil || object["timeSignature"] != nil {
-            guard let time = object["time"]?.string.flatMap({ Timestamp($0) }),
-                let dated = object["timeSignature"]?.string.flatMap({ Base64.standard.decode($0) }),
-                dated.count == 64
-            else { return nil }
-            date = Date(time: time, signature: dated)
-        }
-        self.init(id: preKey.id, key: preKey.key, signature: signature, date: date)
-    }
 }

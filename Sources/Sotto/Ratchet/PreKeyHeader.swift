@@ -32,11 +32,11 @@ public struct PreKeyHeader: Sendable, Equatable {
     /// "kemCiphertext","pqPreKeyId"}`.
     package var object: JSONObject {
         JSONObject([
-            ("identityKey", .string(Base64.standard.encode(identityKey))),
-            ("ephemeralKey", .string(Base64.standard.encode(ephemeralKey))),
+            ("identityKey", .base64(identityKey)),
+            ("ephemeralKey", .base64(ephemeralKey)),
             ("signedPreKeyId", .integer(Int64(signedPreKeyID))),
             ("oneTimePreKeyId", oneTimePreKeyID.map { .integer(Int64($0)) } ?? .null),
-            ("kemCiphertext", kem.map { .string(Base64.standard.encode($0.ciphertext)) }),
+            ("kemCiphertext", kem.map { .base64($0.ciphertext) }),
             ("pqPreKeyId", kem.map { .integer(Int64($0.preKeyID)) }),
         ])
     }
@@ -54,32 +54,15 @@ public struct PreKeyHeader: Sendable, Equatable {
 
     /// Reads the member. Throws ``RatchetError/payload``.
     package init(_ object: JSONObject) throws(RatchetError) {
-        func bytes(_ name: String, _ count: Int) throws(RatchetError) -> [UInt8] {
-            guard let value = object[name]?.string.flatMap({ Base64.standard.decode($0) }),
-                value.count == count
-            else { throw .payload }
-            return value
-        }
-        func number(_ name: String) throws(RatchetError) -> UInt32? {
-            switch object[name] {
-            case nil, .null: return nil
-            case let value?:
-                guard let number = value.integer.flatMap({ UInt32(exactly: $0) }) else {
-                    throw .payload
-                }
-                return number
-            }
-        }
-        guard let signed = try number("signedPreKeyId") else { throw .payload }
-        var kem: KEM?
-        if let id = try number("pqPreKeyId") {
-            kem = KEM(
-                ciphertext: try bytes("kemCiphertext", Self.kemCiphertextBytes), preKeyID: id)
-        } else if object["kemCiphertext"] != nil, object["kemCiphertext"] != .null {
-            throw .payload
-        }
+        let fields = Fields<RatchetError>(object)
+        let preKeyID: UInt32? = try fields["pqPreKeyId"].nullable?.integer()
+        let ciphertext = try fields["kemCiphertext"].nullable?.bytes(count: Self.kemCiphertextBytes)
+        guard (preKeyID == nil) == (ciphertext == nil) else { throw .payload }
         self.init(
-            identityKey: try bytes("identityKey", 32), ephemeralKey: try bytes("ephemeralKey", 32),
-            signedPreKeyID: signed, oneTimePreKeyID: try number("oneTimePreKeyId"), kem: kem)
+            identityKey: try fields["identityKey"].bytes(count: 32),
+            ephemeralKey: try fields["ephemeralKey"].bytes(count: 32),
+            signedPreKeyID: try fields["signedPreKeyId"].integer(),
+            oneTimePreKeyID: try fields["oneTimePreKeyId"].nullable?.integer(),
+            kem: preKeyID.map { KEM(ciphertext: ciphertext!, preKeyID: $0) })
     }
 }

@@ -47,28 +47,20 @@ public struct PreKeyPublication: Sendable, Equatable {
 
     /// Reads a publication and verifies all of its signatures.
     public init(record: JSONObject) throws(PreKeyBundleError) {
-        guard record["type"]?.string == "prekeys" else { throw .member("type") }
-        guard let version = record["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
-        guard let owner = record["id"]?.string.flatMap({ SessionID($0) }) else {
-            throw .member("id")
-        }
+        let fields = Fields<PreKeyBundleError>(record)
+        try fields.header("prekeys")
+        owner = try fields["id"].sessionID()
         guard SignedRecord.verify(record, by: owner.publicKey) else { throw .signature }
-        guard let list = record["oneTimePreKeys"]?.array, list.count <= Self.oneTimeLimit else {
+        oneTimePreKeys = try fields["oneTimePreKeys"].list(counts: 0...Self.oneTimeLimit) {
+            key throws(PreKeyBundleError) in try key.preKey()
+        }
+        guard zip(oneTimePreKeys, oneTimePreKeys.dropFirst()).allSatisfy({ $0.id < $1.id }) else {
             throw .member("oneTimePreKeys")
         }
-        let keys = list.compactMap { $0.object.flatMap { PreKeyBundle.PreKey($0, count: 32) } }
-        guard keys.count == list.count, zip(keys, keys.dropFirst()).allSatisfy({ $0.id < $1.id })
-        else { throw .member("oneTimePreKeys") }
-        guard
-            let from = record["oneTimeFrom"]?.integer.flatMap({ UInt32(exactly: $0) }),
-            keys.first.map({ $0.id >= from }) ?? true
-        else { throw .member("oneTimeFrom") }
-        self.owner = owner
-        oneTimeFrom = from
-        signedPreKey = try PreKeyBundle.signedPreKey(record)
-        pqSignedPreKey = try PreKeyBundle.pqSignedPreKey(record)
-        oneTimePreKeys = keys
+        oneTimeFrom = try fields["oneTimeFrom"].integer(
+            in: 0...(oneTimePreKeys.first?.id ?? .max))
+        signedPreKey = try fields.signedPreKey()
+        pqSignedPreKey = try fields.pqSignedPreKey()
         self.record = record
         _ = try bundle(oneTime: nil)
     }

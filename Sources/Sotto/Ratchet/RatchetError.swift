@@ -17,3 +17,8 @@ public enum RatchetError: Error, Sendable, Equatable {
     /// The responder cannot send before the initiator's first message.
     case cannotSendYet
 }
+
+extension RatchetError: UnversionedRecordError {
+    /// Returns ``payload``.
+    public static func member(_ name: String) -> RatchetError { .payload }
+}

@@ -25,8 +25,8 @@ public struct RatchetMessage: Sendable, Equatable {
     /// `previousChainLength`.
     public var payload: JSONObject {
         [
-            "ciphertext": .string(Base64.standard.encode(combined)),
-            "ratchetPublicKey": .string(Base64.standard.encode(header.publicKey)),
+            "ciphertext": .base64(combined),
+            "ratchetPublicKey": .base64(header.publicKey),
             "chainLength": .integer(Int64(header.number) + 1),
             "previousChainLength": .integer(Int64(header.previousLength)),
         ]
@@ -39,17 +39,13 @@ public struct RatchetMessage: Sendable, Equatable {
 
     /// Reads a payload object. Throws ``RatchetError/payload``.
     public init(payload: JSONObject) throws(RatchetError) {
-        guard let combined = payload["ciphertext"]?.string.flatMap({ Base64.standard.decode($0) }),
-            combined.count >= 28,
-            let key = payload["ratchetPublicKey"]?.string.flatMap({ Base64.standard.decode($0) }),
-            key.count == 32, let length = payload["chainLength"]?.integer,
-            let previous = payload["previousChainLength"]?.integer,
-            (1...Int64(Session.maximumCounter) + 1).contains(length),
-            (0...Int64(Session.maximumCounter)).contains(previous)
-        else { throw .payload }
+        let fields = Fields<RatchetError>(payload)
+        combined = try fields["ciphertext"].bytes { $0 >= AESGCM.overhead }
         header = RatchetHeader(
-            publicKey: key, number: UInt32(length - 1), previousLength: UInt32(previous))
-        self.combined = combined
+            publicKey: try fields["ratchetPublicKey"].bytes(count: 32),
+            number: try fields["chainLength"].integer(in: 1...Session.maximumCounter + 1) - 1,
+            previousLength: try fields["previousChainLength"].integer(
+                in: 0...Session.maximumCounter))
     }
 }
 

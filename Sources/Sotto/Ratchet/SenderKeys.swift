@@ -22,6 +22,11 @@ public enum SenderKeyError: Error, Sendable, Equatable {
     case tooLong(limit: Int)
 }
 
+extension SenderKeyError: UnversionedRecordError {
+    /// Returns ``payload``.
+    public static func member(_ name: String) -> SenderKeyError { .payload }
+}
+
 /// A message to a group, encrypted once for all members.
 public struct SenderKeyMessage: Sendable, Equatable {
     /// The id of its chain, 32 bytes.
@@ -37,8 +42,8 @@ public struct SenderKeyMessage: Sendable, Equatable {
     public var payload: JSONObject {
         [
             "chainId": .string(hex(chainID)), "iteration": .integer(Int64(iteration)),
-            "ciphertext": .string(Base64.standard.encode(combined)),
-            "signature": .string(Base64.standard.encode(signature)),
+            "ciphertext": .base64(combined),
+            "signature": .base64(signature),
         ]
     }
 
@@ -51,17 +56,12 @@ public struct SenderKeyMessage: Sendable, Equatable {
 
     /// Reads the object; the signature is required. Throws ``SenderKeyError/payload`` or ``SenderKeyError/signature``.
     public init(payload: JSONObject) throws(SenderKeyError) {
-        guard let chainID = payload["chainId"]?.string.flatMap({ bytes(hex: $0) }),
-            chainID.count == 32, let iteration = payload.iteration,
-            let combined = payload["ciphertext"]?.string.flatMap({ Base64.standard.decode($0) }),
-            combined.count >= AESGCM.overhead
-        else { throw .payload }
-        guard
-            let signature = payload["signature"]?.string.flatMap({ Base64.standard.decode($0) }),
-            signature.count == 64
-        else { throw .signature }
-        self.init(
-            chainID: chainID, iteration: iteration, combined: combined, signature: signature)
+        let fields = Fields<SenderKeyError>(payload)
+        chainID = try fields["chainId"].hexBytes(count: 32)
+        iteration = try fields["iteration"].integer(in: 0...Session.maximumCounter)
+        combined = try fields["ciphertext"].bytes { $0 >= AESGCM.overhead }
+        guard let signature = try? fields["signature"].bytes(count: 64) else { throw .signature }
+        self.signature = signature
     }
 
     /// The associated data of the encryption: `chain id ‖ u32be(iteration)`, 36 bytes.
@@ -99,8 +99,8 @@ public struct SenderKeyDistribution: Sendable {
         return [
             "type": .string("sender_key"), "groupId": .string(groupID),
             "chainId": .string(hex(chainID)), "iteration": .integer(Int64(iteration)),
-            "chainKey": .string(Base64.standard.encode(key)),
-            "signingKey": .string(Base64.standard.encode(signingKey)),
+            "chainKey": .base64(key),
+            "signingKey": .base64(signingKey),
         ]
     }
 
@@ -118,19 +118,18 @@ public struct SenderKeyDistribution: Sendable {
     /// Reads the object. Throws ``SenderKeyError/payload``, or ``SenderKeyError/chainID`` if the iteration is 0 and the
     /// key does not match the chain's id.
     public init(_ object: JSONObject) throws(SenderKeyError) {
-        guard object["type"]?.string == "sender_key", let group = object["groupId"]?.string,
-            !group.isEmpty, let chainID = object["chainId"]?.string.flatMap({ bytes(hex: $0) }),
-            chainID.count == 32, let iteration = object.iteration,
-            let signingKey = object["signingKey"]?.string.flatMap({ Base64.standard.decode($0) }),
-            isEd25519Key(signingKey),
-            var key = object["chainKey"]?.string.flatMap({ Base64.standard.decode($0) })
-        else { throw .payload }
+        let fields = Fields<SenderKeyError>(object)
+        groupID = try fields["groupId"].text { $0.isEmpty ? nil : $0 }
+        chainID = try fields["chainId"].hexBytes(count: 32)
+        iteration = try fields["iteration"].integer(in: 0...Session.maximumCounter)
+        signingKey = try fields["signingKey"].bytes()
+        guard object["type"]?.string == "sender_key", isEd25519Key(signingKey) else {
+            throw .payload
+        }
+        var key = try fields["chainKey"].bytes(count: 32)
         defer { wipe(&key) }
-        guard key.count == 32 else { throw .payload }
         guard iteration > 0 || constantTimeEqual(sha256(key), chainID) else { throw .chainID }
-        self.init(
-            groupID: group, chainID: chainID, iteration: iteration, chainKey: RatchetSecret(key),
-            signingKey: signingKey)
+        chainKey = RatchetSecret(key)
     }
 }
 
@@ -294,15 +293,5 @@ public struct ReceivedSenderKeyChain: Sendable {
     private mutating func step() {
         key = key.next
         iteration += 1
-    }
-}
-
-extension JSONObject {
-    /// The member `iteration`: a message's number.
-    fileprivate var iteration: UInt32? {
-        guard let number = self["iteration"]?.integer,
-            (0...Int64(Session.maximumCounter)).contains(number)
-        else { return nil }
-        return UInt32(number)
     }
 }

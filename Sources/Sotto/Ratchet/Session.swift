@@ -94,9 +94,6 @@ public struct Session: Sendable {
             pair: signedPreKey, sending: nil, receiving: nil, previousLength: 0, skipped: [])
     }
 
-    /// Whether the session has received a message of the peer.
-    public var hasReceived: Bool { receiving != nil }
-
     /// The position of the next message of each receiving chain: the current one and the unfinished ones.
     var next: [ChainPosition] {
         let chains = unfinished.map(\.chain) + (receiving.map { [$0] } ?? [])

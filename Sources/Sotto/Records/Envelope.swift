@@ -1,11 +1,16 @@
 /// A reason to refuse a record as an envelope.
-public enum EnvelopeError: Error, Sendable, Equatable {
+public enum EnvelopeError: RecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
     case version(Int64)
     /// The suite is unknown to this version.
     case suite(String)
+}
+
+extension Field {
+    /// Returns the id of a message or of another record: a lower-case UUID.
+    public func uuid() throws(Failure) -> String { try text { Envelope.isID($0) ? $0 : nil } }
 }
 
 /// An encrypted message in transit, one line of JSON. All members other than `payload` are for delivery. They are
@@ -88,21 +93,17 @@ public struct Envelope: Sendable, Hashable {
 
     /// Reads an envelope record. Throws ``EnvelopeError``.
     public init(record: JSONObject) throws(EnvelopeError) {
-        guard record["type"]?.string == "envelope" else { throw .member("type") }
-        guard let version = record["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
-        guard let id = record["id"]?.string, Self.isID(id) else { throw .member("id") }
-        guard let name = record["suite"]?.string else { throw .member("suite") }
+        let fields = Fields<EnvelopeError>(record)
+        try fields.header("envelope")
+        let id = try fields["id"].uuid()
+        let name = try fields["suite"].text()
         guard let suite = Suite(rawValue: name) else { throw .suite(name) }
-        let to = record["to"]?.string.flatMap { SessionID($0) }
-        guard to != nil || record["to"] == nil && suite.traits.isOfChat else { throw .member("to") }
-        let from = record["from"]?.string.flatMap { SessionID($0) }
-        guard record["from"] == nil || from != nil else { throw .member("from") }
-        guard let time = record["time"]?.string.flatMap({ Timestamp($0) }) else {
-            throw .member("time")
-        }
-        guard let payload = record["payload"]?.object else { throw .member("payload") }
-        self.init(id: id, suite: suite, to: to, from: from, time: time, payload: payload)
+        // A chat's message may have no mailbox.
+        let to = suite.traits.isOfChat ? fields["to"].optional : fields["to"]
+        self.init(
+            id: id, suite: suite, to: try to?.sessionID(),
+            from: try fields["from"].optional?.sessionID(), time: try fields["time"].time(),
+            payload: try fields["payload"].object())
     }
 
     /// Returns a new id: a random UUID (RFC 9562 §5.4) in lower case.

@@ -5,9 +5,9 @@
 /// records is valid.
 public struct LoginKeyRecord: Sendable, Equatable {
     /// A reason to refuse a record.
-    public enum Invalid: Error, Sendable {
+    public enum Invalid: UnversionedRecordError, Equatable {
         /// A member is missing or malformed.
-        case form
+        case member(String)
         /// The signature is not the id's.
         case signature
     }
@@ -26,7 +26,7 @@ public struct LoginKeyRecord: Sendable, Equatable {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("login-key")),
             ("id", .string(identity.id.description)),
-            ("key", key.map { .string(Base64.standard.encode($0.der)) }),
+            ("key", key.map { .base64($0.der) }),
             ("issued", .string(issued.description)),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
@@ -35,18 +35,13 @@ public struct LoginKeyRecord: Sendable, Equatable {
 
     /// Reads a record and verifies its signature.
     public init(record: JSONObject) throws(Invalid) {
-        guard record["type"]?.string == "login-key", record["v"]?.integer == 1,
-            let id = record["id"]?.string.flatMap({ SessionID($0) }),
-            let issued = record["issued"]?.string.flatMap({ Timestamp($0) })
-        else { throw .form }
+        let fields = Fields<Invalid>(record)
+        try fields.header("login-key")
+        let id = try fields["id"].sessionID()
+        let issued = try fields["issued"].time()
         guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
-        var key: [UInt8]?
-        if let value = record["key"] {
-            guard let der = value.string.flatMap({ Base64.standard.decode($0) }),
-                RSALoginPublicKey(der: der) != nil
-            else { throw .form }
-            key = der
-        }
+        let key = try fields["key"].optional?.bytes()
+        if let key, RSALoginPublicKey(der: key) == nil { throw .member("key") }
         self.init(id: id, key: key, issued: issued, record: record)
     }
 

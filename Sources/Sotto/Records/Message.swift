@@ -81,24 +81,21 @@ public struct Message: Sendable, Hashable {
 
     /// Reads a message record, or returns `nil` if it is malformed.
     public init?(record: JSONObject) {
-        guard record["type"]?.string == "message", let id = record["id"]?.string,
-            let suite = record["suite"]?.string.map({ SuiteName(rawValue: $0) }),
-            let authenticated = record["authenticated"]?.bool,
-            let trust = record["trust"]?.string.flatMap({ Trust(rawValue: $0) }),
-            let body = record["body"]?.object
-        else { return nil }
-        let from = record["from"]?.string.flatMap { SessionID($0) }
-        let to = record["to"]?.string.flatMap { SessionID($0) }
-        let time = record["time"]?.string.flatMap { Timestamp($0) }
-        guard from != nil || record["from"] == nil, time != nil || record["time"] == nil,
-            to != nil || record["to"] == nil
-        else {
+        guard record["type"]?.string == "message" else { return nil }
+        let fields = Fields<FieldError>(record)
+        do throws(FieldError) {
+            self.init(
+                id: try fields["id"].text(), from: try fields["from"].optional?.sessionID(),
+                to: try fields["to"].optional?.sessionID(), name: record["name"]?.string,
+                time: try fields["time"].optional?.time(),
+                suite: SuiteName(rawValue: try fields["suite"].text()),
+                authenticated: try fields["authenticated"].bool(),
+                trust: try fields["trust"].text { Trust(rawValue: $0) },
+                details: record["details"]?.object, legacy: record["legacy"]?.string,
+                body: try fields["body"].object(), members: record)
+        } catch {
             return nil
         }
-        self.init(
-            id: id, from: from, to: to, name: record["name"]?.string, time: time, suite: suite,
-            authenticated: authenticated, trust: trust, details: record["details"]?.object,
-            legacy: record["legacy"]?.string, body: body, members: record)
     }
 
     /// Returns the members of a record that are passed through unchanged.
@@ -116,7 +113,7 @@ public struct Message: Sendable, Hashable {
     /// Returns the body for bytes: a text if they are UTF-8, else data.
     public static func body(of bytes: [UInt8]) -> JSONObject {
         String(validating: bytes, as: UTF8.self).map { textBody($0) } ?? [
-            "type": .string("data"), "data": .string(Base64.standard.encode(bytes)),
+            "type": .string("data"), "data": .base64(bytes),
         ]
     }
 

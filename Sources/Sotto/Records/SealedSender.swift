@@ -7,8 +7,7 @@ extension Envelope {
         guard let address = card.address, to == card.id else { return self }
         var payload = payload
         if let from {
-            payload["sender"] = .string(
-                Base64.standard.encode(SealedSender.seal(from, to: card.age)))
+            payload["sender"] = .base64(SealedSender.seal(from, to: card.age))
         }
         return Envelope(id: id, suite: suite, to: address, time: time, payload: payload)
     }
@@ -19,7 +18,7 @@ extension Envelope {
         var payload = payload
         var from = from
         if from == nil,
-            let sealed = payload["sender"]?.string.flatMap({ Base64.standard.decode($0) }),
+            let sealed = try? Fields<FieldError>(payload)["sender"].bytes(),
             let sender = SealedSender.open(sealed, with: identity.ageKey)
         {
             from = sender

@@ -1,5 +1,5 @@
 /// A reason to refuse a record as a chat.
-public enum ChatError: Error, Sendable, Equatable {
+public enum ChatError: RecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// The record is of a later version.
@@ -36,30 +36,18 @@ public final class Chat: Sendable {
         JSONObject([
             ("v", .integer(1)), ("type", .string("chat")),
             ("name", name.isEmpty ? nil : .string(name)), ("id", .string(hex(phrase.id))),
-            ("root", .string(root.withBytes { Base64.standard.encode(Array($0)) })),
+            ("root", .base64(root.withBytes { Array($0) })),
             ("strength", .integer(Int64(strength))),
         ])
     }
 
     /// Reads the record of a chat file. Throws ``ChatError``.
     public init(record: JSONObject) throws(ChatError) {
-        guard record["type"]?.string == "chat" else { throw .member("type") }
-        guard let version = record["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
-        func secret(_ name: String) throws(ChatError) -> SecretBytes {
-            guard var bytes = record[name]?.string.flatMap({ Base64.standard.decode($0) }),
-                bytes.count == 32
-            else { throw .member(name) }
-            defer { wipe(&bytes) }
-            return SecretBytes(copying: bytes)
-        }
-        guard record["name"] == nil || record["name"]?.string != nil else { throw .member("name") }
-        guard let strength = record["strength"]?.integer, (0...65_536).contains(strength) else {
-            throw .member("strength")
-        }
-        name = record["name"]?.string ?? ""
-        self.strength = Int(strength)
-        root = try secret("root")
+        let fields = Fields<ChatError>(record)
+        try fields.header("chat")
+        name = try fields["name"].optional?.text() ?? ""
+        strength = try fields["strength"].integer(in: 0...65_536)
+        root = try fields["root"].secret(count: 32)
         phrase = PhraseKey(root: root)
         guard record["id"]?.string == hex(phrase.id) else { throw .inconsistent }
     }

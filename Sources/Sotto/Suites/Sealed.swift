@@ -17,6 +17,11 @@ public enum SealedError: Error, Sendable, Equatable {
     case recipient
 }
 
+extension SealedError: UnversionedRecordError {
+    /// Returns ``payload``.
+    public static func member(_ name: String) -> SealedError { .payload }
+}
+
 /// The suite `sealed`, which needs no session and no state.
 ///
 /// The payload is `{"age": base64}`: an age file to the recipient's key (post-quantum if the card has one). It contains
@@ -47,7 +52,7 @@ public enum Sealed {
         }
         return Envelope(
             id: id, suite: .sealed, to: card.id, time: time,
-            payload: ["age": .string(Base64.standard.encode(file.bytes))])
+            payload: ["age": .base64(file.bytes)])
     }
 
     /// Opens an envelope addressed to `identity`. The message's trust is ``Message/Trust/unverified``; the caller knows
@@ -55,8 +60,7 @@ public enum Sealed {
     public static func open(
         _ envelope: Envelope, with identity: Identity
     ) throws(SealedError) -> Message {
-        guard let file = envelope.payload["age"]?.string.flatMap({ Base64.standard.decode($0) })
-        else { throw .payload }
+        let file = try Fields<SealedError>(envelope.payload)["age"].bytes()
         guard envelope.to == identity.id else { throw .notForUs }
         let (signer, bytes) = try openFile(file, with: identity)
         guard let content = MessageContent(bytes, of: envelope) else { throw .authentication }

@@ -34,8 +34,7 @@ package struct AttachedFile {
         } else {
             return nil
         }
-        key = file["key"]?.string.flatMap { Base64.standard.decode($0) }
-            .flatMap { $0.count == 32 ? $0 : nil }
+        key = try? Fields<FieldError>(file)["key"].bytes(count: 32)
     }
 
     /// Returns one line of text for display. `number` is the number of the message in the state, if it is stored;

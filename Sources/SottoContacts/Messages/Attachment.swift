@@ -84,7 +84,7 @@ package final class Attachment {
         return JSONObject([
             ("type", .string("file")), ("name", .string(name)),
             ("contentType", .string(contentType)), ("size", .integer(Int64(file.count))),
-            ("key", .string(Base64.standard.encode(key))),
+            ("key", .base64(key)),
             ("text", text.flatMap { $0.isEmpty ? nil : .string($0) }),
         ])
     }

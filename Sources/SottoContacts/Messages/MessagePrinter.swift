@@ -71,7 +71,7 @@ package final class MessagePrinter {
     private func print(text body: JSONObject, _ prefix: String) throws {
         if let text = body["text"]?.string {
             try write(text: prefix + text)
-        } else if let data = body["data"]?.string.flatMap({ Base64.standard.decode($0) }) {
+        } else if let data = try? Fields<FieldError>(body)["data"].bytes() {
             if output.isTerminal || form.isMarked {
                 try write(text: prefix + "[\(data.count) bytes that are not text]")
             } else {

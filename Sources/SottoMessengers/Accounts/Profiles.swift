@@ -66,7 +66,7 @@ public struct Profiles: Sendable, Hashable {
 
     private func proven(_ object: JSONObject, _ profile: Profile) -> JSONObject {
         var object = object
-        object["proof"] = proofs[profile].map { .string(Base64.standard.encode($0)) }
+        object["proof"] = proofs[profile].map { .base64($0) }
         return object
     }
 
@@ -112,49 +112,44 @@ public struct Profiles: Sendable, Hashable {
     private static func object(_ contact: Whisper2Contact) -> JSONObject {
         JSONObject([
             ("id", .string(contact.id.description)),
-            ("key", .string(Base64.standard.encode(contact.encryptionKey))),
-            ("skey", contact.signingKey.map { .string(Base64.standard.encode($0)) }),
+            ("key", .base64(contact.encryptionKey)),
+            ("skey", contact.signingKey.map { .base64($0) }),
         ])
     }
 
     /// Reads the object and verifies the signatures in it. Returns `nil` if it is malformed. Unknown messengers are
     /// ignored.
     public init?(_ object: JSONObject) {
-        if let value = object["kecalek"] {
-            guard let id = value.object?["userId"]?.string, (1...255).contains(id.utf8.count) else {
-                return nil
+        let fields = Fields<FieldError>(object)
+        do throws(FieldError) {
+            kecalek = try fields["kecalek"].optional?.members()["userId"].text {
+                (1...255).contains($0.utf8.count) ? $0 : nil
             }
-            kecalek = id
-        }
-        if let value = object["whisper2"] {
-            guard let contact = value.object.flatMap(Self.whisper2) else { return nil }
-            whisper2 = contact
-            proofs[.whisper2] = value.object.flatMap(Self.proof)
-        }
-        if let value = object["mercurio"] {
-            guard let record = value.object, let bundle = try? MercurioKeyBundle(pinning: record)
-            else { return nil }
-            mercurio = bundle
-            proofs[.mercurio] = Self.proof(record)
+            if let account = try fields["whisper2"].optional?.members() {
+                whisper2 = try Self.whisper2(account)
+                proofs[.whisper2] = try? account["proof"].bytes()
+            }
+            if let account = try fields["mercurio"].optional?.members() {
+                guard let bundle = try? MercurioKeyBundle(pinning: account.record) else {
+                    return nil
+                }
+                mercurio = bundle
+                proofs[.mercurio] = try? account["proof"].bytes()
+            }
+        } catch {
+            return nil
         }
     }
 
-    private static func proof(_ object: JSONObject) -> [UInt8]? {
-        object["proof"]?.string.flatMap { Base64.standard.decode($0) }
-    }
-
-    private static func whisper2(_ object: JSONObject) -> Whisper2Contact? {
-        func key(_ name: String) -> [UInt8]? {
-            object[name]?.string.flatMap { Base64.standard.decode($0) }
-                .flatMap { $0.count == 32 ? $0 : nil }
-        }
-        guard let id = object["id"]?.string.flatMap({ WhisperID($0) }), let box = key("key"),
-            !X25519.isLowOrder(box)
-        else { return nil }
-        let signing = key("skey")
-        guard object["skey"] == nil || signing.flatMap(x25519PublicKey(fromEd25519:)) != nil
-        else { return nil }
-        return Whisper2Contact(id: id, encryptionKey: box, signingKey: signing)
+    private static func whisper2(
+        _ fields: Fields<FieldError>
+    ) throws(FieldError) -> Whisper2Contact {
+        let key = try fields["key"].bytes(count: 32)
+        guard !X25519.isLowOrder(key) else { throw .member("key") }
+        let signing = try fields["skey"].optional?.bytes(count: 32)
+        if let signing, x25519PublicKey(fromEd25519: signing) == nil { throw .member("skey") }
+        return Whisper2Contact(
+            id: try fields["id"].text { WhisperID($0) }, encryptionKey: key, signingKey: signing)
     }
 }
 
@@ -194,21 +189,15 @@ extension Identity {
     /// Returns the id of the owner's Whisper2 account, or `nil` if the identity has none. Throws
     /// ``IdentityError/member(_:)`` for a malformed id.
     public func whisperID() throws(IdentityError) -> WhisperID? {
-        guard let value = otherMembers[Self.whisperIDMember] else { return nil }
-        guard let id = value.string.flatMap({ WhisperID($0) }) else {
-            throw .member(Self.whisperIDMember)
-        }
-        return id
+        try Fields<IdentityError>(otherMembers)[Self.whisperIDMember].optional?
+            .text { WhisperID($0) }
     }
 
     /// Returns the RSA key for Mercurio, or `nil` if the identity has none. Throws ``IdentityError/member(_:)`` for a
     /// damaged key.
     public func rsaKey() throws(IdentityError) -> MercurioPrivateKey? {
-        guard let value = otherMembers[Self.rsaMember] else { return nil }
-        guard let pem = value.string, let key = try? MercurioPrivateKey(pem: pem) else {
-            throw .member(Self.rsaMember)
-        }
-        return key
+        try Fields<IdentityError>(otherMembers)[Self.rsaMember].optional?
+            .text { try? MercurioPrivateKey(pem: $0) }
     }
 
     /// Returns the signed public card with the owner's accounts in other messengers, each proven with its own key. The

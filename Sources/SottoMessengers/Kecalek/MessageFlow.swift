@@ -1,7 +1,7 @@
 public import Sotto
 
 /// A reason to refuse an object of Message Flow.
-public enum MessageFlowError: Error, Sendable, Equatable {
+public enum MessageFlowError: RecordError, Equatable {
     /// The member with this name is missing or malformed.
     case member(String)
     /// The file is of another version.
@@ -40,8 +40,7 @@ public struct MessageFlowContent: Sendable, Equatable {
 
     /// Reads the file form: `{"v":1,"encryptedPayload","preKey"}`.
     public init(file: JSONObject) throws(MessageFlowError) {
-        guard let version = file["v"]?.integer else { throw .member("v") }
-        guard version == 1 else { throw .version(version) }
+        try Fields<MessageFlowError>(file).version()
         try self.init(members: file)
     }
 
@@ -49,10 +48,8 @@ public struct MessageFlowContent: Sendable, Equatable {
     public var file: JSONObject { JSONObject([("v", .integer(1))] + members) }
 
     fileprivate init(members: JSONObject) throws(MessageFlowError) {
-        guard let payload = members["encryptedPayload"]?.object else {
-            throw .member("encryptedPayload")
-        }
-        try self.init(payload: payload, preKey: members["preKey"])
+        let payload = Fields<MessageFlowError>(members)["encryptedPayload"]
+        try self.init(payload: payload.object(), preKey: members["preKey"])
     }
 
     fileprivate var members: [(String, JSON?)] {
@@ -129,14 +126,10 @@ public struct MessageFlowMessage: Sendable, Equatable {
         } else if record["type"] != nil {
             throw .member("message")
         }
-        func text(_ name: String) throws(MessageFlowError) -> String {
-            guard let value = members[name]?.string else { throw .member(name) }
-            return value
-        }
-        guard let time = Timestamp(try text("timestamp")) else { throw .member("timestamp") }
+        let fields = Fields<MessageFlowError>(members)
         try self.init(
-            id: text("id"), from: text("from"), to: text("to"),
-            content: MessageFlowContent(members: members), time: time)
+            id: fields["id"].text(), from: fields["from"].text(), to: fields["to"].text(),
+            content: MessageFlowContent(members: members), time: fields["timestamp"].time())
     }
 
     /// Whether both have the same record.
@@ -181,11 +174,10 @@ public struct MessageFlowAck: Sendable, Equatable {
     /// Reads the object, with or without `type`.
     public init(record: JSONObject) throws(MessageFlowError) {
         if let type = record["type"], type.string != "ack" { throw .member("type") }
-        guard let id = record["messageId"]?.string else { throw .member("messageId") }
-        guard let status = record["status"]?.string.flatMap({ Status(rawValue: $0) }) else {
-            throw .member("status")
-        }
-        try self.init(messageID: id, status: status)
+        let fields = Fields<MessageFlowError>(record)
+        try self.init(
+            messageID: fields["messageId"].text(),
+            status: fields["status"].text { Status(rawValue: $0) })
     }
 }
 

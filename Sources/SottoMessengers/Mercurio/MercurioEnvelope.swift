@@ -1,7 +1,7 @@
 public import Sotto
 
 /// A reason to refuse a record as a Mercurio message.
-public enum MercurioRecordError: Error, Sendable, Equatable {
+public enum MercurioRecordError: UnversionedRecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// A member is present in both spellings.
@@ -19,14 +19,6 @@ public struct MercurioEnvelope: Sendable, Hashable {
     /// The tag, 16 bytes.
     public let tag: [UInt8]
 
-    /// The spelling of the members.
-    public enum Spelling: Sendable, CaseIterable {
-        /// `encrypted_content`: the database's spelling, which is written.
-        case snakeCase
-        /// `encryptedContent`.
-        case camelCase
-    }
-
     init(content: [UInt8], wrappedKey: [UInt8], nonce: [UInt8], tag: [UInt8]) {
         self.content = content
         self.wrappedKey = wrappedKey
@@ -34,41 +26,33 @@ public struct MercurioEnvelope: Sendable, Hashable {
         self.tag = tag
     }
 
-    /// Reads the four members in either spelling.
+    /// Reads the four members in either spelling: `encrypted_content` or `encryptedContent`.
     public init(record: JSONObject) throws(MercurioRecordError) {
-        func bytes(
-            _ snake: String, _ camel: String, where isCount: (Int) -> Bool
-        ) throws(MercurioRecordError) -> [UInt8] {
-            guard let text = try record.mercurioMember(snake, camel)?.string,
-                let bytes = Base64.standard.decode(text), isCount(bytes.count)
-            else { throw .member(snake) }
-            return bytes
+        let fields = Fields<MercurioRecordError>(record)
+        content = try fields.either("encrypted_content", "encryptedContent").bytes()
+        wrappedKey = try fields.either("encrypted_aes_key", "encryptedAesKey").bytes {
+            MercurioPublicKey.sizes.contains($0 * 8)
         }
-        content = try bytes("encrypted_content", "encryptedContent") { _ in true }
-        wrappedKey = try bytes("encrypted_aes_key", "encryptedAesKey") { count in
-            MercurioPublicKey.sizes.contains(count * 8)
-        }
-        nonce = try bytes("nonce", "nonce") { $0 == 12 }
-        tag = try bytes("mac", "mac") { $0 == 16 }
+        nonce = try fields["nonce"].bytes(count: 12)
+        tag = try fields["mac"].bytes(count: 16)
     }
 
-    /// Returns the four members.
-    public func members(_ spelling: Spelling = .snakeCase) -> [(String, JSON?)] {
-        let isSnake = spelling == .snakeCase
-        return [
-            (isSnake ? "encrypted_content" : "encryptedContent", content),
-            (isSnake ? "encrypted_aes_key" : "encryptedAesKey", wrappedKey),
-            ("nonce", nonce), ("mac", tag),
-        ].map { ($0, .string(Base64.standard.encode($1))) }
+    /// The four members, in the database's spelling.
+    public var members: [(String, JSON?)] {
+        [
+            ("encrypted_content", content), ("encrypted_aes_key", wrappedKey), ("nonce", nonce),
+            ("mac", tag),
+        ].map { ($0, .base64($1)) }
     }
 }
 
-extension JSONObject {
+extension Fields<MercurioRecordError> {
     /// Returns a member that has two spellings. An object may have only one of them.
-    func mercurioMember(_ snake: String, _ camel: String) throws(MercurioRecordError) -> JSON? {
-        if !snake.isSameBytes(as: camel), self[snake] != nil, self[camel] != nil {
-            throw .duplicate(snake)
-        }
-        return self[snake] ?? self[camel]
+    func either(
+        _ snake: String, _ camel: String
+    ) throws(MercurioRecordError) -> Field<MercurioRecordError> {
+        guard let value = record[camel] else { return self[snake] }
+        guard record[snake] == nil else { throw .duplicate(snake) }
+        return Field(name: snake, value: value)
     }
 }

@@ -1,7 +1,7 @@
 public import Sotto
 
 /// A reason to refuse a record as a key bundle.
-public enum MercurioKeyBundleError: Error, Sendable, Equatable {
+public enum MercurioKeyBundleError: UnversionedRecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// The RSA key is invalid or unsupported.
@@ -38,9 +38,7 @@ public struct MercurioKeyBundle: Sendable, Hashable {
             try self.init(record: record)
             return
         }
-        guard let id = record["mercurio_id"]?.string.flatMap({ SessionID($0) }) else {
-            throw .member("mercurio_id")
-        }
+        let id = try Fields<MercurioKeyBundleError>(record)["mercurio_id"].sessionID()
         do throws(MercurioKeyError) {
             let key: MercurioPublicKey
             if let pem = record["rsa_spki_pem"]?.string {
@@ -75,13 +73,10 @@ public struct MercurioKeyBundle: Sendable, Hashable {
 
     /// Reads a bundle and verifies its signature.
     public init(record: JSONObject) throws(MercurioKeyBundleError) {
-        guard let id = record["mercurio_id"]?.string.flatMap({ SessionID($0) }) else {
-            throw .member("mercurio_id")
-        }
-        guard let pem = record["rsa_spki_pem"]?.string else { throw .member("rsa_spki_pem") }
-        guard let signature = record["sig"]?.string.flatMap({ Base64.standard.decode($0) }) else {
-            throw .member("sig")
-        }
+        let fields = Fields<MercurioKeyBundleError>(record)
+        let id = try fields["mercurio_id"].sessionID()
+        let pem = try fields["rsa_spki_pem"].text()
+        let signature = try fields["sig"].bytes()
         let key: MercurioPublicKey
         do throws(MercurioKeyError) {
             key = try MercurioPublicKey(pem: pem)
@@ -100,7 +95,7 @@ public struct MercurioKeyBundle: Sendable, Hashable {
     public var record: JSONObject {
         JSONObject([
             ("mercurio_id", .string(id.description)), ("rsa_spki_pem", .string(key.pem)),
-            ("sig", signature.map { .string(Base64.standard.encode($0)) }),
+            ("sig", signature.map { .base64($0) }),
         ])
     }
 }

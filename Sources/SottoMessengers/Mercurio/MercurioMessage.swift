@@ -81,31 +81,14 @@ public struct MercurioMessage: Sendable, Hashable {
 
     /// Reads a row, or only its encrypted part, in either spelling.
     public init(record: JSONObject) throws(MercurioRecordError) {
-        func text(_ snake: String, _ camel: String) throws(MercurioRecordError) -> String? {
-            guard let value = try record.mercurioMember(snake, camel), value != .null else {
-                return nil
-            }
-            guard let text = value.string else { throw .member(snake) }
-            return text
-        }
-        func id(_ snake: String, _ camel: String) throws(MercurioRecordError) -> SessionID? {
-            guard let text = try text(snake, camel) else { return nil }
-            guard let id = SessionID(text) else { throw .member(snake) }
-            return id
-        }
+        let fields = Fields<MercurioRecordError>(record)
         envelope = try MercurioEnvelope(record: record)
-        conversation = try text("conversation_id", "conversationId")
-        sender = try id("sender_mercurio_id", "senderMercurioId")
-        recipient = try id("recipient_mercurio_id", "recipientMercurioId")
-        createdAt = try text("created_at", "createdAt")
-        if let value = try text("sig", "sig") {
-            guard let bytes = Base64.standard.decode(value), bytes.count == 64 else {
-                throw .member("sig")
-            }
-            signature = bytes
-        } else {
-            signature = nil
-        }
+        conversation = try fields.either("conversation_id", "conversationId").nullable?.text()
+        sender = try fields.either("sender_mercurio_id", "senderMercurioId").nullable?.sessionID()
+        recipient = try fields.either("recipient_mercurio_id", "recipientMercurioId")
+            .nullable?.sessionID()
+        createdAt = try fields.either("created_at", "createdAt").nullable?.text()
+        signature = try fields["sig"].nullable?.bytes(count: 64)
     }
 
     /// The record in the database's spelling.
@@ -116,8 +99,8 @@ public struct MercurioMessage: Sendable, Hashable {
                 ("sender_mercurio_id", sender.map { .string($0.description) }),
                 ("recipient_mercurio_id", recipient.map { .string($0.description) }),
                 ("created_at", createdAt.map { .string($0) }),
-            ] + envelope.members()
-                + [("sig", signature.map { .string(Base64.standard.encode($0)) })])
+            ] + envelope.members
+                + [("sig", signature.map { .base64($0) })])
     }
 
     /// The content of an opened message.

@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Sotto
+import SwiftASN1
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -90,13 +91,14 @@ public struct MercurioPublicKey: Sendable, Hashable {
 
     /// Reads the DER of a PKCS #1 key: a sequence of modulus and exponent.
     private init(pkcs1 der: [UInt8]) throws(MercurioKeyError) {
-        var outer = DERReader(der[...])
-        guard var key = outer.sequence(), outer.isAtEnd,
-            let modulus = key.content(.integer), let exponent = key.content(.integer), key.isAtEnd,
-            // The first bit of the modulus is set, so a zero precedes it.
-            modulus.first == 0
-        else { throw .encoding }
-        try self.init(modulus: Array(modulus.dropFirst()), exponent: Array(exponent))
+        let key = try? DER.sequence(in: der) { key in
+            (
+                modulus: try ArraySlice<UInt8>(derEncoded: &key),
+                exponent: try ArraySlice<UInt8>(derEncoded: &key)
+            )
+        }
+        guard let key else { throw .encoding }
+        try self.init(modulus: Array(key.modulus), exponent: Array(key.exponent))
     }
 
     /// The PEM of the key's SubjectPublicKeyInfo.

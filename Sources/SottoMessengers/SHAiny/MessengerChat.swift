@@ -17,21 +17,18 @@ public struct MessengerChat: Sendable {
     /// The record of ``Chat`` with the member `shainy`, 32 bytes in base64. It is secret.
     public var record: JSONObject {
         var record = chat.record
-        record["shainy"] = shainy.map { .string(Base64.standard.encode($0.keyBytes())) }
+        record["shainy"] = shainy.map { .base64($0.keyBytes()) }
         return record
     }
 
     /// Reads the record of a chat file. Throws ``ChatError``.
     public init(record: JSONObject) throws(ChatError) {
         chat = try Chat(record: record)
-        guard let value = record["shainy"] else {
+        guard let field = Fields<ChatError>(record)["shainy"].optional else {
             shainy = nil
             return
         }
-        guard var bytes = value.string.flatMap({ Base64.standard.decode($0) }), bytes.count == 32
-        else { throw .member("shainy") }
-        defer { wipe(&bytes) }
-        shainy = ShainyChat(key: SecretBytes(copying: bytes))
+        shainy = ShainyChat(key: try field.secret(count: 32))
     }
 
     /// Returns the record of the name in SHAiny's form: `{"chatId","name"}`. **The id is the key.** Throws

@@ -200,11 +200,11 @@ public struct ShainyMessage: Sendable {
             self.milliseconds = milliseconds
         }
 
-        fileprivate init?(_ object: JSONObject) {
-            guard let id = object["messageId"]?.string, let text = object["text"]?.string,
-                let name = object["senderName"]?.string, let time = object["timestamp"]?.integer
-            else { return nil }
-            self.init(messageID: id, encryptedText: text, senderName: name, milliseconds: time)
+        fileprivate init(_ fields: Fields<FieldError>) throws(FieldError) {
+            messageID = try fields["messageId"].text()
+            encryptedText = try fields["text"].text()
+            senderName = try fields["senderName"].text()
+            milliseconds = try fields["timestamp"].integer()
         }
 
         fileprivate var object: JSONObject {
@@ -240,23 +240,16 @@ public struct ShainyMessage: Sendable {
             guard let object = payload.object, record["encryptedText"] == nil else { return nil }
             members = object
         }
-        guard let id = members["chatId"]?.string, let text = members["encryptedText"]?.string,
-            let hash = members["shaHash"]?.string.flatMap({ bytes(hex: $0) }), hash.count == 32
-        else { return nil }
-        if id.isSameBytes(as: ShainyChat.globalID) {
-            chatID = id
-        } else {
-            guard let bytes = bytes(hex: id), bytes.count == 32 else { return nil }
-            chatID = hex(bytes)
+        let fields = Fields<FieldError>(members)
+        do throws(FieldError) {
+            let isGlobal = try fields["chatId"].text().isSameBytes(as: ShainyChat.globalID)
+            chatID =
+                isGlobal ? ShainyChat.globalID : hex(try fields["chatId"].hexBytes(count: 32))
+            encryptedText = try fields["encryptedText"].text()
+            hash = try fields["shaHash"].hexBytes(count: 32)
+            reply = try fields["replyTo"].nullable?.object(Reply.init)
+        } catch {
+            return nil
         }
-        switch members["replyTo"] {
-        case nil, .null: reply = nil
-        case .object(let object):
-            guard let reply = Reply(object) else { return nil }
-            self.reply = reply
-        default: return nil
-        }
-        encryptedText = text
-        self.hash = hash
     }
 }

@@ -50,13 +50,13 @@ public enum ShainyFormat: MessengerFormat {
     private static func reply(
         _ value: JSON, _ chat: ShainyChat, _ keys: MessengerKeys
     ) throws(SuiteError) -> ShainyMessage.Reply {
-        guard let object = value.object, let id = object["messageId"]?.string,
-            let text = object["text"]?.string, let name = object["senderName"]?.string,
-            let time = object["timestamp"]?.integer
+        guard let object = value.object,
+            let plain = try? ShainyMessage.Reply(Fields<FieldError>(object))
         else { throw .textOnly }
         return ShainyMessage.Reply(
-            messageID: id, encryptedText: chat.encrypt(Array(text.utf8), gcm: keys.options.gcm),
-            senderName: name, milliseconds: time)
+            messageID: plain.messageID,
+            encryptedText: chat.encrypt(Array(plain.encryptedText.utf8), gcm: keys.options.gcm),
+            senderName: plain.senderName, milliseconds: plain.milliseconds)
     }
 
     /// Opens a text of one of the chats, or of the public channel.

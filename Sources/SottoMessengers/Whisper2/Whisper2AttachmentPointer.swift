@@ -33,8 +33,8 @@ public struct Whisper2AttachmentPointer: Sendable, Hashable {
         fileKey: borrowing SecretBytes, with keys: Whisper2Keys, to contact: Whisper2Contact,
         form: KeyForm = .clients
     ) throws(Whisper2SealError) {
-        guard Whisper2Members.isField(objectKey, limit: 255) else { throw .field("objectKey") }
-        guard Whisper2Members.isField(contentType, limit: 100) else { throw .field("contentType") }
+        guard isWhisper2Text(objectKey) else { throw .field("objectKey") }
+        guard isWhisper2Text(contentType, limit: 100) else { throw .field("contentType") }
         guard Whisper2Frame.times.contains(ciphertextSize) else { throw .field("ciphertextSize") }
         guard fileNonce.count == 24 else { throw .field("fileNonce") }
         guard fileKey.count == 32 else { throw .field("fileKey") }
@@ -56,15 +56,14 @@ public struct Whisper2AttachmentPointer: Sendable, Hashable {
 
     /// Reads a pointer. Throws ``Whisper2RecordError``.
     public init(record: JSONObject) throws(Whisper2RecordError) {
-        let members = Whisper2Members(record: record)
-        objectKey = try members.text("objectKey", limit: 255)
-        contentType = try members.text("contentType", limit: 100)
-        ciphertextSize = try members.integer("ciphertextSize")
-        fileNonce = try members.bytes("fileNonce") { $0 == 24 }
-        guard let box = record["fileKeyBox"]?.object else { throw .member("fileKeyBox") }
-        let boxMembers = Whisper2Members(record: box)
-        keyNonce = try boxMembers.bytes("nonce") { $0 == 24 }
-        keyBox = try boxMembers.bytes("ciphertext") { $0 == 16 + 44 || $0 == 16 + 32 }
+        let fields = Whisper2Fields(record)
+        objectKey = try fields["objectKey"].text(limit: 255)
+        contentType = try fields["contentType"].text(limit: 100)
+        ciphertextSize = try fields["ciphertextSize"].integer(in: Whisper2Frame.times)
+        fileNonce = try fields["fileNonce"].bytes(count: 24)
+        let box = try fields["fileKeyBox"].members()
+        keyNonce = try box["nonce"].bytes(count: 24)
+        keyBox = try box["ciphertext"].bytes { $0 == 16 + 44 || $0 == 16 + 32 }
     }
 
     /// The record.
@@ -72,10 +71,10 @@ public struct Whisper2AttachmentPointer: Sendable, Hashable {
         [
             "objectKey": .string(objectKey), "contentType": .string(contentType),
             "ciphertextSize": .integer(ciphertextSize),
-            "fileNonce": .string(Base64.standard.encode(fileNonce)),
+            "fileNonce": .base64(fileNonce),
             "fileKeyBox": .object([
-                "nonce": .string(Base64.standard.encode(keyNonce)),
-                "ciphertext": .string(Base64.standard.encode(keyBox)),
+                "nonce": .base64(keyNonce),
+                "ciphertext": .base64(keyBox),
             ]),
         ]
     }

@@ -52,19 +52,16 @@ public struct Whisper2Call: Sendable, Hashable {
         guard let type = record["type"]?.string.flatMap({ Whisper2FrameType(rawValue: $0) }),
             type.isCall
         else { throw .member("type") }
-        guard let payload = record["payload"]?.object else { throw .member("payload") }
-        let members = Whisper2Members(record: payload)
-        try members.requireVersions()
-        to = try members.whisperID("to")
+        let payload = try Whisper2Fields(record)["payload"].members()
+        try payload.requireVersions()
+        to = try payload["to"].whisperID()
         frame = try Whisper2Frame(
-            record: payload, type: type, idName: "callId", to: to.description)
-        let isVideo = members.optional("isVideo")
-        guard isVideo == nil || isVideo?.bool != nil else { throw .member("isVideo") }
-        let reason = members.optional("reason")
-        guard reason == nil || reason?.string.map(Self.reasons.contains) == true else {
-            throw .member("reason")
-        }
-        untrusted = Hints(isVideo: isVideo?.bool, reason: reason?.string)
+            record: payload.record, type: type, idName: "callId", to: to.description)
+        untrusted = Hints(
+            isVideo: try payload["isVideo"].nullable?.bool(),
+            reason: try payload["reason"].nullable?.text {
+                Self.reasons.contains($0) ? $0 : nil
+            })
     }
 
     /// The record.

@@ -16,9 +16,9 @@ public struct Whisper2ContactsBackup: Sendable, Hashable {
 
     /// Reads the HTTP form, `{"nonce","ciphertext"}` in base64.
     public init(record: JSONObject) throws(Whisper2RecordError) {
-        let members = Whisper2Members(record: record)
-        nonce = try members.bytes("nonce") { $0 == 24 }
-        box = try members.bytes("ciphertext") { $0 >= 16 }
+        let fields = Whisper2Fields(record)
+        nonce = try fields["nonce"].bytes(count: 24)
+        box = try fields["ciphertext"].bytes { $0 >= 16 }
     }
 
     /// Reads the file form, nonce ‖ box, or returns `nil` if it is too short.
@@ -31,8 +31,8 @@ public struct Whisper2ContactsBackup: Sendable, Hashable {
     /// The HTTP form.
     public var record: JSONObject {
         [
-            "nonce": .string(Base64.standard.encode(nonce)),
-            "ciphertext": .string(Base64.standard.encode(box)),
+            "nonce": .base64(nonce),
+            "ciphertext": .base64(box),
         ]
     }
 

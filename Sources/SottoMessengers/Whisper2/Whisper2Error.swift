@@ -1,7 +1,7 @@
 import Sotto
 
 /// A reason to refuse a record as a Whisper2 frame.
-public enum Whisper2RecordError: Error, Sendable, Equatable {
+public enum Whisper2RecordError: RecordError, Equatable {
     /// A member is missing or malformed.
     case member(String)
     /// `protocolVersion` or `cryptoVersion` is not 1.

@@ -66,16 +66,16 @@ public struct Whisper2Frame: Sendable, Hashable {
     init(
         record: JSONObject, type: Whisper2FrameType, idName: String, to: String
     ) throws(Whisper2RecordError) {
-        let members = Whisper2Members(record: record)
-        guard Whisper2Members.isField(to) else { throw .member("to") }
+        let fields = Whisper2Fields(record)
+        guard isWhisper2Text(to) else { throw .member("to") }
         self.type = type
         self.to = to
-        id = try members.uuid(idName)
-        from = try members.whisperID("from")
-        time = try members.integer("timestamp")
-        nonce = try members.bytes("nonce") { $0 == 24 }
-        ciphertext = try members.bytes("ciphertext") { $0 >= 16 }
-        signature = try members.bytes("sig") { $0 == 64 }
+        id = try fields[idName].uuid()
+        from = try fields["from"].whisperID()
+        time = try fields["timestamp"].integer(in: Self.times)
+        nonce = try fields["nonce"].bytes(count: 24)
+        ciphertext = try fields["ciphertext"].bytes { $0 >= 16 }
+        signature = try fields["sig"].bytes(count: 64)
     }
 
     /// Encrypts and signs under a fresh nonce.
@@ -84,7 +84,7 @@ public struct Whisper2Frame: Sendable, Hashable {
         from: WhisperID, to: String, key: [UInt8], time: Int64
     ) throws(Whisper2SealError) {
         guard Envelope.isID(id) else { throw .field("id") }
-        guard Whisper2Members.isField(to) else { throw .field("to") }
+        guard isWhisper2Text(to) else { throw .field("to") }
         guard Self.times.contains(time) else { throw .field("timestamp") }
         guard let shared = keys.sharedKey(key) else { throw .recipientKey }
         self.type = type
@@ -128,9 +128,9 @@ public struct Whisper2Frame: Sendable, Hashable {
     /// The members that all frames have, except the id and the recipient.
     var members: [(String, JSON?)] {
         [
-            ("timestamp", .integer(time)), ("nonce", .string(Base64.standard.encode(nonce))),
-            ("ciphertext", .string(Base64.standard.encode(ciphertext))),
-            ("sig", .string(Base64.standard.encode(signature))),
+            ("timestamp", .integer(time)), ("nonce", .base64(nonce)),
+            ("ciphertext", .base64(ciphertext)),
+            ("sig", .base64(signature)),
         ]
     }
 

@@ -71,9 +71,9 @@ public struct Whisper2GroupMessage: Sendable, Hashable {
 
     /// Reads a `group_send_message`.
     public init(record: JSONObject) throws(Whisper2RecordError) {
-        let members = Whisper2Members(record: record)
-        try members.requireVersions()
-        let group = try members.text("groupId")
+        let fields = Whisper2Fields(record)
+        try fields.requireVersions()
+        let group = try fields["groupId"].text(limit: 255)
         guard let recipients = record["recipients"]?.array else { throw .member("recipients") }
         guard (1...Self.memberLimit).contains(recipients.count) else {
             throw .recipientCount(recipients.count)
@@ -82,17 +82,13 @@ public struct Whisper2GroupMessage: Sendable, Hashable {
         var messages: [Whisper2Message] = []
         for recipient in recipients {
             guard var own = recipient.object else { throw .member("recipients") }
-            var attachment = hints.attachment
-            if let value = Whisper2Members(record: own).optional("attachment") {
-                guard let object = value.object else { throw .member("attachment") }
-                attachment = try Whisper2AttachmentPointer(record: object)
-            }
+            let attachment = try Whisper2Fields(own).attachment() ?? hints.attachment
             for name in ["messageId", "from", "timestamp"] { own[name] = record[name] }
             messages.append(
                 Whisper2Message(
                     frame: try Whisper2Frame(
                         record: own, type: .groupSendMessage, idName: "messageId", to: group),
-                    to: try Whisper2Members(record: own).whisperID("to"),
+                    to: try Whisper2Fields(own)["to"].whisperID(),
                     untrusted: hints.with(attachment)))
         }
         guard Set(messages.map(\.to)).count == messages.count else { throw .duplicateRecipient }

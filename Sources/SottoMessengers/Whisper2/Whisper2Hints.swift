@@ -29,24 +29,12 @@ public struct Whisper2Hints: Sendable, Hashable {
     }
 
     init(record: JSONObject) throws(Whisper2RecordError) {
-        let members = Whisper2Members(record: record)
-        guard let kind = record["msgType"]?.string.flatMap({ Kind(rawValue: $0) }) else {
-            throw .member("msgType")
-        }
-        let replyTo = members.optional("replyTo") == nil ? nil : try members.uuid("replyTo")
-        var reactions: JSONObject?
-        if let value = members.optional("reactions") {
-            guard let object = value.object, Self.areReactions(object) else {
-                throw .member("reactions")
-            }
-            reactions = object
-        }
-        var attachment: Whisper2AttachmentPointer?
-        if let value = members.optional("attachment") {
-            guard let object = value.object else { throw .member("attachment") }
-            attachment = try Whisper2AttachmentPointer(record: object)
-        }
-        self.init(kind: kind, replyTo: replyTo, reactions: reactions, attachment: attachment)
+        let fields = Whisper2Fields(record)
+        kind = try fields["msgType"].text { Kind(rawValue: $0) }
+        replyTo = try fields["replyTo"].nullable?.uuid()
+        reactions = try fields["reactions"].nullable?.object()
+        if let reactions, !Self.areReactions(reactions) { throw .member("reactions") }
+        attachment = try fields.attachment()
     }
 
     /// Refuses values that a reader would refuse.
@@ -57,7 +45,7 @@ public struct Whisper2Hints: Sendable, Hashable {
 
     private static func areReactions(_ object: JSONObject) -> Bool {
         object.members.allSatisfy { name, value in
-            Whisper2Members.isField(name)
+            isWhisper2Text(name)
                 && value.array?.allSatisfy { $0.string.flatMap { WhisperID($0) } != nil } == true
         }
     }

@@ -43,11 +43,6 @@ public final class Whisper2Keys: Sendable {
         encryptionKey = X25519.publicKey(of: secret)
     }
 
-    /// Whether the apps can restore an account from the sentence: they support 12 and 24 English words.
-    public static func isKnownToTheApps(_ mnemonic: Mnemonic) -> Bool {
-        mnemonic.wordlist == .english && [12, 24].contains(mnemonic.wordCount)
-    }
-
     /// Returns the account's public keys with an id.
     public func contact(_ id: WhisperID) -> Whisper2Contact {
         Whisper2Contact(id: id, encryptionKey: encryptionKey, signingKey: signingKey)

@@ -46,17 +46,13 @@ public struct Whisper2Message: Sendable, Hashable {
 
     /// Reads a message. With a `groupId` it is a group message.
     public init(record: JSONObject) throws(Whisper2RecordError) {
-        let members = Whisper2Members(record: record)
-        try members.requireVersions()
-        to = try members.whisperID("to")
-        if members.optional("groupId") != nil {
-            let group = try members.text("groupId")
-            frame = try Whisper2Frame(
-                record: record, type: .groupSendMessage, idName: "messageId", to: group)
-        } else {
-            frame = try Whisper2Frame(
-                record: record, type: .sendMessage, idName: "messageId", to: to.description)
-        }
+        let fields = Whisper2Fields(record)
+        try fields.requireVersions()
+        to = try fields["to"].whisperID()
+        let group = try fields["groupId"].nullable?.text(limit: 255)
+        frame = try Whisper2Frame(
+            record: record, type: group == nil ? .sendMessage : .groupSendMessage,
+            idName: "messageId", to: group ?? to.description)
         untrusted = try Whisper2Hints(record: record)
     }
 

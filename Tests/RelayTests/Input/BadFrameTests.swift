@@ -340,7 +340,7 @@ import Testing
         .enabled(if: FailingDisk.library != nil, "there is no C compiler"),
         arguments: Scheme.allCases)
     func theProgramEndsWhenTheDiskFails(_ scheme: Scheme) throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let disk = FailingDisk(scratch)
         let relay = try #require(
             RelayProcess(
@@ -379,9 +379,9 @@ import Testing
 
 /// Makes every synchronization of a program fail on demand.
 struct FailingDisk {
-    private let scratch: Scratch
+    private let scratch: TemporaryDirectory
 
-    private static let home = Scratch()
+    private static let home = TemporaryDirectory()
 
     private static let source = """
         #define _GNU_SOURCE
@@ -397,7 +397,7 @@ struct FailingDisk {
     /// The library to preload, or `nil` if it cannot be built.
     static let library: String? = {
         let source = home.write("sync.c", Array(Self.source.utf8))
-        let library = home.file("sync.so")
+        let library = home("sync.so")
         let arguments = ["-shared", "-fPIC", "-o", library, source]
         let compilers = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"]
         for compiler in compilers where access(compiler, X_OK) == 0 {
@@ -406,12 +406,12 @@ struct FailingDisk {
         return nil
     }()
 
-    init(_ scratch: Scratch) { self.scratch = scratch }
+    init(_ scratch: TemporaryDirectory) { self.scratch = scratch }
 
     var environment: [String: String] {
-        ["LD_PRELOAD": Self.library ?? "", "FAILS_WHERE": scratch.file("fails")]
+        ["LD_PRELOAD": Self.library ?? "", "FAILS_WHERE": scratch("fails")]
     }
 
     /// Makes all further synchronizations fail.
-    func fail() { _ = scratch.write("fails", []) }
+    func fail() { scratch.write("fails", []) }
 }

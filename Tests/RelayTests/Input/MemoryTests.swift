@@ -12,7 +12,8 @@ import Testing
 
     /// Returns the peak memory of a process, in bytes.
     static func peak(_ process: pid_t) -> Int {
-        let status = String(decoding: Scratch.contents("/proc/\(process)/status"), as: UTF8.self)
+        let status = String(
+            decoding: TemporaryDirectory.contents("/proc/\(process)/status"), as: UTF8.self)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func tooLongInputIsNotBuffered() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let files = TestCertificate.files
         let relay = try #require(
             RelayProcess(scratch, ["--tls-cert", files.certificate, "--tls-key", files.key]))
@@ -72,7 +73,7 @@ import Testing
 
     /// Each request is refused at once, but the client reads no refusals: they are not all buffered.
     @Test(arguments: [Scheme.http, .https]) func unreadRefusalsAreLimited(_ scheme: Scheme) throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let files = TestCertificate.files
         let relay = try #require(
             RelayProcess(scratch, ["--tls-cert", files.certificate, "--tls-key", files.key]))

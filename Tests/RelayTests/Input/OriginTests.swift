@@ -83,10 +83,10 @@ import Testing
     }
 
     @Test func theOptionAcceptsOnlyOrigins() {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         for origin in ["chat.example.org", "https://chat.example.org/", "*"] {
             let status = ChildProcess.run(
-                "relay", ["--store", scratch.file("r.db"), "--allow-origin", origin])
+                "relay", ["--store", scratch("r.db"), "--allow-origin", origin])
             #expect(status == 64, "\(origin)")
         }
     }

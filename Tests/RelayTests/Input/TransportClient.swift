@@ -7,11 +7,11 @@ import TestSupport
 
 /// The certificate of the relays in these tests.
 enum TestCertificate {
-    private static let scratch = Scratch()
+    private static let scratch = TemporaryDirectory()
 
     static let files: TLSFiles = {
         let files = TLSFiles(
-            certificate: scratch.file("cert.pem"), key: scratch.file("key.pem"))
+            certificate: scratch("cert.pem"), key: scratch("key.pem"))
         do { try files.makeSelfSigned(for: ["127.0.0.1"]) } catch {
             preconditionFailure("\(error)")
         }

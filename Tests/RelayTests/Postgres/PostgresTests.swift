@@ -264,7 +264,7 @@ import Testing
     @Test func oneRelayPushesWhatAnotherStores() throws {
         let cluster = try #require(PostgresCluster.shared)
         let url = cluster.url(cluster.database())
-        let homes = [Scratch(), Scratch()]
+        let homes = [TemporaryDirectory(), TemporaryDirectory()]
         let relays = try homes.map { try #require(RelayProcess($0, store: url)) }
         let consumer = try subscribe(relays[1].address)
         let sender = RawClient(relays[0].address)
@@ -281,7 +281,8 @@ import Testing
         for (relay, home) in zip(relays, homes) {
             relay.command.kill(SIGTERM)
             #expect(relay.command.wait() == 0)
-            let log = String(decoding: Scratch.contents(home.file("relay.log")), as: UTF8.self)
+            let log = String(
+                decoding: TemporaryDirectory.contents(home("relay.log")), as: UTF8.self)
             #expect(!log.contains("user="))
         }
     }

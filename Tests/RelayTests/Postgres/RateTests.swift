@@ -41,7 +41,7 @@ struct RateTests {
             CREATE TABLE single (mailbox bigint, seq bigserial, id bytea PRIMARY KEY, body bytea);
             CREATE INDEX ON single (mailbox, seq);
             """, in: database)
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let script = scratch.write(
             "insert.sql",
             Array(
@@ -56,7 +56,7 @@ struct RateTests {
                 [
                     "-c",
                     "exec \(PostgresCluster.programs ?? "")/pgbench -n -h \(cluster.path) -U postgres -f \(script) -c \(clients) -j \(min(2, clients)) -t \(4_000 / clients) \(database)",
-                ], output: scratch.file("pgbench\(clients)"))
+                ], output: scratch("pgbench\(clients)"))
             #expect(status == 0)
             let line = scratch.lines("pgbench\(clients)").first { $0.hasPrefix("tps") }
             print("pgbench, one row a transaction, \(clients) clients: \(line ?? "")")

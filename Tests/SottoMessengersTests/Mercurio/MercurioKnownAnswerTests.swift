@@ -7,13 +7,11 @@ import Testing
 struct MercurioKnownAnswerTests {
     static let vectors = MercurioVectors.file
 
-    @Test(arguments: vectors.messages, MercurioEnvelope.Spelling.allCases)
-    func messagesAreOpened(
-        _ known: MercurioVectors.Message, _ spelling: MercurioEnvelope.Spelling
-    ) throws {
+    @Test(arguments: vectors.messages, [false, true])
+    func messagesAreOpened(_ known: MercurioVectors.Message, _ camelCase: Bool) throws {
         let pair = try MercurioPair()
-        let message = try MercurioMessage(record: known.envelope.record(spelling))
-        #expect(JSONObject(message.envelope.members(spelling)) == known.envelope.record(spelling))
+        let message = try MercurioMessage(record: known.envelope.record(camelCase: camelCase))
+        #expect(JSONObject(message.envelope.members) == known.envelope.record())
         let opened = try message.open(with: pair.key, as: pair.bob.id, allowUnproven: true)
         #expect(opened.text == Array(known.plaintext.utf8) && opened.sender == nil)
     }

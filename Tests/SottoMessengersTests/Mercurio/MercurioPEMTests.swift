@@ -39,10 +39,10 @@ struct MercurioPEMTests {
 
     @Test(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
     func openSSLReadsIt() throws {
-        let files = try TemporaryDirectory()
+        let files = TemporaryDirectory()
         let key = try MercurioPrivateKey(bits: 2048)
         let pem = key.pem(password: SecretBytes(copying: Self.password.utf8))
-        let path = try files.write("key.pem", Array(pem.utf8))
+        let path = files.write("key.pem", Array(pem.utf8))
         let theirs = try OpenSSL.run(["pkey", "-in", path, "-passin", "pass:" + Self.password])
         #expect(key.pem().withBytes { $0.elementsEqual(theirs) })
     }

@@ -67,7 +67,7 @@ struct MercurioPeerTests {
     func keysAreWrappedAndUnwrappedByOpenssl(_ bits: Int) throws {
         // `make deps` installs it.
         let openssl = try #require(Programs.find("openssl"))
-        let folder = try TemporaryDirectory()
+        let folder = TemporaryDirectory()
         func run(_ arguments: [String], _ input: [UInt8] = []) throws -> [UInt8] {
             let run = try Command(path: openssl, arguments).run(stdin: .whole(input))
             guard run.status == 0 else { throw Peers.Failure(description: run.stderr) }
@@ -85,7 +85,7 @@ struct MercurioPeerTests {
         let spki = try run(["pkey", "-pubout"], theirs)
         #expect(
             try MercurioPublicKey(pem: String(decoding: spki, as: UTF8.self)) == read.publicKey)
-        try folder.write("public", Array(own.publicKey.pem.utf8))
+        folder.write("public", Array(own.publicKey.pem.utf8))
         try withGenerator { generator in
             // The longest secret is two hashes and two bytes shorter than the modulus.
             for size in [0, 1, 15, 16, 17, 32, bits / 8 - 66] {

@@ -31,11 +31,10 @@ enum MercurioVectors {
         let nonce: String
         let mac: String
 
-        func record(_ spelling: MercurioEnvelope.Spelling = .snakeCase) -> JSONObject {
-            let isSnake = spelling == .snakeCase
-            return JSONObject([
-                (isSnake ? "encrypted_content" : "encryptedContent", .string(encryptedContent)),
-                (isSnake ? "encrypted_aes_key" : "encryptedAesKey", .string(encryptedAesKey)),
+        func record(camelCase: Bool = false) -> JSONObject {
+            JSONObject([
+                (camelCase ? "encryptedContent" : "encrypted_content", .string(encryptedContent)),
+                (camelCase ? "encryptedAesKey" : "encrypted_aes_key", .string(encryptedAesKey)),
                 ("nonce", .string(nonce)), ("mac", .string(mac)),
             ])
         }

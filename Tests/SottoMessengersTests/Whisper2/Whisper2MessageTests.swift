@@ -301,16 +301,6 @@ struct Whisper2MessageTests {
         #expect(WhisperID.random() != WhisperID.random())
     }
 
-    @Test func theAppsKnowTwelveAndTwentyFourWordsOfEnglish() {
-        for (count, list, known) in [
-            (12, Wordlist.english, true), (24, .english, true), (15, .english, false),
-            (12, .french, false),
-        ] {
-            let mnemonic = Mnemonic(randomWordCount: count, wordlist: list)
-            #expect(Whisper2Keys.isKnownToTheApps(mnemonic) == known)
-        }
-    }
-
     @Test func anIdentityHasTheAccountOfItsWords() throws {
         let known = Whisper2Vectors.person("frozen")
         let identity = Identity(mnemonic: try Mnemonic(parsing: known.mnemonic), name: "x")

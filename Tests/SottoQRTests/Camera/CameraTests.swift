@@ -9,9 +9,7 @@ import Testing
 @Suite struct CameraTests {
     /// The library that simulates the camera; `nil` without a C compiler.
     private static let library: String? = {
-        guard let compiler = Programs.find("cc") ?? Programs.find("clang"),
-            let folder = try? folder.get()
-        else { return nil }
+        guard let compiler = Programs.find("cc") ?? Programs.find("clang") else { return nil }
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("fake_camera.c").path
         let library = folder("fake_camera.so")
@@ -21,14 +19,14 @@ import Testing
         ).run()
         return run?.status == 0 ? library : nil
     }()
-    private static let folder = Result { try TemporaryDirectory() }
+    private static let folder = TemporaryDirectory()
 
     /// Runs `qr scan --camera` on frames of 400 × 300 pixels.
     private func scan(
         _ arguments: [String] = [], format: String, frames: [[UInt8]], busy: Bool = false
     ) throws -> Run {
-        let folder = try TemporaryDirectory()
-        for (place, frame) in frames.enumerated() { try folder.write("frame-\(place)", frame) }
+        let folder = TemporaryDirectory()
+        for (place, frame) in frames.enumerated() { folder.write("frame-\(place)", frame) }
         return try Command(
             path: Programs.path("qr"),
             ["scan", "--camera", "/dev/fake-camera"] + arguments,
@@ -106,8 +104,8 @@ import Testing
     }
 
     @Test func noCamera() throws {
-        let folder = try TemporaryDirectory()
-        let file = try folder.write("file", [1])
+        let folder = TemporaryDirectory()
+        let file = folder.write("file", [1])
         for (device, text) in [
             ("/dev/no-such", "no such file"), ("/dev/null", "is not a camera"),
             (file, "is not a camera"), ("/", "is not a camera"),
@@ -118,7 +116,7 @@ import Testing
             #expect(run.errors.contains(text), "\(run.errors)")
         }
         guard getuid() != 0 else { return }
-        let locked = try folder.write("locked", [1], mode: 0)
+        let locked = folder.write("locked", [1], mode: 0)
         #expect(try BuiltQR(["scan", "--camera", locked]).status == 77)
     }
 

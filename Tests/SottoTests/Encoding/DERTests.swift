@@ -1,3 +1,4 @@
+import SwiftASN1
 import TestSupport
 import Testing
 
@@ -5,30 +6,47 @@ import Testing
 
 struct DERTests {
     @Test(arguments: [0, 1, 127, 128, 255, 256, 65_535, 65_536])
-    func anElementOfAnyLengthIsRead(_ size: Int) {
+    func anElementOfAnyLengthIsRead(_ size: Int) throws {
         let content = randomBytes(size)
-        var reader = DERReader(DER.element(.octetString, content)[...])
-        #expect(reader.content(.octetString).map { Array($0) } == content)
-        #expect(reader.isAtEnd)
+        let der = DER.sequence { try $0.octets(content) }
+        let read = try DER.sequence(in: der) { try ASN1OctetString(derEncoded: &$0) }
+        #expect(Array(read.bytes) == content)
     }
 
     @Test(arguments: [0, 1, 127, 128, 255, 256, 600_000, UInt64(Int.max)])
-    func anIntegerIsRead(_ value: UInt64) {
-        var reader = DERReader(DER.integer(value)[...])
-        #expect(reader.integer() == Int(value) && reader.isAtEnd)
+    func anIntegerIsRead(_ value: UInt64) throws {
+        let der = DER.sequence { try $0.serialize(value) }
+        #expect(try DER.sequence(in: der) { try UInt64(derEncoded: &$0) } == value)
     }
 
     @Test(arguments: [
         "", "02", "0201", "0200", "020180", "02020001", "0209010000000000000000", "028101 05",
         "0282000105",
-        "0280", "0285000000000105", "03010 5", "04 01 05",
+        "0280", "0285000000000105", "03010 5", "04 01 05", "02010500", "0201050201 05",
     ])
     func aLongerFormIsRefused(_ text: String) {
         guard let bytes = bytes(hex: text.filter { $0 != " " }) else {
             preconditionFailure("not hexadecimal: \(text)")
         }
-        var reader = DERReader(bytes[...])
-        #expect(reader.integer() == nil)
+        let der = [0x30, UInt8(bytes.count)] + bytes
+        #expect(throws: (any Error).self) {
+            try DER.sequence(in: der) { try UInt64(derEncoded: &$0) }
+        }
+        // The same in the place of the rounds of PBES2.
+        #expect(throws: RSAKeyError.self) {
+            try PBES2(der: RSALoginTests.der(of: RSALoginTests.sealed(), rounds: bytes))
+        }
+    }
+
+    @Test func bytesAfterASequenceAreRefused() {
+        let der = DER.sequence { try $0.serialize(5) }
+        for changed in [
+            der + [0], der + der, Array(der.dropLast()), [0x30, 0x81] + der.dropFirst(),
+        ] {
+            #expect(throws: (any Error).self) {
+                try DER.sequence(in: changed) { try UInt64(derEncoded: &$0) }
+            }
+        }
     }
 }
 

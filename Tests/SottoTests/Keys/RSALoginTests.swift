@@ -1,3 +1,4 @@
+import SwiftASN1
 import TestSupport
 import Testing
 
@@ -87,33 +88,37 @@ struct RSALoginTests {
 
     @Test func roundsHaveALimit() {
         let limit = PBES2.roundsLimit
-        let sealed = PBES2(sealing: [1], password: Self.password("p"), rounds: 1)
+        let sealed = Self.sealed()
         // Replaces the integer 1 by another one of the same length, and by longer ones.
         for rounds in [0, UInt64(limit) + 1, 1 << 62] {
-            let der = Self.der(of: sealed, rounds: DER.integer(rounds))
+            let integer = Array(DER.sequence { try $0.serialize(rounds) }.dropFirst(2))
+            let der = Self.der(of: sealed, rounds: integer)
             #expect(throws: RSAKeyError.rounds(limit: limit)) { try PBES2(der: der) }
         }
         let negative = Self.der(of: sealed, rounds: [2, 1, 0x80])
         #expect(throws: RSAKeyError.scheme) { try PBES2(der: negative) }
     }
 
-    private static func der(of sealed: PBES2, rounds: [UInt8]) -> [UInt8] {
-        func oid(_ bytes: [UInt8]) -> [UInt8] { DER.element(.objectIdentifier, bytes) }
+    /// A short plaintext under PBES2 with one round.
+    static func sealed() -> PBES2 { PBES2(sealing: [1], password: password("p"), rounds: 1) }
+
+    /// Returns the DER of `sealed` with these bytes in the place of the rounds. Every element has fewer than 128 bytes.
+    static func der(of sealed: PBES2, rounds: [UInt8]) -> [UInt8] {
+        func element(_ tag: UInt8, _ content: [UInt8]...) -> [UInt8] {
+            let content = content.flatMap(\.self)
+            return [tag, UInt8(content.count)] + content
+        }
+        func oid(_ bytes: [UInt8]) -> [UInt8] { element(6, bytes) }
+        func sequence(_ elements: [UInt8]...) -> [UInt8] { element(0x30, elements.flatMap(\.self)) }
         let pkcs5: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 5]
-        let hmac = DER.sequence([
-            oid([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 2, 9]), DER.element(.null, []),
-        ])
-        let derivation = DER.sequence([
-            oid(pkcs5 + [12]),
-            DER.sequence([DER.element(.octetString, sealed.salt), rounds, hmac]),
-        ])
-        let encryption = DER.sequence([
-            oid([0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 42]), DER.element(.octetString, sealed.iv),
-        ])
-        return DER.sequence([
-            DER.sequence([oid(pkcs5 + [13]), DER.sequence([derivation, encryption])]),
-            DER.element(.octetString, sealed.ciphertext),
-        ])
+        let hmac = sequence(oid([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 2, 9]), element(5))
+        let derivation = sequence(
+            oid(pkcs5 + [12]), sequence(element(4, sealed.salt), rounds, hmac))
+        let encryption = sequence(
+            oid([0x60, 0x86, 0x48, 1, 0x65, 3, 4, 1, 42]), element(4, sealed.iv))
+        return sequence(
+            sequence(oid(pkcs5 + [13]), sequence(derivation, encryption)),
+            element(4, sealed.ciphertext))
     }
 
     @Test func invalidKeysAreRefused() {
@@ -223,11 +228,11 @@ struct OpenSSLKeyTests {
     }
 
     @Test func r12AnswersArePSSWithASaltOf32Bytes() throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let challenge = randomBytes(32)
         let key = RSALoginTests.key
-        let publicKey = try directory.write("public.pem", key.publicPEM().utf8)
-        let secret = try directory.write("private.pem", key.pem().utf8)
+        let publicKey = directory.write("public.pem", key.publicPEM().utf8)
+        let secret = directory.write("private.pem", key.pem().utf8)
         let answer = try directory.write("answer", try key.answer(to: challenge))
         let options = [
             "dgst", "-sha256", "-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_mgf1_md:sha256",

@@ -133,15 +133,15 @@ extension HintTests {
                     let made = Identity(
                         mnemonic: Mnemonic(randomWordCount: 12), name: name,
                         others: Identity.members(whisperID: .random()))
-                    try world.home.files.write(
+                    world.home.files.write(
                         "\(name).key", made.record.serialized(), mode: 0o600)
                     let card = try world.must("keygen", ["public", "\(name).key"])
-                    try world.home.files.write("\(name).card", Array(card.utf8))
+                    world.home.files.write("\(name).card", Array(card.utf8))
                 }
                 return try world.run("bridge", ["seal", "whisper2", "--to", "bob.card"], text: "x")
             },
             result: { (world, run) throws in
-                try world.home.files.write("bob.card", run.stdout)
+                world.home.files.write("bob.card", run.stdout)
                 try world.must("bridge", ["seal", "whisper2", "--to", "bob.card"], text: "x")
             }),
         HintCase(
@@ -151,7 +151,7 @@ extension HintTests {
                 let made = Identity(
                     mnemonic: Mnemonic(randomWordCount: 12), name: "bob",
                     others: Identity.members(rsaKey: try MercurioPrivateKey(bits: 2048)))
-                try world.home.files.write("bob.key", made.record.serialized(), mode: 0o600)
+                world.home.files.write("bob.key", made.record.serialized(), mode: 0o600)
                 let web = try world.must(
                     "bridge", ["account", "mercurio", "--form", "web", "bob.key"])
                 try world.must("contact", ["add", "--name", "bob"], text: web)

@@ -99,7 +99,7 @@ extension HintTests {
             "list the messages with their numbers: decrypt --again",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
-                try world.home.files.write("blob", [1, 2, 3])
+                world.home.files.write("blob", [1, 2, 3])
                 return try world.run("decrypt", ["--attachment", "99999", "blob"])
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),

@@ -2,7 +2,7 @@ import TestSupport
 
 /// A relay for the hints that need one. It ends with the value.
 final class HintRelay {
-    private let scratch = Scratch()
+    private let scratch = TemporaryDirectory()
     private let process: RelayProcess
 
     init?() {

@@ -70,7 +70,7 @@ extension HintTests {
             "…: hint: chmod 600 …",
             situation: { world in
                 let path = world.home.files("a key.pem")
-                try world.home.files.write("a key.pem", [1], mode: 0o644)
+                world.home.files.write("a key.pem", [1], mode: 0o644)
                 let line = "keygen export ssh alice.key >> 'a key.pem'"
                 let run = try world.paste(line)
                 #expect(run.status == 0, "\(path)")
@@ -108,7 +108,7 @@ extension HintTests {
             "find them: find . -samefile …",
             situation: { world in
                 link(world.home.files("alice.key"), world.home.files("second.key"))
-                try world.home.files.write("secret", Array("correct horse\n".utf8))
+                world.home.files.write("secret", Array("correct horse\n".utf8))
                 return try world.run(
                     "keygen", ["passwd", "--passphrase", "@FILE:secret", "alice.key"])
             },
@@ -119,7 +119,7 @@ extension HintTests {
             "ssh-keygen -p -f …", typed: { _ in "a passphrase\na passphrase\n" },
             situation: { world in
                 _ = try world.paste("ssh-keygen -q -t ed25519 -N '' -f sshkey")
-                try world.home.files.write("secret", Array("correct horse\n".utf8))
+                world.home.files.write("secret", Array("correct horse\n".utf8))
                 return try world.run(
                     "keygen", ["passwd", "--passphrase", "@FILE:secret", "sshkey"])
             },

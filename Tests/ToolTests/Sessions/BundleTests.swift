@@ -108,7 +108,7 @@ struct BundleTests {
             identityKey: bob.identity.id.publicKey, signedPreKey: preKey(.signed),
             pqSignedPreKey: preKey(.postQuantum),
             oneTimePreKey: SecretPreKey(.oneTime, id: 1).publicHalf)
-        try two.home.files.write("dated", bundle.record.serialized())
+        two.home.files.write("dated", bundle.record.serialized())
         return "dated"
     }
 
@@ -147,11 +147,11 @@ struct BundleTests {
         for (name, value) in changes {
             var record = good
             record[name] = value
-            try two.home.files.write("bad", record.serialized())
+            two.home.files.write("bad", record.serialized())
             try expectRefused("bad", 65)
         }
         for text in ["", "{", "[]", "{}", "\u{0}"] {
-            try two.home.files.write("bad", Array(text.utf8))
+            two.home.files.write("bad", Array(text.utf8))
             try expectRefused("bad", 65)
         }
         try expectRefused("missing", 66)

@@ -96,7 +96,7 @@ struct ConversationTests {
 
     @Test func aPublicationIsAcceptedWithoutItsOneTimePreKeys() throws {
         let published = try bob.run("keygen", ["prekeys"])
-        try two.home.files.write("published", published.stdout)
+        two.home.files.write("published", published.stdout)
         let run = try alice.encrypt("x", to: bob, "--bundle", "published")
         #expect(run.status == 0 && run.stderr.contains("PQXDH, without a one-time prekey"))
         #expect(try bob.texts(run.lines) == ["x"])
@@ -104,7 +104,7 @@ struct ConversationTests {
 
     @Test func aBundleOnStdinIsAccepted() throws {
         let bundle = try two.home.files.read(bob.bundle())
-        try two.home.files.write("text", Array("from a file\n".utf8))
+        two.home.files.write("text", Array("from a file\n".utf8))
         let run = try alice.run(
             "encrypt", ["--to", bob.card, "--bundle", "-", "text"], stdin: bundle)
         #expect(try bob.texts(run.lines) == ["from a file"])
@@ -217,7 +217,7 @@ struct NoDowngradeTests {
     @Test func anUnreadableStateDoesNotDowngrade() throws {
         try two.begin()
         let bytes = try two.home.files.read(alice.database)
-        try two.home.files.write(
+        two.home.files.write(
             alice.database, Array(bytes[..<100]) + [UInt8](repeating: 1, count: bytes.count - 100))
         let run = try alice.encrypt("x", to: bob)
         #expect(run.status == 74 && run.stdout.isEmpty, "\(run.status) \(run.stderr)")

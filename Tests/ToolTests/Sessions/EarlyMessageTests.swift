@@ -110,7 +110,7 @@ struct EarlyMessageTests {
     }
 
     @Test func earlyEnvelopesAreBoundedAndDisplaceNoOthers() throws {
-        let home = try Home()
+        let home = Home()
         let store = try IdentityStore(
             directory: StateDirectory(path: home.files("state")), identity: bob.identity,
             lockTimeout: 20)

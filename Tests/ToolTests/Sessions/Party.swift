@@ -97,7 +97,7 @@ struct Party: Sendable {
         var record = try JSON.object(parsing: run.stdout)
         try change(&record)
         let name = "bundle-\(name)-\(Envelope.newID())"
-        try home.files.write(name, record.serialized())
+        home.files.write(name, record.serialized())
         return name
     }
 
@@ -136,7 +136,7 @@ struct Couple {
     let bob: Party
 
     init() throws {
-        home = try Home()
+        home = Home()
         alice = try Party("alice", in: home)
         bob = try Party("bob", in: home)
     }

@@ -40,7 +40,7 @@ struct SessionFlawTests {
                 signedPreKey: SecretPreKey(.signed, id: 1).signed(by: bob.identity, at: time),
                 pqSignedPreKey: SecretPreKey(.postQuantum, id: 1).signed(
                     by: bob.identity, at: time), oneTimePreKey: nil)
-            try two.home.files.write("days-\(days)", bundle.record.serialized())
+            two.home.files.write("days-\(days)", bundle.record.serialized())
             return "days-\(days)"
         }
         for (days, isOld) in [(14, false), (15, true), (1000, true)] as [(Int64, Bool)] {

@@ -18,7 +18,7 @@ struct Accounts {
     static let phrase = "seventeen quiet herons walk along the canal before dawn"
 
     init() throws {
-        home = try Home()
+        home = Home()
         alice = try Self.party("alice", rsa: Self.rsaKeys[0].get(), in: home)
         bob = try Self.party("bob", rsa: Self.rsaKeys[1].get(), in: home)
         try Self.writeChat(Self.phrase, "family", in: home)
@@ -30,21 +30,21 @@ struct Accounts {
         let identity = Identity(
             mnemonic: Mnemonic(randomWordCount: 24), name: name,
             others: Identity.members(whisperID: .random(), rsaKey: rsa))
-        try home.files.write("\(name).key", identity.record.serialized(), mode: 0o600)
+        home.files.write("\(name).key", identity.record.serialized(), mode: 0o600)
         let whisper = try identity.whisper2Keys().contact(try #require(try identity.whisperID()))
         let profiles = Profiles(
             kecalek: "\(name)@kecalek", whisper2: whisper,
             mercurio: MercurioKeyBundle(
                 key: rsa.publicKey, by: try identity.mercurioIdentity()))
         let record = try #require(try identity.card(profiles: profiles).record)
-        try home.files.write("\(name).card", record.serialized())
+        home.files.write("\(name).card", record.serialized())
         return Party(name: name, identity: identity, home: home)
     }
 
     /// Writes a chat file.
     static func writeChat(_ phrase: String, _ name: String, in home: Home) throws {
         let chat = try MessengerChat(phrase: SecretBytes(copying: phrase.utf8), name: name)
-        try home.files.write("\(name).chat", chat.record.serialized(), mode: 0o600)
+        home.files.write("\(name).chat", chat.record.serialized(), mode: 0o600)
     }
 
     /// Adds each to the other's address book.

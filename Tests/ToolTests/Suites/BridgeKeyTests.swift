@@ -45,9 +45,9 @@ struct BridgeKeyTests {
 
     let home: Home
     init() throws {
-        home = try Home()
-        try home.files.write("words", Array((Self.words + "\n").utf8))
-        try home.files.write("password", Array("correct horse\n".utf8))
+        home = Home()
+        home.files.write("words", Array((Self.words + "\n").utf8))
+        home.files.write("password", Array("correct horse\n".utf8))
     }
 
     func keygen(_ arguments: String..., stdin: [UInt8] = []) throws -> Run {
@@ -139,8 +139,8 @@ struct BridgeKeyTests {
     @Test(arguments: ecp1.files.indices)
     func knownKeyFilesGiveTheirKey(_ index: Int) throws {
         let known = Self.ecp1.files[index]
-        try home.files.write("known.ecp1", known.file.bytes)
-        try home.files.write("known.password", Array((known.password + "\n").utf8))
+        home.files.write("known.ecp1", known.file.bytes)
+        home.files.write("known.password", Array((known.password + "\n").utf8))
         let run = try bridge(
             "import", "ecp1", "known.ecp1", "--password", "@FILE:known.password", "-o", "k.key")
         guard known.plaintext.bytes.count == 32 else {
@@ -163,8 +163,8 @@ struct BridgeKeyTests {
     @Test(arguments: ecp1.mustFail.indices)
     func keyFilesThatMustFailMakeNothing(_ index: Int) throws {
         let bad = Self.ecp1.mustFail[index]
-        try home.files.write("bad.ecp1", bad.file.bytes)
-        try home.files.write("bad.password", Array((bad.password + "\n").utf8))
+        home.files.write("bad.ecp1", bad.file.bytes)
+        home.files.write("bad.password", Array((bad.password + "\n").utf8))
         let run = try bridge(
             "import", "ecp1", "bad.ecp1", "--password", "@FILE:bad.password", "-o", "k.key")
         let isForm = bad.why == "magic ECP2" || bad.why.hasPrefix("47 bytes")
@@ -216,7 +216,7 @@ struct BridgeKeyTests {
         let theirs = try OpenSSL.run(
             ["pkey", "-in", home.files("a.pem"), "-passin", "pass:correct horse"])
         #expect(theirs == plain)
-        try home.files.write("plain.pem", plain)
+        home.files.write("plain.pem", plain)
         _ = try OpenSSL.run([
             "pkcs8", "-topk8", "-in", home.files("plain.pem"), "-out", home.files("theirs.pem"),
             "-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA256", "-passout", "pass:correct horse",
@@ -238,9 +238,9 @@ struct BridgeKeyTests {
         try makeIdentity("a", "--rsa", "2048")
         _ = try must("export", "rsa", "--password", "@FILE:password", "-o", "a.pem", "a.key")
         _ = try must("export", "rsa", "--unprotected", "-o", "plain.pem", "a.key")
-        try home.files.write("wrong", Array("correct horsf\n".utf8))
+        home.files.write("wrong", Array("correct horsf\n".utf8))
         try home.files.write("open.pem", home.files.read("plain.pem"), mode: 0o644)
-        try home.files.write("no.pem", Array("no key".utf8))
+        home.files.write("no.pem", Array("no key".utf8))
         _ = try must("login-key", "--bits", "4096", "--unprotected", "-o", "long.pem")
         try makeIdentity("none")
         let before = try home.files.read("none.key")
@@ -263,7 +263,7 @@ struct BridgeKeyTests {
 
     @Test func aFileIsNeverOverwritten() throws {
         try makeIdentity("a", "--rsa", "2048")
-        try home.files.write("there", [1])
+        home.files.write("there", [1])
         for arguments in [
             ["export", "ecp1", "--password", "@FILE:password", "a.key"],
             ["export", "rsa", "--unprotected", "a.key"], ["login-key", "--unprotected"],
@@ -473,7 +473,7 @@ struct BridgeKeyTests {
         #expect(key.isAnswer(answer, to: challenge))
         let shown = try must("login-key", "--public", "l.pem", "--password", "@FILE:password")
         #expect(shown.text == key.publicPEM())
-        try home.files.write("wrong", Array("x\n".utf8))
+        home.files.write("wrong", Array("x\n".utf8))
         for (status, arguments) in [
             (Int32(10), ["answer", "kecalek", "--key", "l.pem", "--password", "@FILE:wrong"]),
             (64, ["answer", "kecalek"]), (64, ["answer", "whisper2", "--key", "l.pem"]),

@@ -22,7 +22,7 @@ struct ChatFileTests {
     static let vectors: PhraseVectors = Vectors.load("phrase")
 
     let home: Home
-    init() throws { home = try Home() }
+    init() { home = Home() }
 
     func make(_ phrase: [UInt8], _ more: String...) throws -> Run {
         try home.run(
@@ -90,7 +90,7 @@ struct ChatFileTests {
     }
 
     @Test func thePhraseComesFromASourceAPipeOrTheTerminal() throws {
-        try home.files.write("phrase", Array((Self.strong + "\nsecond line\n").utf8))
+        home.files.write("phrase", Array((Self.strong + "\nsecond line\n").utf8))
         let source = try home.output("keygen", ["chat", "--phrase", "@FILE:phrase"])
         let pipe = try home.output(
             "keygen", ["chat"], stdin: home.files.read("phrase"))
@@ -121,7 +121,7 @@ struct ChatFileTests {
         var status = stat()
         #expect(stat(home.files("a.chat"), &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(try make(Array("y".utf8)).status == 73)
-        try home.files.write("phrase", Array("z\n".utf8))
+        home.files.write("phrase", Array("z\n".utf8))
         let shown = try TerminalSession(
             home.command("keygen", ["chat"]), stdin: home.files("phrase")
         ).finish()
@@ -153,8 +153,8 @@ struct ChatFileTests {
         #expect(none.status == 10 && none.stderr.contains("bridge chat"))
         var file = try JSON.object(parsing: home.files.read("a.chat"))
         file["id"] = .string(String(repeating: "0", count: 64))
-        try home.files.write("bad.chat", file.serialized())
-        try home.files.write("no.chat", Array("{}".utf8))
+        home.files.write("bad.chat", file.serialized())
+        home.files.write("no.chat", Array("{}".utf8))
         for name in ["bad.chat", "no.chat"] {
             #expect(try home.run("keygen", ["chat", "--public", name]).status == 65)
         }

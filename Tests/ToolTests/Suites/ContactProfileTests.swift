@@ -100,7 +100,7 @@ struct ContactProfileTests {
 
     @Test func aURLIsAcceptedAsAnArgumentAFileOrAPicture() throws {
         let url = try url("bob")
-        try home.files.write("bob.url", Array((url + "\r\n").utf8))
+        home.files.write("bob.url", Array((url + "\r\n").utf8))
         _ = try home.output("qr", ["-o", "bob.png"], stdin: Array(url.utf8))
         let key = try #require(Whisper2AddURL.contact(url).signingKey)
         for form in ["argument", "file", "picture"] {
@@ -277,7 +277,7 @@ struct ContactProfileTests {
     @Test(arguments: qr.kecalekBinary.indices)
     func knownCodesAreAccepted(_ index: Int) throws {
         let known = Self.qr.kecalekBinary[index]
-        try home.files.write("code", known.payload.bytes)
+        home.files.write("code", known.payload.bytes)
         let run = try contact("add", "--name", "x", "code")
         #expect(run.status == (known.accept ? 0 : 65), "\(run.stderr)")
         guard known.accept else { return }

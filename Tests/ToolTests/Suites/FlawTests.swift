@@ -172,7 +172,7 @@ struct FlawTests {
             JSON.object(parsing: home.files.read("alice.card")).at("profiles", "whisper2")?.object)
         let key = try #require(account["key"]?.string)
         let id = try #require(account["id"]?.string)
-        let stranger = try Home()
+        let stranger = Home()
         let other = Party(name: "bob", identity: bob.identity, home: stranger)
         try stranger.files.write("bob.key", home.files.read("bob.key"))
         let url = "whisper2://add?id=\(id)&key=\(key)"
@@ -245,7 +245,7 @@ struct FlawTests {
 
     @Test func b10EachMemberOfAGroupOpensTheAttachment() throws {
         let photo = randomBytes(200_000)
-        try home.files.write("photo.jpg", photo)
+        home.files.write("photo.jpg", photo)
         let run = try alice.seal(
             [
                 "--suite", "whisper2", "--group", "family", "--to", "bob", "--to", "alice.card",
@@ -262,7 +262,7 @@ struct FlawTests {
             let record = try accounts.record(opened)
             #expect(record.at("details", "group") == .string("family"))
             #expect(record.at("body", "text") == .string("look"))
-            try home.files.write("record.json", opened.stdout)
+            home.files.write("record.json", opened.stdout)
             let file = try reader.run(
                 "bridge", ["open", "whisper2", "--attachment", "record.json", "photo.blob"])
             #expect(file.status == 0 && file.stdout == photo, "\(file.stderr)")
@@ -271,7 +271,7 @@ struct FlawTests {
         var blob = try home.files.read("photo.blob")
         blob[blob.count - 1] ^= 1
         for bad in [blob, Array(blob.dropLast()), []] {
-            try home.files.write("bad.blob", bad)
+            home.files.write("bad.blob", bad)
             let file = try bob.run(
                 "bridge", ["open", "whisper2", "--attachment", "record.json", "bad.blob"])
             #expect(file.status == 11 && file.stdout.isEmpty)
@@ -359,12 +359,12 @@ struct FlawTests {
         let account = try #require(theirs.at("profiles", profile))
         forged["profiles"] = .object([profile: account])
         SignedRecord.sign(&forged, with: mallory.signingKey)
-        try home.files.write("forged.card", forged.serialized())
+        home.files.write("forged.card", forged.serialized())
         let added = try bob.run("contact", ["add", "forged.card"])
         #expect(added.status == 11 && added.stderr.contains("without a valid proof"))
         // An older card without the accounts does not remove them from a contact.
         let bare = try #require(alice.identity.card().record)
-        try home.files.write("bare.card", bare.serialized())
+        home.files.write("bare.card", bare.serialized())
         #expect(try bob.run("contact", ["add", "bare.card"]).status == 0)
         let line = try seal("still", "--suite", profile, "--to", "bob").lines[0]
         #expect(try accounts.record(accounts.read([line]))["name"] == .string("alice"))
@@ -386,7 +386,7 @@ struct FlawTests {
     }
 
     @Test func aBlobReplacesNoInputAndIsCreatedLast() throws {
-        try home.files.write("pic", [1, 2, 3])
+        home.files.write("pic", [1, 2, 3])
         let key = try home.files.read("alice.key")
         for blob in ["alice.key", "family.chat", "pic", "-"] {
             let run = try alice.seal(

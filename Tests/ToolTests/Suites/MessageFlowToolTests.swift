@@ -186,7 +186,7 @@ struct MessageFlowToolTests {
 
     @Test func anAttachmentWorksWithAnySuiteWithRecords() throws {
         let file = randomBytes(100_000)
-        try accounts.home.files.write("plan.pdf", file)
+        accounts.home.files.write("plan.pdf", file)
         for suite in [
             ["--to", "bob", "--suite", "sealed"], ["--to", "bob"], ["--chat", "family.chat"],
         ] {

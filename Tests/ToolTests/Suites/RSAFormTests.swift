@@ -16,18 +16,18 @@ struct RSAFormTests {
     let home: Home
     init() throws {
         home = try Home(people: "alice")
-        try home.files.write("p1.pem", Self.forms.pkcs1Pem.utf8)
-        try home.files.write("p1.der", Self.forms.pkcs1Der.bytes)
-        try home.files.write("p8.pem", Self.forms.pkcs8Pem.utf8)
-        try home.files.write("p8.der", Self.forms.pkcs8Der.bytes)
-        try home.files.write("sealed.der", Self.forms.encryptedDer.bytes)
-        try home.files.write("password", Array((Self.forms.password + "\n").utf8))
+        home.files.write("p1.pem", Self.forms.pkcs1Pem.utf8)
+        home.files.write("p1.der", Self.forms.pkcs1Der.bytes)
+        home.files.write("p8.pem", Self.forms.pkcs8Pem.utf8)
+        home.files.write("p8.der", Self.forms.pkcs8Der.bytes)
+        home.files.write("sealed.der", Self.forms.encryptedDer.bytes)
+        home.files.write("password", Array((Self.forms.password + "\n").utf8))
     }
 
     @Test func importTakesEachForm() throws {
         let original = try home.files.read("alice.key")
         func imported(_ file: String, _ more: [String] = []) throws -> [UInt8] {
-            try home.files.write("a.key", original, mode: 0o600)
+            home.files.write("a.key", original, mode: 0o600)
             _ = try home.output("bridge", ["import", "rsa", file, "-q", "-i", "a.key"] + more)
             return try home.files.read("a.key")
         }

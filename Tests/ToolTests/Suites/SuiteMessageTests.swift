@@ -143,7 +143,7 @@ struct SuiteMessageTests {
     }
 
     @Test func aChatNeedsNoIdentity() throws {
-        let nobody = try Home()
+        let nobody = Home()
         try nobody.files.write(
             "family.chat", accounts.home.files.read("family.chat"), mode: 0o600)
         for suite in ["phrase", "shainy"] {

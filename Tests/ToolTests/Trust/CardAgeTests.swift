@@ -11,7 +11,7 @@ struct CardAgeTests {
     let bob: Party
 
     init() throws {
-        home = try Home()
+        home = Home()
         alice = try Party("alice", in: home)
         bob = try Party("bob", in: home)
     }
@@ -80,7 +80,7 @@ struct CardAgeTests {
 
     /// Returns a message of Alice to the address that she was given.
     private func mail(_ card: [UInt8]) throws -> [UInt8] {
-        try home.files.write("for-alice.card", card)
+        home.files.write("for-alice.card", card)
         return try alice.run(
             "encrypt", ["--to", "for-alice.card"], stdin: Array("hello".utf8)
         ).stdout

@@ -20,7 +20,7 @@ struct IntroducedAccountTests {
         let identity = Identity(
             mnemonic: Mnemonic(randomWordCount: 24), name: "mallory",
             others: Identity.members(whisperID: .random(), rsaKey: try Self.rsa.get()))
-        try accounts.home.files.write("mallory.key", identity.record.serialized(), mode: 0o600)
+        accounts.home.files.write("mallory.key", identity.record.serialized(), mode: 0o600)
         try accounts.home.files.write(
             "mallory.card", #require(identity.card().record).serialized())
         mallory = Party(name: "mallory", identity: identity, home: accounts.home)

@@ -9,7 +9,7 @@ struct OwnNameTests {
     let bob: Party
 
     init() throws {
-        home = try Home()
+        home = Home()
         alice = try Party("alice", in: home)
         bob = try Party("bob", in: home)
     }
