@@ -67,7 +67,7 @@ import Testing
 
     @Test func aSignalToTheProgramEndsTheSearchToo() throws {
         let files = TemporaryDirectory()
-        try files.write("tiles.png", png(Self.tiles(4000)))
+        files.write("tiles.png", png(Self.tiles(4000)))
         let search = try Pipeline([
             Command(
                 path: BuiltQR.path.path, ["scan", "--time-limit", "600", files("tiles.png"), "-"],

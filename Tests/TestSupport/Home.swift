@@ -57,7 +57,7 @@ package final class Home: Sendable {
 
     /// Creates several people.
     package convenience init(people: String...) throws {
-        try self.init()
+        self.init()
         for person in people { try makePerson(person) }
     }
 

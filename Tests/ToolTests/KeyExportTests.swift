@@ -79,7 +79,7 @@ struct KeyExportTests {
         home.files.write("file", Array("hello".utf8))
         _ = try other(
             KeyPrograms.sshKeygen, ["-Y", "sign", "-f", "id_alice", "-n", "file", "file"])
-        try home.files.write("signers", Array(("alice " + (try text("ssh", "--public-key"))).utf8))
+        home.files.write("signers", Array(("alice " + (try text("ssh", "--public-key"))).utf8))
         let verified = try home.other(
             try #require(KeyPrograms.sshKeygen),
             ["-Y", "verify", "-f", "signers", "-I", "alice", "-n", "file", "-s", "file.sig"]
@@ -88,7 +88,7 @@ struct KeyExportTests {
     }
 
     @Test func theIdentityDecryptsFilesForItsExportedSSHKey() throws {
-        try home.files.write("a.pub", Array(try text("ssh", "--public-key").utf8))
+        home.files.write("a.pub", Array(try text("ssh", "--public-key").utf8))
         let file = try home.output("encrypt", ["-r", "a.pub"], stdin: [1, 2, 3])
         #expect(try home.output("decrypt", ["-i", "alice.key"], stdin: file) == [1, 2, 3])
     }

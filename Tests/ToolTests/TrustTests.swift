@@ -49,7 +49,7 @@ struct TrustTests {
     @Test func filesAreNotEncryptedToAnUnconfirmedKey() throws {
         // Another card with the same name is offered, and not accepted.
         let other = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "bob").card()
-        try home.files.write("other.card", try #require(other.record).serialized())
+        home.files.write("other.card", try #require(other.record).serialized())
         #expect(try run("contact", ["add", "other.card", "-i", "alice.key"]).status == 12)
         for argument in ["bob", "bob.card", try card("bob").uri.text] {
             let refused = try run(

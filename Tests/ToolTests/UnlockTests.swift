@@ -12,7 +12,7 @@ struct UnlockTests {
     /// Whether this system has a user keyring. Some containers do not.
     static let hasKeyring: Bool = {
         guard let home = try? Home(people: "probe") else { return false }
-        _ = try? home.files.write("p", Array("correct horse\n".utf8))
+        home.files.write("p", Array("correct horse\n".utf8))
         _ = try? home.run("keygen", ["passwd", "-q", "--passphrase", "@FILE:p", "probe.key"])
         let run = try? home.run(
             "keygen", ["unlock", "--for", "30s", "--identity-passphrase", "@FILE:p", "probe.key"])

@@ -200,7 +200,7 @@ public struct ShainyMessage: Sendable {
             self.milliseconds = milliseconds
         }
 
-        fileprivate init(_ fields: Fields<FieldError>) throws(FieldError) {
+        init(_ fields: Fields<FieldError>) throws(FieldError) {
             messageID = try fields["messageId"].text()
             encryptedText = try fields["text"].text()
             senderName = try fields["senderName"].text()

@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 
 /// A reason to refuse a record as a Whisper2 frame.
 public enum Whisper2RecordError: RecordError, Equatable {

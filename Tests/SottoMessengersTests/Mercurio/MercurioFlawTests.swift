@@ -60,7 +60,7 @@ struct MercurioFlawTests {
                 MercurioEnvelope(
                     content: Array(box.ciphertext), wrappedKey: wrapped,
                     nonce: [UInt8](repeating: 0, count: 12), tag: Array(box.tag)
-                ).members())
+                ).members)
         }
         let key = randomBytes(32)
         let good = try record(wrapping: key, text: Array("x".utf8), under: key)

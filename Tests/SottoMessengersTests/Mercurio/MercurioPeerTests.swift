@@ -75,7 +75,7 @@ struct MercurioPeerTests {
         }
         // Sotto's key in openssl, and openssl's key in Sotto, in both forms.
         let own = try MercurioPrivateKey(bits: bits)
-        try folder.write("key", own.pem().withBytes { Array($0) })
+        folder.write("key", own.pem().withBytes { Array($0) })
         let theirs = try run([
             "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(bits)",
         ])

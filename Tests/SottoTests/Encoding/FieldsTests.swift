@@ -37,7 +37,7 @@ struct FieldsTests {
         #expect(throws: FieldError.member("type")) { try fields.header("other") }
         #expect(throws: FieldError.member("v")) { try fields.version("none") }
         #expect(throws: FieldError.member("key")) { try fields["key"].bytes(count: 4) }
-        #expect(throws: FieldError.member("key")) { try fields["key"].secret(count: 2) }
+        #expect(throws: FieldError.member("key")) { _ = try fields["key"].secret(count: 2) }
         #expect(throws: FieldError.member("hex")) { try fields["hex"].hexBytes(count: 3) }
         #expect(throws: FieldError.member("hex")) { try fields["hex"].sessionID() }
         #expect(throws: FieldError.member("count")) { try fields["count"].integer() as UInt8 }

@@ -233,7 +233,7 @@ struct OpenSSLKeyTests {
         let key = RSALoginTests.key
         let publicKey = directory.write("public.pem", key.publicPEM().utf8)
         let secret = directory.write("private.pem", key.pem().utf8)
-        let answer = try directory.write("answer", try key.answer(to: challenge))
+        let answer = directory.write("answer", try key.answer(to: challenge))
         let options = [
             "dgst", "-sha256", "-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_mgf1_md:sha256",
             "-sigopt", "rsa_pss_saltlen:32",

@@ -96,7 +96,7 @@ struct SessionFlawTests {
         // A card with a different key for a known name stops sending until the user confirms the key.
         #expect(try bob.run("contact", ["add", alice.card]).status == 0)
         let other = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "alice").card()
-        try two.home.files.write("other.card", try #require(other.record).serialized())
+        two.home.files.write("other.card", try #require(other.record).serialized())
         #expect(try bob.run("contact", ["add", "other.card"]).status == 12)
         for _ in 0..<2 {
             let refused = try bob.run("encrypt", ["--to", "alice"], stdin: [0x78])
