@@ -20,8 +20,20 @@ package final class DurableDatabase: @unchecked Sendable {
     ///
     /// `migrations` are SQL scripts; `PRAGMA user_version` is the number of scripts that were run. A file with a higher
     /// number is from a later version: it is not written to, and ``DatabaseError/newerVersion(path:)`` is thrown. Waits at
-    /// most `lockTimeout` seconds for other processes that write.
-    package init(path: String, migrations: [String], lockTimeout: Double) throws(DatabaseError) {
+    /// most `lockTimeout` seconds for other processes that write. With `erases`, deleted content is overwritten.
+    package convenience init(
+        path: String, migrations: [String], lockTimeout: Double, erases: Bool = false
+    ) throws(DatabaseError) {
+        try self.init(
+            path: path, version: migrations.count, lockTimeout: lockTimeout, erases: erases)
+        try migrate(migrations) { _, _ throws(DatabaseError) in }
+    }
+
+    /// Opens or creates the file like ``init(path:migrations:lockTimeout:erases:)``, but leaves the update of its schema
+    /// to ``migrate(_:after:)``. `version` is the number of migrations.
+    package init(path: String, version: Int, lockTimeout: Double, erases: Bool)
+        throws(DatabaseError)
+    {
         self.path = path
         // The file is created here to set its mode, which SQLite also gives to the log files. An existing file is not
         // opened: closing it would release the locks that SQLite holds on it elsewhere in this process.
@@ -41,7 +53,7 @@ package final class DurableDatabase: @unchecked Sendable {
         sqlite3_busy_timeout(handle, Int32(clamping: Int64(lockTimeout * 1_000)))
         while true {
             do throws(DatabaseError) {
-                try prepare(migrations)
+                try prepare(version, erases: erases)
                 return
             } catch {
                 // SQLite returns immediately, ignoring its busy timeout, when two processes race to switch a new file
@@ -52,23 +64,36 @@ package final class DurableDatabase: @unchecked Sendable {
         }
     }
 
-    private func prepare(_ migrations: [String]) throws(DatabaseError) {
+    private func prepare(_ version: Int, erases: Bool) throws(DatabaseError) {
         try use { connection throws(DatabaseError) in
-            func version() throws(DatabaseError) -> Int {
-                Int(try connection.integer("PRAGMA user_version"))
+            guard try connection.integer("PRAGMA user_version") <= version else {
+                throw .newerVersion(path: path)
             }
-            guard try version() <= migrations.count else { throw .newerVersion(path: path) }
             try connection.run("PRAGMA journal_mode = WAL")
             try connection.run("PRAGMA synchronous = FULL")
             guard try connection.integer("PRAGMA synchronous") == 2 else {
                 throw .notDurable(path: path)
             }
+            if erases { try connection.run("PRAGMA secure_delete = ON") }
+        }
+    }
+
+    /// Runs the scripts that the file lacks in one transaction. `after` is called after each, with its number from 1.
+    package func migrate<Failure>(
+        _ migrations: [String],
+        after: (Int, Connection<Failure>) throws(Failure) -> Void
+    ) throws(Failure) {
+        try use { connection throws(Failure) in
+            func version() throws(Failure) -> Int {
+                Int(try connection.integer("PRAGMA user_version"))
+            }
             guard try version() < migrations.count else { return }
             try connection.transaction(
-                { () throws(DatabaseError) in
+                { () throws(Failure) in
                     // Another process may have migrated the file first.
                     for number in try version()..<max(version(), migrations.count) {
                         try connection.script(migrations[number])
+                        try after(number + 1, connection)
                         try connection.run("PRAGMA user_version = \(number + 1)")
                     }
                 }, { $0 })

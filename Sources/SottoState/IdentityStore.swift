@@ -2,8 +2,7 @@ import Glibc
 public import Sotto
 import SottoDatabase
 
-/// The state of one identity on this machine, in the file `ID.db`: its inbox, contacts, sessions, prekeys and opened
-/// messages.
+/// The state of one identity on this machine, in the file `ID.db`: its inbox, contacts, sessions, prekeys and history.
 ///
 /// Secrets, plaintext and the identities of peers are encrypted under keys of the identity. Any number of processes may
 /// use the file at once.
@@ -22,8 +21,16 @@ public final class IdentityStore {
         owner = identity
         key = identity.derivedKey(info: "state/v1")
         lookupKey = identity.derivedKey(info: "state/lookup/v1")
-        database = try directory.database(
-            identity.id.description + ".db", migrations: Self.migrations, lockTimeout: lockTimeout)
+        do throws(DatabaseError) {
+            database = try DurableDatabase(
+                path: directory.file(identity.id.description + ".db"),
+                version: Self.schemaVersion, lockTimeout: lockTimeout, erases: true)
+        } catch {
+            throw .database(error)
+        }
+        try database.migrate(Self.migrations) { number, connection throws(StateError) in
+            if number == Self.historyVersion { try moveOpened(connection) }
+        }
     }
 
     /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
@@ -114,6 +121,7 @@ public final class IdentityStore {
         CREATE INDEX skipped_peer ON skipped(peer, number);
         CREATE INDEX skipped_day ON skipped(day);
         """,
+        historySchema,
     ]
 
     /// The version of the schema.

@@ -1,14 +1,16 @@
 public import Sotto
 import SottoDatabase
 
-/// The opened messages, each with its printed record, encrypted.
+/// The received messages of the history, each with its printed record.
 extension IdentityStore {
     /// The state of an envelope id.
     public enum Opened: Sendable, Equatable {
         /// Nothing was opened under the id.
         case new
         /// The envelope was opened; `record` is what was printed, `number` its number in the state.
-        case same(number: Int64, record: [UInt8])
+        case same(number: Int64, record: JSONObject)
+        /// An envelope with this id was opened, and its message was deleted.
+        case deleted
         /// A different envelope with this id was opened.
         case different
     }
@@ -18,7 +20,7 @@ extension IdentityStore {
         /// The message's number: higher than the numbers of all messages opened earlier.
         public let number: Int64
         /// The record that was printed.
-        public let record: [UInt8]
+        public let record: JSONObject
     }
 
     /// The point from which messages are selected.
@@ -29,7 +31,7 @@ extension IdentityStore {
         case time(Timestamp)
     }
 
-    /// Returns the oldest messages since a point and after a number, at most `limit`.
+    /// Returns the oldest received messages since a point and after a number, at most `limit`. Deleted ones are left out.
     public func opened(
         since point: Since, after number: Int64, limit: Int
     ) throws(StateError) -> [OpenedMessage] {
@@ -39,49 +41,35 @@ extension IdentityStore {
                 case .number(let first): (max(first, number), nil)
                 case .time(let time): (number, time.seconds)
                 }
-            return try connection.rows(
+            return try entries(
                 """
-                SELECT number, digest, record FROM opened
-                WHERE number > ?1 AND (?2 IS NULL OR time >= ?2) ORDER BY number LIMIT ?3
-                """, start, time, limit
-            ) { row throws(StateError) in
-                OpenedMessage(
-                    number: row.integer(0),
-                    record: try unseal(row.bytes(2), .opened(digest: row.bytes(1))))
-            }
+                WHERE number > ?1 AND (?2 IS NULL OR time >= ?2) AND sent = 0
+                AND sealed IS NOT NULL ORDER BY number LIMIT ?3
+                """, start, time, limit, connection: connection
+            ).map { OpenedMessage(number: $0.number, record: $0.record) }
         }
-    }
-
-    /// Returns the message with this number, or `nil`.
-    public func openedMessage(_ number: Int64) throws(StateError) -> OpenedMessage? {
-        let found = try opened(since: .number(number - 1), after: number - 1, limit: 1).first
-        return found?.number == number ? found : nil
     }
 }
 
 extension StateTransaction {
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
-        let select = try connection.statement(
-            "SELECT number, digest, record FROM opened WHERE mark = ?", store.mark(envelope: id))
-        defer { select.reset() }
-        guard try select.step() else { return .new }
-        guard select.bytes(1) == digest else { return .different }
-        return .same(
-            number: select.integer(0),
-            record: try store.unseal(select.bytes(2), .opened(digest: digest)))
-    }
-
-    /// Records that an envelope was opened, with the record that is printed for it. The id must not have a record yet.
-    /// Returns the message's number.
-    @discardableResult
-    public func recordOpened(
-        id: String, digest: [UInt8], record: [UInt8], at time: Timestamp = .now()
-    ) throws(StateError) -> Int64 {
-        try connection.run(
-            "INSERT INTO opened (mark, digest, record, time) VALUES (?, ?, ?, ?)",
-            store.mark(envelope: id), digest, store.seal(record, .opened(digest: digest)),
-            time.seconds)
-        return connection.lastRow
+        let found = try connection.first(
+            """
+            SELECT number, mark, conversation, sent, kind, state, time, sealed
+            FROM message WHERE mark = ?
+            """, store.mark(envelope: id)
+        ) { StoredMessage($0) }
+        guard let found else { return .new }
+        guard let sealed = found.sealed else { return .deleted }
+        guard
+            let conversation = try store.conversationRow(number: found.conversation, connection)?
+                .conversation
+        else { throw .unsealable(path: store.database.path) }
+        let (known, record) = try store.record(sealed, found, conversation)
+        guard known.elementsEqual(digest.prefix(StoredMessage.digestLength)) else {
+            return .different
+        }
+        return .same(number: found.number, record: record)
     }
 }

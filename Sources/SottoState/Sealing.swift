@@ -6,7 +6,10 @@ import SottoDatabase
 extension IdentityStore {
     /// The kind of an encrypted value. It is authenticated with the value, so that a row cannot replace another.
     enum Context {
+        /// An opened message of version 0.1.0.
         case opened(digest: [UInt8])
+        case message(mark: Int64, conversation: Int64)
+        case conversation(number: Int64)
         case contact
         case session(tag: [UInt8])
         case preKey(kind: Int64, id: Int64)
@@ -17,6 +20,11 @@ extension IdentityStore {
         fileprivate var bytes: [UInt8] {
             switch self {
             case .opened(let digest): digest
+            case .message(let mark, let conversation):
+                // Short, because the table of messages is large.
+                Array("m".utf8) + UInt64(bitPattern: mark).bigEndianBytes
+                    + UInt32(truncatingIfNeeded: conversation).bigEndianBytes
+            case .conversation(let number): Array("conversation \(number) ".utf8)
             case .contact: Array("contact".utf8)
             case .session(let tag): Array("session".utf8) + tag
             case .preKey(let kind, let id): Array("prekey \(kind) \(id) ".utf8)
@@ -62,6 +70,27 @@ extension IdentityStore {
     /// Returns the keyed hash of an envelope's id, truncated to 64 bits to save space in a large table.
     func mark(envelope id: String) -> Int64 {
         Int64(bitPattern: UInt64(bigEndianBytes: keyedHash(Array(id.utf8), key: lookupKey)[..<8])!)
+    }
+
+    /// Returns the keyed hash of a sent message's id, 8 bytes. A received message with the same id has another.
+    func mark(sent id: String) -> Int64 { mark(envelope: "sent " + id) }
+
+    /// Returns the keyed hash of a message that an event changes, 8 bytes.
+    func mark(target id: String, conversation: Int64) -> Int64 {
+        mark(envelope: "target \(conversation) " + id)
+    }
+
+    /// Returns the keyed hash of an event's author, 8 bytes.
+    func mark(author: SessionID) -> Int64 { mark(envelope: "author " + author.description) }
+
+    /// Returns the keyed hash of a conversation, 16 bytes.
+    func mark(_ conversation: Conversation) -> [UInt8] {
+        switch conversation {
+        case .peer(let peer):
+            keyedHash(Array("conversation ".utf8) + peer.publicKey, key: lookupKey)
+        case .chat(let id): keyedHash(Array("conversation chat \(id)".utf8), key: lookupKey)
+        case .unknown: keyedHash(Array("conversation unknown".utf8), key: lookupKey)
+        }
     }
 
     /// Returns the keyed hash of a name, 16 bytes. ASCII case is ignored.

@@ -10,6 +10,7 @@ public final class StateTransaction {
     let connection: StateConnection
     var sessions: [SessionID: [SessionSlot]] = [:]
     var contacts: [SessionID: Contact?] = [:]
+    var conversations: [Conversation: ConversationRow] = [:]
     var hasAnyContact: Bool?
     /// The total length in bytes of requests that are set aside, after it was computed.
     var bytesAside: Int64?
@@ -32,6 +33,7 @@ extension IdentityStore {
             let transaction = StateTransaction(store: self, connection: connection)
             let value = try body(transaction)
             try transaction.writeSessions()
+            try transaction.writeConversations()
             return value
         }
     }

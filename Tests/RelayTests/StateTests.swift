@@ -16,7 +16,8 @@ import Testing
 
     @Test func openedEnvelopesAreRecognized() throws {
         let store = try store()
-        let (id, digest, record) = (Envelope.newID(), sha256([1]), Array("hello".utf8))
+        let (id, digest) = (Envelope.newID(), sha256([1]))
+        let record: JSONObject = ["text": .string("hello")]
         try store.transaction { transaction in
             #expect(try transaction.opened(id: id, digest: digest) == .new)
             try transaction.recordOpened(id: id, digest: digest, record: record)
@@ -37,7 +38,7 @@ import Testing
         let store = try store()
         let (id, digest) = (Envelope.newID(), sha256([1]))
         func record(_ transaction: StateTransaction) throws {
-            try transaction.recordOpened(id: id, digest: digest, record: [1])
+            try transaction.recordOpened(id: id, digest: digest, record: [:])
         }
         try store.preview(record)
         #expect(throws: Stop.self) {
@@ -55,7 +56,8 @@ import Testing
         let peer = Sample.identity()
         try store.transaction { transaction in
             try transaction.recordOpened(
-                id: Envelope.newID(), digest: sha256([1]), record: Array("a very secret text".utf8))
+                id: Envelope.newID(), digest: sha256([1]),
+                record: ["text": .string("a very secret text")])
             try transaction.save(
                 Contact(name: "Rumpelstiltskin", id: peer.id, card: peer.card()))
             _ = try transaction.request([1], id: Envelope.newID(), from: peer.id)

@@ -13,6 +13,11 @@ package enum Vectors {
         decode(folder.appendingPathComponent(name + ".json"))
     }
 
+    /// Returns the content of Tests/Vectors/`name`.
+    package static func file(_ name: String) -> [UInt8] {
+        Scratch.contents(folder.appendingPathComponent(name).path)
+    }
+
     /// The folder with `third_party`, from the environment variable EXTERNAL_VECTORS.
     private static let external = environment("EXTERNAL_VECTORS").map {
         URL(fileURLWithPath: $0).appendingPathComponent("third_party")

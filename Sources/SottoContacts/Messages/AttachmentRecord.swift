@@ -11,8 +11,7 @@ extension AttachedFile {
     package static func find(
         _ source: String, _ identity: IdentityListOptions, lockTimeout: Double
     ) throws -> (file: AttachedFile, key: [UInt8]) {
-        let record = try JSON.object(
-            parsing: try Self.record(source, identity, lockTimeout: lockTimeout))
+        let record = try Self.record(source, identity, lockTimeout: lockTimeout)
         guard record["type"]?.string == "message" else {
             throw Failure(
                 .malformed, "not a message record", hint: "give a line that decrypt printed")
@@ -25,13 +24,13 @@ extension AttachedFile {
 
     private static func record(
         _ source: String, _ identity: IdentityListOptions, lockTimeout: Double
-    ) throws -> [UInt8] {
+    ) throws -> JSONObject {
         guard !source.utf8.isEmpty, source.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int64(source)
-        else { return try Input(path: source).readAll(limit: recordLimit) }
+        else { return try JSON.object(parsing: Input(path: source).readAll(limit: recordLimit)) }
         let book = AddressBook(identity.load, lockTimeout: lockTimeout)
         _ = try book.identity()
-        guard let message = try book.store()?.openedMessage(number) else {
+        guard let message = try book.store()?.historyEntry(number: number), !message.isGone else {
             throw Failure(
                 .noInput, "the state has no message with number \(number)",
                 hint: "list the messages with their numbers: decrypt --again")

@@ -223,8 +223,10 @@ final class MessageOpening<Input: MessageInput> {
     ) throws -> OpenedLine {
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
-        if case .same(let number, let record) = earlier {
-            return try seen(number, record, transaction)
+        switch earlier {
+        case .same(let number, let record): return try seen(number, record, transaction)
+        case .deleted: return .dropped
+        case .new, .different: break
         }
         let step = try attempt.envelope.map { try transaction.open($0, with: keys) }
         guard var message = try step?.message ?? attempt.foreign?() else {
@@ -234,8 +236,10 @@ final class MessageOpening<Input: MessageInput> {
             // An attacker who removes the signature must not block the signed message.
             repeatID = "unproven/" + repeatID
             earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
-            if case .same(let number, let record) = earlier {
-                return try seen(number, record, transaction)
+            switch earlier {
+            case .same(let number, let record): return try seen(number, record, transaction)
+            case .deleted: return .dropped
+            case .new, .different: break
             }
         }
         let verdict = try decision(&message, step, attempt.id, transaction)
@@ -267,7 +271,7 @@ final class MessageOpening<Input: MessageInput> {
         case (.accepted, _), (.request, nil):
             if let step { try transaction.keep(step) }
             let number = try transaction.recordOpened(
-                id: repeatID, digest: attempt.digest, record: message.record.serialized())
+                id: repeatID, digest: attempt.digest, record: message.record)
             try transaction.forgetRequest(id: attempt.id)
             return .message(message, number: number, seen: false)
         }
@@ -291,7 +295,7 @@ final class MessageOpening<Input: MessageInput> {
 
     /// Returns the result for a record that was printed before, with the current trust of its sender.
     private func seen(
-        _ number: Int64, _ record: [UInt8], _ transaction: StateTransaction
+        _ number: Int64, _ record: JSONObject, _ transaction: StateTransaction
     ) throws -> OpenedLine {
         let (message, verdict) = try senderPolicy.recall(record, transaction)
         return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)

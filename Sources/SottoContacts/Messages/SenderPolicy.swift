@@ -114,9 +114,9 @@ package struct SenderPolicy {
 extension SenderPolicy {
     /// Returns the message of a record in the state, with the current trust of its sender.
     package func recall(
-        _ record: [UInt8], _ transaction: StateTransaction
+        _ record: JSONObject, _ transaction: StateTransaction
     ) throws -> (message: Message, verdict: Decision) {
-        guard let stored = Message(record: try JSON.object(parsing: record)) else {
+        guard let stored = Message(record: record) else {
             throw Failure(.ioError, "a record in the state is damaged")
         }
         var message = try attributed(stored, transaction)

@@ -181,7 +181,7 @@ struct ForgedMessageTests {
         // The one-time prekey was deleted, so it begins no second session.
         try bob.state { connection throws(StateError) in
             try connection.run("DELETE FROM session")
-            try connection.run("DELETE FROM opened")
+            try connection.run("DELETE FROM message")
             try connection.run("DELETE FROM begun")
         }
         try expectRefused(sent[0], 10, "a second time")
@@ -194,7 +194,7 @@ struct ForgedMessageTests {
         // Neither the session nor the opened messages are stored any more; only that it began is.
         try bob.state { connection throws(StateError) in
             try connection.run("DELETE FROM session")
-            try connection.run("DELETE FROM opened")
+            try connection.run("DELETE FROM message")
         }
         try expectRefused(sent[0], 13, "repeated")
         let next = try alice.write(["next"], to: bob)

@@ -24,7 +24,7 @@ struct SessionFlawTests {
         #expect(try bob.read(sent.lines).messages.map(\.isSeen) == [true])
         try bob.state { connection throws(StateError) in
             try connection.run("DELETE FROM session")
-            try connection.run("DELETE FROM opened")
+            try connection.run("DELETE FROM message")
         }
         let again = try bob.read(sent.lines)
         #expect(try again.status == 13 && again.messages.isEmpty)

@@ -1,0 +1,246 @@
+public import Sotto
+import SottoDatabase
+
+/// The correspondence that a message belongs to.
+public enum Conversation: Sendable, Hashable {
+    /// The messages with one peer; with the owner's own id, the notes to oneself.
+    case peer(SessionID)
+    /// The messages of a chat, by the chat's id.
+    case chat(String)
+    /// The messages whose sender is not authenticated and that belong to no chat.
+    case unknown
+
+    /// Returns the conversation of a message record of the identity `owner`: the chat that `details` names, else the
+    /// peer.
+    public init(of record: JSONObject, owner: SessionID) {
+        func id(_ name: String) -> SessionID? { record[name]?.string.flatMap { SessionID($0) } }
+        let from = id("from")
+        if from == nil || from == owner,
+            let chat = record["details"]?.object?["chat"]?.object?["id"]?.string
+        {
+            self = .chat(chat)
+        } else if let peer = from == owner ? id("to") ?? owner : from {
+            self = .peer(peer)
+        } else {
+            self = .unknown
+        }
+    }
+
+    /// The peer, or `nil` for a conversation that is not with one peer.
+    public var peer: SessionID? { if case .peer(let peer) = self { peer } else { nil } }
+
+    /// The members that the sealed row stores.
+    fileprivate var members: JSONObject {
+        switch self {
+        case .peer(let peer): ["peer": .string(peer.description)]
+        case .chat(let id): ["chat": .string(id)]
+        case .unknown: [:]
+        }
+    }
+
+    /// Reads ``members``.
+    fileprivate init?(_ members: JSONObject) {
+        if let text = members["peer"]?.string {
+            guard let peer = SessionID(text) else { return nil }
+            self = .peer(peer)
+        } else if let id = members["chat"]?.string {
+            self = .chat(id)
+        } else {
+            self = .unknown
+        }
+    }
+}
+
+/// What the owner decided about a conversation.
+public struct ConversationSettings: Sendable, Hashable {
+    /// The owner's name for the conversation, or `nil` for the contact's name or the chat's.
+    public var name: String?
+    /// Whether the conversation is listed first.
+    public var isFavourite = false
+    /// Whether new messages are not announced.
+    public var isMuted = false
+    /// Seconds after which messages are deleted here, or `nil` to keep them.
+    public var keep: Int64?
+
+    /// Creates the settings of a new conversation.
+    public init() {}
+}
+
+/// A conversation in the list.
+public struct ConversationSummary: Sendable, Hashable {
+    /// The conversation.
+    public let conversation: Conversation
+    /// The owner's decisions.
+    public let settings: ConversationSettings
+    /// The number of received messages that were not marked as read.
+    public let unread: Int
+    /// The number of the newest message that was marked as read, or 0.
+    public let read: Int64
+    /// When the newest message was stored; `nil` if it was stored by version 0.1.0 or an earlier one.
+    public let time: Timestamp?
+    /// The number of the newest message with content, or 0 if there is none.
+    public let last: Int64
+}
+
+/// A row of the table `conversation`.
+struct ConversationRow {
+    let number: Int64
+    let conversation: Conversation
+    var settings = ConversationSettings()
+    var last: Int64 = 0
+    var time: Int64?
+    var unread: Int64 = 0
+    var read: Int64 = 0
+    var isChanged = false
+
+    static let columns = "number, last, time, unread, read, sealed, mark"
+
+    init(number: Int64, _ conversation: Conversation) {
+        self.number = number
+        self.conversation = conversation
+    }
+
+    /// Reads a row of ``columns``. Throws ``StateError/unsealable(path:)``.
+    init(_ row: PreparedStatement<StateError>, _ store: IdentityStore) throws(StateError) {
+        let sealed = try store.unseal(row.bytes(5), .conversation(number: row.integer(0)))
+        guard let members = try? JSON.object(parsing: sealed),
+            let conversation = Conversation(members),
+            store.mark(conversation) == row.bytes(6)
+        else { throw .unsealable(path: store.database.path) }
+        number = row.integer(0)
+        self.conversation = conversation
+        settings.name = members["name"]?.string
+        settings.isFavourite = members["favourite"]?.bool ?? false
+        settings.isMuted = members["muted"]?.bool ?? false
+        settings.keep = members["keep"]?.integer
+        last = row.integer(1)
+        time = row.isNull(2) ? nil : row.integer(2)
+        unread = row.integer(3)
+        read = row.integer(4)
+    }
+
+    /// The content of the column `sealed` before encryption.
+    var members: [UInt8] {
+        var members = conversation.members
+        members["name"] = settings.name.map { .string($0) }
+        if settings.isFavourite { members["favourite"] = .bool(true) }
+        if settings.isMuted { members["muted"] = .bool(true) }
+        members["keep"] = settings.keep.map { .integer($0) }
+        return members.serialized()
+    }
+
+    var summary: ConversationSummary {
+        ConversationSummary(
+            conversation: conversation, settings: settings, unread: Int(unread), read: read,
+            time: time.map { Timestamp(seconds: $0) }, last: last)
+    }
+}
+
+/// The conversations.
+extension IdentityStore {
+    /// Returns all conversations: favourites first, then by their newest message, the latest first.
+    public func conversations() throws(StateError) -> [ConversationSummary] {
+        try database.use { connection throws(StateError) in
+            try conversationRows(connection).map(\.summary)
+        }.sorted {
+            ($0.settings.isFavourite ? 1 : 0, $0.last) > ($1.settings.isFavourite ? 1 : 0, $1.last)
+        }
+    }
+
+    /// Returns a conversation, or `nil` if it has never had a message.
+    public func summary(of conversation: Conversation) throws(StateError) -> ConversationSummary? {
+        try database.use { connection throws(StateError) in
+            try conversationRow(conversation, connection)?.summary
+        }
+    }
+
+    func conversationRows(_ connection: StateConnection) throws(StateError) -> [ConversationRow] {
+        try connection.rows("SELECT \(ConversationRow.columns) FROM conversation") {
+            row throws(StateError) in try ConversationRow(row, self)
+        }
+    }
+
+    func conversationRow(
+        _ conversation: Conversation, _ connection: StateConnection
+    ) throws(StateError) -> ConversationRow? {
+        try connection.first(
+            "SELECT \(ConversationRow.columns) FROM conversation WHERE mark = ?",
+            mark(conversation)
+        ) { row throws(StateError) in try ConversationRow(row, self) }
+    }
+
+    func conversationRow(
+        number: Int64, _ connection: StateConnection
+    ) throws(StateError) -> ConversationRow? {
+        try connection.first(
+            "SELECT \(ConversationRow.columns) FROM conversation WHERE number = ?", number
+        ) { row throws(StateError) in try ConversationRow(row, self) }
+    }
+}
+
+extension StateTransaction {
+    /// Changes the settings of a conversation; creates the conversation if it has no message yet.
+    public func change(
+        _ conversation: Conversation, _ change: (inout ConversationSettings) -> Void
+    ) throws(StateError) {
+        var row = try row(of: conversation)
+        change(&row.settings)
+        conversations[conversation] = row
+        try connection.run(
+            "UPDATE conversation SET sealed = ? WHERE number = ?",
+            store.seal(row.members, .conversation(number: row.number)), row.number)
+    }
+
+    /// Marks the messages of a conversation up to a number as read. Returns the messages that were not read before,
+    /// the oldest first.
+    @discardableResult
+    public func markRead(
+        _ conversation: Conversation, upTo number: Int64
+    ) throws(StateError) -> [HistoryEntry] {
+        var row = try row(of: conversation)
+        guard number > row.read else { return [] }
+        let entries = try store.entries(
+            """
+            WHERE conversation = ? AND kind = 0 AND sent = 0 AND number > ? AND number <= ?
+            ORDER BY number
+            """, row.number, row.read, number, connection: connection)
+        row.read = number
+        row.unread = try connection.integer(
+            """
+            SELECT count(*) FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
+            AND sealed IS NOT NULL AND number > ?
+            """, row.number, number)
+        row.isChanged = true
+        conversations[conversation] = row
+        return entries
+    }
+
+    /// Returns the row of a conversation, created if it does not exist.
+    func row(of conversation: Conversation) throws(StateError) -> ConversationRow {
+        if let known = conversations[conversation] { return known }
+        let row: ConversationRow
+        if let found = try store.conversationRow(conversation, connection) {
+            row = found
+        } else {
+            try connection.run(
+                "INSERT INTO conversation (mark, sealed) VALUES (?, ?)", store.mark(conversation),
+                [UInt8]())
+            row = ConversationRow(number: connection.lastRow, conversation)
+            try connection.run(
+                "UPDATE conversation SET sealed = ? WHERE number = ?",
+                store.seal(row.members, .conversation(number: row.number)), row.number)
+        }
+        conversations[conversation] = row
+        return row
+    }
+
+    /// Writes the changed counts of conversations, once for each transaction.
+    func writeConversations() throws(StateError) {
+        for row in conversations.values where row.isChanged {
+            try connection.run(
+                "UPDATE conversation SET last = ?, time = ?, unread = ?, read = ? WHERE number = ?",
+                row.last, row.time, row.unread, row.read, row.number)
+        }
+        conversations = [:]
+    }
+}

@@ -1,0 +1,205 @@
+import Sotto
+import SottoDatabase
+
+/// The history: messages of both directions.
+extension IdentityStore {
+    /// The result of looking up a message by its id.
+    public enum Lookup: Sendable, Equatable {
+        /// One message matches.
+        case found(HistoryEntry)
+        /// No message matches.
+        case none
+        /// Several messages match.
+        case several
+    }
+
+    /// The minimum length of an abbreviated message id, in characters.
+    public static let messagePrefix = 4
+    /// The number of newest messages among which an abbreviated id is looked up. An older message is found by its whole
+    /// id.
+    public static let abbreviated = 10_000
+
+    /// Returns the newest messages before a number, at most `limit`, in the order of their numbers.
+    ///
+    /// Without a conversation, messages of all conversations. With `events`, also the messages that change others.
+    public func history(
+        conversation: Conversation?, before number: Int64 = .max, limit: Int,
+        events: Bool = false
+    ) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            try history(
+                conversation: conversation, before: number, limit: limit, events: events,
+                connection)
+        }
+    }
+
+    func history(
+        conversation: Conversation?, before number: Int64, limit: Int, events: Bool,
+        _ connection: StateConnection
+    ) throws(StateError) -> [HistoryEntry] {
+        guard let conversation else {
+            return try entries(
+                "WHERE number < ? AND kind <= ? ORDER BY number DESC LIMIT ?", number,
+                events ? 1 : 0, limit, connection: connection
+            ).reversed()
+        }
+        guard let row = try conversationRow(conversation, connection) else { return [] }
+        func page(_ kind: HistoryEntry.Kind) throws(StateError) -> [HistoryEntry] {
+            try entries(
+                """
+                WHERE conversation = ? AND kind = ? AND number < ? ORDER BY number DESC LIMIT ?
+                """, row.number, kind.rawValue, number, limit, connection: connection)
+        }
+        var page1 = try page(.content)
+        if events {
+            // The index is ordered by number within a kind.
+            page1 = (page1 + (try page(.event))).sorted { $0.number > $1.number }
+        }
+        return page1.prefix(limit).reversed()
+    }
+
+    /// Returns the last messages of a conversation that have content, at most `count`, the oldest first. Deleted ones
+    /// are left out.
+    public func lastEntries(
+        conversation: Conversation, _ count: Int
+    ) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            return try entries(
+                """
+                WHERE conversation = ? AND kind = 0 AND sealed IS NOT NULL
+                ORDER BY number DESC LIMIT ?
+                """, row.number, count, connection: connection
+            ).reversed()
+        }
+    }
+
+    /// Returns the message with a number, or `nil`.
+    public func historyEntry(number: Int64) throws(StateError) -> HistoryEntry? {
+        try database.use { connection throws(StateError) in
+            try entries("WHERE number = ?", number, connection: connection).first
+        }
+    }
+
+    /// Returns the message with an id, in `conversation` if it is given.
+    ///
+    /// `id` is a whole id, or the beginning of one with at least ``messagePrefix`` characters, which is looked up among
+    /// the newest ``abbreviated`` messages.
+    public func historyEntry(
+        id: String, in conversation: Conversation? = nil
+    ) throws(StateError) -> Lookup {
+        try database.use { connection throws(StateError) in
+            func isWanted(_ entry: HistoryEntry) -> Bool {
+                conversation == nil || entry.conversation == conversation
+            }
+            let named = try entries(
+                "WHERE mark IN (?, ?) AND kind <> 2", mark(envelope: id), mark(sent: id),
+                connection: connection
+            ).filter(isWanted)
+            if let entry = named.first { return named.count == 1 ? .found(entry) : .several }
+            guard id.utf8.count >= Self.messagePrefix else { return .none }
+            let beginning = id.lowercased()
+            let found = try history(
+                conversation: conversation, before: .max, limit: Self.abbreviated, events: true,
+                connection
+            ).filter { $0.id?.hasPrefix(beginning) == true }
+            guard let entry = found.first else { return .none }
+            return found.count == 1 ? .found(entry) : .several
+        }
+    }
+
+    /// Returns the messages that change the message `id` of a conversation, the oldest first, at most
+    /// ``StateTransaction/eventsPerAuthor`` of each author.
+    public func events(
+        on id: String, in conversation: Conversation
+    ) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            return try entries(
+                """
+                WHERE number IN (SELECT message FROM event WHERE target = ?) ORDER BY number
+                """, mark(target: id, conversation: row.number), connection: connection)
+        }
+    }
+
+    /// Returns the rows of the table `message` that a condition selects.
+    func entries<each Value: DatabaseValue>(
+        _ condition: String, _ values: repeat each Value, connection: StateConnection
+    ) throws(StateError) -> [HistoryEntry] {
+        let rows = try connection.rows(
+            """
+            SELECT number, mark, conversation, sent, kind, state, time, sealed
+            FROM message \(condition)
+            """, repeat each values
+        ) { StoredMessage($0) }
+        var known: [Int64: Conversation] = [:]
+        var entries: [HistoryEntry] = []
+        for row in rows {
+            if known[row.conversation] == nil {
+                known[row.conversation] =
+                    try conversationRow(number: row.conversation, connection)?.conversation
+            }
+            guard let conversation = known[row.conversation] else {
+                throw .unsealable(path: database.path)
+            }
+            entries.append(try entry(row, conversation))
+        }
+        return entries
+    }
+
+    /// Decrypts a row.
+    func entry(_ row: StoredMessage, _ conversation: Conversation) throws(StateError)
+        -> HistoryEntry
+    {
+        guard let direction = HistoryEntry.Direction(rawValue: row.sent),
+            let kind = HistoryEntry.Kind(rawValue: row.kind),
+            let state = HistoryEntry.State(rawValue: row.state)
+        else { throw .unsealable(path: database.path) }
+        return HistoryEntry(
+            number: row.number, conversation: conversation, direction: direction, kind: kind,
+            state: state, received: row.time.map { Timestamp(seconds: $0) },
+            record: try row.sealed.map { sealed throws(StateError) in
+                try record(sealed, row, conversation).record
+            } ?? JSONObject([]))
+    }
+
+    /// Decrypts the column `sealed` of a row.
+    func record(
+        _ sealed: [UInt8], _ row: StoredMessage, _ conversation: Conversation
+    ) throws(StateError) -> (digest: ArraySlice<UInt8>, record: JSONObject) {
+        let bytes = try unseal(sealed, row.context)
+        guard bytes.count > StoredMessage.digestLength,
+            let record = PackedRecord.unpack(
+                bytes[StoredMessage.digestLength...], conversation, owner: owner.id)
+        else { throw .unsealable(path: database.path) }
+        return (bytes[..<StoredMessage.digestLength], record)
+    }
+}
+
+/// A row of the table `message`.
+struct StoredMessage {
+    /// The length in bytes of the envelope's digest in the encrypted content: SHA-256, truncated.
+    static let digestLength = 16
+
+    let number: Int64
+    let mark: Int64
+    let conversation: Int64
+    let sent: Int64
+    let kind: Int64
+    let state: Int64
+    let time: Int64?
+    let sealed: [UInt8]?
+
+    init(_ row: PreparedStatement<StateError>) {
+        number = row.integer(0)
+        mark = row.integer(1)
+        conversation = row.integer(2)
+        sent = row.integer(3)
+        kind = row.integer(4)
+        state = row.integer(5)
+        time = row.isNull(6) ? nil : row.integer(6)
+        sealed = row.isNull(7) ? nil : row.bytes(7)
+    }
+
+    var context: IdentityStore.Context { .message(mark: mark, conversation: conversation) }
+}

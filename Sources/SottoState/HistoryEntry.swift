@@ -1,0 +1,93 @@
+public import Sotto
+import SottoDatabase
+
+/// A message in the history.
+public struct HistoryEntry: Sendable, Hashable {
+    /// Whether the message was received or sent.
+    public enum Direction: Int64, Sendable {
+        /// `decrypt` opened it.
+        case received = 0
+        /// `encrypt` sealed it.
+        case sent = 1
+    }
+
+    /// What a message is in its conversation.
+    public enum Kind: Int64, Sendable {
+        /// It has its own place.
+        case content = 0
+        /// It changes another message, such as a reaction, an edit, a deletion or a receipt, or is not shown at all.
+        case event = 1
+        /// It is the received copy of a message that the owner sent from here.
+        case copy = 2
+    }
+
+    /// What is known of a message. The values of a sent message increase on its way.
+    public enum State: Int64, Sendable {
+        /// A received message, or a sent one of which nothing more is known.
+        case new = 0
+        /// The relay has stored the sent message.
+        case stored = 1
+        /// The recipient has decrypted the sent message.
+        case delivered = 2
+        /// The recipient has read the sent message.
+        case read = 3
+        /// The relay refused the sent message.
+        case failed = 8
+        /// The message was deleted; its record is gone.
+        case deleted = 16
+        /// The message's lifetime ended; its record is gone.
+        case expired = 17
+        /// The record could not be decrypted when the state was upgraded.
+        case damaged = 18
+    }
+
+    /// The number in the state. A later message has a higher number, and no number is used twice.
+    public let number: Int64
+    /// The conversation.
+    public let conversation: Conversation
+    /// Whether the message was received or sent.
+    public let direction: Direction
+    /// What the message is in its conversation.
+    public let kind: Kind
+    /// What is known of the message.
+    public let state: State
+    /// When the message was stored here; `nil` if version 0.1.0 or an earlier one stored it without a time.
+    public let received: Timestamp?
+    /// The record, as `decrypt` printed it. For a sent message, the record that its recipient's `decrypt` prints, with
+    /// the owner as `from`. Empty if the message was deleted.
+    public let record: JSONObject
+
+    /// The envelope's id, or `nil` if the message was deleted.
+    public var id: String? { record["id"]?.string }
+    /// When the sender wrote the message, as the sender claims; `nil` if it is not authenticated or was deleted.
+    public var time: Timestamp? { record["time"]?.string.flatMap { Timestamp($0) } }
+    /// The peer of the conversation, or `nil` for a chat or an unauthenticated sender.
+    public var peer: SessionID? { conversation.peer }
+    /// Whether the record is gone.
+    public var isGone: Bool { state.rawValue >= State.deleted.rawValue }
+}
+
+/// What a body does in its conversation.
+struct BodyRole {
+    let kind: HistoryEntry.Kind
+    /// The ids of the messages that it changes.
+    let targets: [String]
+
+    /// The maximum number of ids in a receipt.
+    private static let receiptLimit = 256
+
+    init(_ body: JSONObject?) {
+        switch body?["type"]?.string {
+        case "reaction", "edit", "delete", "pin", "unpin":
+            kind = .event
+            targets = (body?["target"]?.object?["id"]?.string).map { [$0] } ?? []
+        case "receipt":
+            kind = .event
+            targets = (body?["ids"]?.array ?? []).prefix(Self.receiptLimit).compactMap(\.string)
+        case "typing", "presence", "profile", "sync", "devices", "group":
+            (kind, targets) = (.event, [])
+        default:
+            (kind, targets) = (.content, [])
+        }
+    }
+}

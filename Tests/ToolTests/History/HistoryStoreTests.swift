@@ -1,0 +1,313 @@
+import Sotto
+import SottoDatabase
+import TestSupport
+import Testing
+
+@testable import SottoState
+
+/// The history in the state: both directions, found by conversation, number and id.
+@Suite struct HistoryStoreTests {
+    let scratch = Scratch()
+    let me = Sample.identity()
+    let bob = Sample.identity()
+    let carol = Sample.identity()
+
+    func store() throws -> IdentityStore {
+        try IdentityStore(
+            directory: StateDirectory(path: scratch.path), identity: me, lockTimeout: 5)
+    }
+
+    func record(
+        _ text: String, from: SessionID, to: SessionID, id: String = Envelope.newID(),
+        body: JSONObject? = nil
+    ) -> JSONObject {
+        Message(
+            id: id, from: from, to: to, time: Timestamp(seconds: 1_795_000_000), suite: .ratchet,
+            authenticated: true, trust: .trusted, body: body ?? Message.textBody(text)
+        ).record
+    }
+
+    @discardableResult
+    func receive(
+        _ text: String, from: Identity, in transaction: StateTransaction,
+        id: String = Envelope.newID(), body: JSONObject? = nil
+    ) throws -> Int64 {
+        try transaction.recordOpened(
+            id: id, digest: sha256(Array(id.utf8)),
+            record: record(text, from: from.id, to: me.id, id: id, body: body))
+    }
+
+    @discardableResult
+    func send(
+        _ text: String, to peer: Identity, in transaction: StateTransaction,
+        id: String = Envelope.newID(), body: JSONObject? = nil
+    ) throws -> Int64 {
+        try transaction.recordSent(
+            id: id, record: record(text, from: me.id, to: peer.id, id: id, body: body))
+    }
+
+    func texts(_ entries: [HistoryEntry]) -> [String] {
+        entries.map { $0.record["body"]?.object?["text"]?.string ?? "-" }
+    }
+
+    /// Changes the database file directly.
+    func change(_ sql: String...) throws {
+        let database = try DurableDatabase(
+            path: scratch.file("\(me.id).db"),
+            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
+        try database.transaction { connection throws(StateError) in
+            for sql in sql { try connection.run(sql) }
+        }
+        try database.close()
+    }
+
+    // MARK: Pages
+
+    @Test func bothDirectionsAreInTheOrderOfTheirNumbers() throws {
+        let store = try store()
+        try store.transaction { transaction in
+            for number in 0..<30 {
+                try receive("in \(number)", from: bob, in: transaction)
+                try send("out \(number)", to: bob, in: transaction)
+                try receive("other \(number)", from: carol, in: transaction)
+            }
+        }
+        let with = Conversation.peer(bob.id)
+        let last = try store.history(conversation: with, limit: 3)
+        #expect(texts(last) == ["out 28", "in 29", "out 29"])
+        #expect(last.map(\.direction) == [.sent, .received, .sent])
+        let before = try store.history(conversation: with, before: last[0].number, limit: 2)
+        #expect(texts(before) == ["out 27", "in 28"])
+        #expect(try store.history(conversation: with, limit: 1_000).count == 60)
+        #expect(texts(try store.history(conversation: nil, limit: 2)) == ["out 29", "other 29"])
+        #expect(texts(try store.lastEntries(conversation: with, 2)) == ["in 29", "out 29"])
+        #expect(try store.history(conversation: .unknown, limit: 9).isEmpty)
+        #expect(
+            last.allSatisfy { $0.peer == bob.id && $0.time == Timestamp(seconds: 1_795_000_000) })
+    }
+
+    @Test func eventsAreNotOnAPageOfMessages() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        let reaction: JSONObject = [
+            "type": .string("reaction"), "emoji": .string("👍"),
+            "target": .object(["id": .string(id), "from": .string(me.id.description)]),
+        ]
+        try store.transaction { transaction in
+            try send("hello", to: bob, in: transaction, id: id)
+            for _ in 0..<100 { try receive("", from: bob, in: transaction, body: reaction) }
+            try send("", to: bob, in: transaction, body: reaction)
+            try receive("later", from: bob, in: transaction)
+        }
+        let with = Conversation.peer(bob.id)
+        #expect(texts(try store.history(conversation: with, limit: 9)) == ["hello", "later"])
+        #expect(try store.history(conversation: with, limit: 200, events: true).count == 103)
+        // A peer's events are bounded; they do not displace the owner's.
+        let events = try store.events(on: id, in: with)
+        #expect(events.count == Int(StateTransaction.eventsPerAuthor) + 1)
+        #expect(events.filter { $0.direction == .sent }.count == 1)
+        #expect(try store.events(on: id, in: .peer(carol.id)).isEmpty)
+        #expect(try store.conversations().map(\.unread) == [1])
+    }
+
+    @Test func aNoteToOneselfIsThereOnce() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        try store.transaction { transaction in
+            try send("milk", to: me, in: transaction, id: id)
+            try receive("milk", from: me, in: transaction, id: id)
+            try receive("from another machine", from: me, in: transaction)
+        }
+        let notes = try store.history(conversation: .peer(me.id), limit: 9)
+        #expect(texts(notes) == ["milk", "from another machine"])
+        // The received copy is recorded all the same: its envelope is a repeat.
+        let known = try store.transaction {
+            try $0.opened(id: id, digest: sha256(Array(id.utf8)))
+        }
+        guard case .same = known else {
+            Issue.record("\(known)")
+            return
+        }
+    }
+
+    // MARK: Ids
+
+    @Test func aMessageIsFoundByItsIDOrTheBeginningOfIt() throws {
+        let store = try store()
+        let ids = [
+            "aaaaaaaa-0000-4000-8000-000000000001", "aaaabbbb-0000-4000-8000-000000000002",
+            "cccccccc-0000-4000-8000-000000000003",
+        ]
+        try store.transaction { transaction in
+            try receive("1", from: bob, in: transaction, id: ids[0])
+            try send("2", to: bob, in: transaction, id: ids[1])
+            try receive("3", from: carol, in: transaction, id: ids[2])
+        }
+        func found(_ id: String, _ conversation: Conversation? = nil) throws -> String {
+            switch try store.historyEntry(id: id, in: conversation) {
+            case .found(let entry): texts([entry])[0]
+            case .none: "none"
+            case .several: "several"
+            }
+        }
+        #expect(try ids.map { try found($0) } == ["1", "2", "3"])
+        #expect(try found("aaaaa") == "1")
+        #expect(try found("AAAAB") == "2")
+        #expect(try found("aaaa") == "several")
+        #expect(try found("aaa") == "none")
+        #expect(try found("dddd") == "none")
+        #expect(try found("cccc", .peer(bob.id)) == "none")
+        #expect(try found(ids[2], .peer(bob.id)) == "none")
+        #expect(try found("cccc", .peer(carol.id)) == "3")
+        // A peer may use the id of a message that was sent to them.
+        try store.transaction { _ = try receive("4", from: bob, in: $0, id: ids[1]) }
+        #expect(try found(ids[1]) == "several")
+    }
+
+    @Test func noNumberIsUsedTwice() throws {
+        let numbers = try store().transaction { transaction in
+            try (0..<3).map { try receive("\($0)", from: bob, in: transaction) }
+        }
+        try change("DELETE FROM message WHERE number >= 2")
+        let next = try store().transaction { try receive("next", from: bob, in: $0) }
+        #expect(numbers == [1, 2, 3] && next == 4)
+    }
+
+    // MARK: Conversations
+
+    @Test func unreadMessagesAreCounted() throws {
+        let store = try store()
+        let with = Conversation.peer(bob.id)
+        var numbers: [Int64] = []
+        try store.transaction { transaction in
+            numbers = try (0..<4).map { try receive("\($0)", from: bob, in: transaction) }
+            try send("mine", to: bob, in: transaction)
+            try receive("x", from: carol, in: transaction)
+        }
+        func unread() throws -> Int? { try store.summary(of: with)?.unread }
+        #expect(try unread() == 4)
+        let read = try store.transaction { try $0.markRead(with, upTo: numbers[1]) }
+        #expect(try texts(read) == ["0", "1"] && unread() == 2)
+        // A mark never goes back.
+        #expect(try store.transaction { try $0.markRead(with, upTo: 1) }.isEmpty)
+        #expect(try unread() == 2)
+        try store.transaction { transaction in
+            try receive("new", from: bob, in: transaction)
+            #expect(try texts(transaction.markRead(with, upTo: numbers[3])) == ["2", "3"])
+        }
+        #expect(try unread() == 1)
+    }
+
+    @Test func favouritesAreFirstThenTheLatest() throws {
+        let store = try store()
+        try store.transaction { transaction in
+            try receive("x", from: bob, in: transaction)
+            try receive("x", from: carol, in: transaction)
+            try send("x", to: me, in: transaction)
+        }
+        func order() throws -> [SessionID?] { try store.conversations().map(\.conversation.peer) }
+        #expect(try order() == [me.id, carol.id, bob.id])
+        try store.transaction {
+            try $0.change(.peer(bob.id)) { settings in
+                (settings.isFavourite, settings.name) = (true, "Robert")
+                (settings.isMuted, settings.keep) = (true, 86_400)
+            }
+        }
+        #expect(try order() == [bob.id, me.id, carol.id])
+        // A new message keeps the settings.
+        try store.transaction { _ = try receive("y", from: bob, in: $0) }
+        let settings = try #require(try store.summary(of: .peer(bob.id))?.settings)
+        #expect(settings.name == "Robert" && settings.isMuted && settings.keep == 86_400)
+    }
+
+    // MARK: Storage
+
+    @Test func theFileShowsNeitherTextsNorPeersNorIDs() throws {
+        let id = Envelope.newID()
+        try store().transaction { transaction in
+            try receive("a very secret text", from: bob, in: transaction, id: id)
+            try send("an even more secret text", to: carol, in: transaction)
+            try transaction.change(.peer(bob.id)) { $0.name = "Rumpelstiltskin" }
+        }
+        for suffix in ["", "-wal"] {
+            let bytes = Scratch.contents(scratch.file("\(me.id).db\(suffix)"))
+            let text = String(decoding: bytes, as: UTF8.self)
+            for secret in ["secret text", "Rumpel", id, bob.id.description] {
+                #expect(!text.contains(secret))
+            }
+            let digits = hex(bytes)
+            #expect(!digits.contains(hex(bob.id.publicKey)))
+            #expect(!digits.contains(id.filter { $0 != "-" }))
+        }
+    }
+
+    @Test func rowsCannotBeExchanged() throws {
+        try store().transaction { transaction in
+            try receive("1", from: bob, in: transaction)
+            try receive("2", from: bob, in: transaction)
+            try receive("3", from: carol, in: transaction)
+        }
+        try change(
+            """
+            UPDATE message SET sealed = (SELECT sealed FROM message WHERE number = 2)
+            WHERE number = 1
+            """, "UPDATE message SET conversation = 1 WHERE number = 3")
+        for number: Int64 in [1, 3] {
+            #expect(throws: StateError.self) { try store().historyEntry(number: number) }
+        }
+        #expect(try store().historyEntry(number: 2) != nil)
+        try change("UPDATE conversation SET mark = x'00' WHERE number = 1")
+        #expect(throws: StateError.self) { try store().conversations() }
+    }
+
+    /// A record takes back each byte that it had.
+    @Test func packedRecordsAreExact() throws {
+        let conversation = Conversation.peer(bob.id)
+        let base = record("x", from: bob.id, to: me.id)
+        var records: [JSONObject] = [
+            base, [:], ["v": .integer(2)], ["type": .string("message")],
+            record("x", from: carol.id, to: bob.id), record("x", from: me.id, to: me.id),
+        ]
+        let values: [JSON?] = [
+            nil, .null, .bool(false), .integer(1), .string(""), .string("unverified"),
+            .string("2026-11-22T10:00:00Z"), .string("2026-11-22T10:00:00.5Z"),
+            .string("1969-12-31T23:59:59Z"), .string("2107-01-01T00:00:00Z"),
+            .string(carol.id.description), .string(bob.id.description.uppercased()),
+            .string("AAAAAAAA-0000-4000-8000-000000000001"),
+            .string("00000000-0000-0000-0000-000000000000"), .object(["a": .array([.number(0.5)])]),
+        ]
+        for name in base.members.map(\.name) + ["name", "details", "legacy", "x-extra"] {
+            for value in values {
+                var changed = base
+                changed[name] = value
+                records.append(changed)
+                // The same members, in an order that `decrypt` does not print.
+                changed[name] = nil
+                changed[name] = value
+                records.append(changed)
+            }
+        }
+        for record in records {
+            let packed = PackedRecord.pack(record, conversation, owner: me.id)
+            #expect(PackedRecord.unpack(packed[...], conversation, owner: me.id) == record)
+            for end in 0..<min(packed.count, 30) {
+                _ = PackedRecord.unpack(packed[..<end], conversation, owner: me.id)
+            }
+        }
+        #expect(PackedRecord.pack(base, conversation, owner: me.id).count < 70)
+    }
+
+    @Test func aMessageTakesFewBytes() throws {
+        let store = try store()
+        let text = String(
+            repeating: "sixty characters of text are about the usual length ", count: 2)
+        let count = 2_000
+        try store.transaction { transaction in
+            for _ in 0..<count { try receive(String(text.prefix(60)), from: bob, in: transaction) }
+        }
+        let bytes = try store.database.use { (connection: StateConnection) throws(StateError) in
+            try connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size")
+        }
+        #expect(Int(bytes) / count <= 450, "\(Int(bytes) / count) bytes a message")
+    }
+}
