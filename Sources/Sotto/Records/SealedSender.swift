@@ -10,7 +10,7 @@ extension Envelope {
             payload["sender"] = .string(
                 Base64.standard.encode(SealedSender.seal(from, to: card.age)))
         }
-        return Envelope(id: id, suite: suite, to: address, time: time, payload: payload)
+        return Envelope(id: id, suite: suite, to: address, time: time, ttl: ttl, payload: payload)
     }
 
     /// Returns the envelope as its suite made it, if it came to one of the owner's send addresses.
@@ -26,7 +26,8 @@ extension Envelope {
             payload["sender"] = nil
         }
         var envelope = Envelope(
-            id: id, suite: suite, to: identity.id, from: from, time: time, payload: payload)
+            id: id, suite: suite, to: identity.id, from: from, time: time, ttl: ttl,
+            payload: payload)
         envelope.foreignForm = foreignForm
         return envelope
     }
