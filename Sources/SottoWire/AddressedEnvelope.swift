@@ -1,12 +1,14 @@
 public import Sotto
 
-/// An envelope as a relay sees it: its mailbox and its id. The relay ignores suite and payload, so that an older relay
+/// An envelope as a relay sees it: its mailbox, its id and its time to live. The relay ignores suite and payload, so that an older relay
 /// carries envelopes of later suites.
 public struct AddressedEnvelope: Sendable, Equatable {
     /// The id: a lower-case UUID.
     public let id: String
     /// The mailbox of the recipient.
     public let to: SessionID
+    /// The time to live at the relay, in seconds, or `nil`; see ``Envelope/ttl``.
+    public let ttl: Int64?
     /// The record on one line, without a line feed.
     public let bytes: [UInt8]
 
@@ -16,11 +18,14 @@ public struct AddressedEnvelope: Sendable, Equatable {
         guard record["v"] == .integer(1), record["type"]?.string == "envelope",
             let id = record["id"]?.string, Envelope.isID(id),
             let to = record["to"]?.string.flatMap({ SessionID($0) }),
+            record["ttl"] == nil || record["ttl"]?.integer != nil,
+            (0...Envelope.maximumTTL).contains(record["ttl"]?.integer ?? 0),
             record["payload"]?.object != nil,
             JSON.object(record).nests(atMost: WireLimits.envelopeDepth)
         else { throw .badFields }
         self.id = id
         self.to = to
+        ttl = record["ttl"]?.integer
         bytes = record.serialized()
         guard bytes.count <= WireLimits.envelopeBytes else { throw .tooLarge }
     }
