@@ -2,31 +2,38 @@ import NIOCore
 import Sotto
 import SottoWire
 
-/// A relay's frames, logged in with a new key. Sends go to 16 random mailboxes.
+/// A relay's frames, logged in with a new key. Sends go to 16 random mailboxes; as signals they have a time to live of
+/// 0.
 struct RelayDialect: Dialect {
     private let relay: RelayURL
     private let framing: Framing
     private let templates: [Template]
     private var isUpgraded: Bool
+    private let answer: [UInt8]
     private var count: UInt32 = 0
 
-    init(_ relay: RelayURL) {
+    init(_ relay: RelayURL, sendsSignals: Bool) {
         self.relay = relay
+        answer = Array("{\"type\":\"\(sendsSignals ? "accepted" : "stored")\"".utf8)
         let framing = Framing(relay.scheme)
         self.framing = framing
         isUpgraded = framing != .webSocket
         let run = hex(randomBytes(6))
         templates = (0..<16).map { _ in
-            Template(framing.wrap(Self.send(to: SessionID(publicKey: randomBytes(32)), run: run)))
+            Template(
+                framing.wrap(
+                    Self.send(
+                        to: SessionID(publicKey: randomBytes(32)), run: run,
+                        ttl: sendsSignals ? "\"ttl\":0," : "")))
         }
     }
 
     /// Returns a send of an envelope of 1,024 bytes, without a line feed.
-    private static func send(to recipient: SessionID, run: String) -> [UInt8] {
+    private static func send(to recipient: SessionID, run: String, ttl: String) -> [UInt8] {
         func envelope(_ padding: Int) -> String {
             "{\"v\":1,\"type\":\"envelope\",\"id\":\"\(Template.mark)-\(run.prefix(4))-4000-8000-\(run)\","
                 + "\"suite\":\"sealed\",\"to\":\"\(recipient)\",\"time\":\"2026-01-01T00:00:00Z\","
-                + "\"payload\":{\"age\":\"\(String(repeating: "A", count: padding))\"}}"
+                + ttl + "\"payload\":{\"age\":\"\(String(repeating: "A", count: padding))\"}}"
         }
         let padding = 1024 - envelope(0).utf8.count
         return Array(
@@ -68,7 +75,7 @@ struct RelayDialect: Dialect {
     }
 
     func isStored(_ message: ByteBuffer) -> Bool {
-        message.readableBytesView.starts(with: "{\"type\":\"stored\"".utf8)
+        message.readableBytesView.starts(with: answer)
     }
 }
 

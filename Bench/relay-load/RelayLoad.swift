@@ -8,6 +8,7 @@ import SottoDatabase
 /// |---|---|
 /// | `relay-load sync DIRECTORY SECONDS` | rate and times of writing 4 KB with fdatasync |
 /// | `relay-load closed URL CONNECTIONS IN-FLIGHT SECONDS` | rate and times of a closed loop |
+/// | `relay-load signals URL CONNECTIONS IN-FLIGHT SECONDS` | the same for envelopes with a time to live of 0 |
 /// | `relay-load open URL CONNECTIONS RATE SECONDS` | rate and times of an open loop |
 /// | `relay-load idle URL CONNECTIONS PID` | resident kB of the process before and after, and kB for each connection |
 ///
@@ -21,8 +22,9 @@ struct RelayLoad {
         switch (words.first, numbers.count) {
         case ("sync", 1):
             print(try Calibration.run(directory: words[1], seconds: Double(numbers[0])))
-        case ("closed", 3):
-            let pool = try Pool(Target(words[1]), count: numbers[0])
+        case ("closed", 3), ("signals", 3):
+            let target = try Target(words[1], sendsSignals: words[0] == "signals")
+            let pool = try Pool(target, count: numbers[0])
             print(try ClosedLoop(inFlight: numbers[1], seconds: numbers[2]).run(pool))
         case ("open", 3):
             let pool = try Pool(Target(words[1]), count: numbers[0])
@@ -34,7 +36,7 @@ struct RelayLoad {
             let each = Double(after - before) / Double(pool.connections.count)
             print("\(before)\t\(after)\t\((each * 10).rounded() / 10)")
         default:
-            print("usage: relay-load sync|closed|open|idle ...")
+            print("usage: relay-load sync|closed|signals|open|idle ...")
             exit(64)
         }
     }

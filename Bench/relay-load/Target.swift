@@ -9,9 +9,11 @@ struct Target {
     let port: Int
     private let relay: RelayURL?
     private let tls: NIOSSLContext?
+    private let sendsSignals: Bool
 
     /// Parses a relay's URL, or `mqtt://HOST:PORT`.
-    init(_ text: String) throws {
+    init(_ text: String, sendsSignals: Bool = false) throws {
+        self.sendsSignals = sendsSignals
         let prefix = "mqtt://"
         let isMQTT = text.hasPrefix(prefix)
         let address =
@@ -25,7 +27,9 @@ struct Target {
     }
 
     /// Returns the dialect of a new connection.
-    func dialect() -> any Dialect { relay.map { RelayDialect($0) } ?? MQTTDialect() }
+    func dialect() -> any Dialect {
+        relay.map { RelayDialect($0, sendsSignals: sendsSignals) } ?? MQTTDialect()
+    }
 
     /// Returns the TLS handler, if the address has TLS.
     func security() throws -> [any ChannelHandler] {

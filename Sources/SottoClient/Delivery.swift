@@ -4,7 +4,8 @@ import SottoDatabase
 public import SottoState
 public import SottoWire
 
-/// Sends one relay's queue in an outbox: items are written to disk first and sent second, in order.
+/// Sends one relay's queue in an outbox: items are written to disk first and sent second, in order. Envelopes with a
+/// time to live of 0 are only sent: if no connection exists and none can be made now, they are dropped.
 ///
 /// One thread calls ``run(_:)``. Another thread adds items with ``submit(_:)`` and calls ``finish()`` after the last.
 public final class Delivery: Sendable {
@@ -29,6 +30,8 @@ public final class Delivery: Sendable {
     private static let windowBytes = 2 << 20
     private static let replyTimeout = 30.0
     private static let retryDelay = 30.0
+    /// The number of waiting signals at which ``submit(_:)`` blocks.
+    private static let signalLimit = 1_000
 
     /// The relay.
     public let relay: RelayURL
@@ -74,10 +77,10 @@ public final class Delivery: Sendable {
                 try state.take(event)
             }
             try report(try state.settle())
-            if let ending = try state.advance() {
-                try report(try state.settle())
-                return ending
-            }
+            let ending = try state.advance()
+            let results = try state.settle()
+            if ending != nil || !results.isEmpty { try report(results) }
+            if let ending { return ending }
         }
     }
 
@@ -102,6 +105,11 @@ public final class Delivery: Sendable {
         private var own: [Int64: Outbox.Item] = [:]
         private var inFlight: [Int64: Outbox.Item] = [:]
         private var inFlightBytes = 0
+        /// Envelopes with a time to live of 0 that were not sent yet. In flight they have negative numbers.
+        private var signals: [Outbox.Item] = []
+        private var lastSignal: Int64 = 0
+        /// The number of batches for which ``Delivery/submit(_:)`` still waits.
+        private var heldBatches = 0
         /// Items for which the relay requires a proof of work first.
         private var awaitingWork: [Int64] = []
         private static let workID = "work"
@@ -135,11 +143,13 @@ public final class Delivery: Sendable {
         mutating func take(_ event: Event) throws(StateError) {
             switch event {
             case .items(let items):
-                delivery.room.signal()
+                heldBatches += 1
+                signals += items.filter { $0.kind == .signal }
+                let kept = items.filter { $0.kind != .signal }
                 let numbers = try delivery.outbox.append(
-                    items, relay: outboxName, url: delivery.relay.text)
-                for (number, item) in zip(numbers, items) { own[number] = item }
-                if !items.isEmpty { wasGiven = true }
+                    kept, relay: outboxName, url: delivery.relay.text)
+                for (number, item) in zip(numbers, kept) { own[number] = item }
+                if !kept.isEmpty { wasGiven = true }
             case .end:
                 inputEnded = true
                 // One more attempt is made now, whatever failed before.
@@ -184,8 +194,11 @@ public final class Delivery: Sendable {
             switch response {
             case .stored: done(number, item, .stored)
             case .duplicate: done(number, item, .duplicate)
+            case .accepted where item.kind == .signal: done(number, item, .accepted)
             case .rejected(let refusal), .error(let refusal):
                 done(number, item, .rejected, refusal)
+            case .deferred(let refusal) where item.kind == .signal:
+                done(number, item, .dropped, refusal)
             case .deferred(let refusal): postpone(number, item, refusal)
             default: lost(.notARelay(relay: relayName))
             }
@@ -211,8 +224,10 @@ public final class Delivery: Sendable {
             _ number: Int64, _ item: Outbox.Item, _ status: DeliveryResult.Status,
             _ refusal: Refusal? = nil
         ) {
-            own[number] = nil
-            outcomes.append((number, DeliveryOutcome(status, refusal).text))
+            if item.kind != .signal {
+                own[number] = nil
+                outcomes.append((number, DeliveryOutcome(status, refusal).text))
+            }
             results.append(result(item, status, refusal))
         }
 
@@ -235,12 +250,24 @@ public final class Delivery: Sendable {
             link?.close()
             link = nil
             generation += 1
+            let unanswered = inFlight.filter { $0.value.kind == .signal }
+            dropSignals(unanswered.sorted { $0.key > $1.key }.map(\.value))
             inFlight = [:]
             inFlightBytes = 0
             awaitingWork = []
             cursor = 0
             lastError = error
             connectAt = Monotonic.seconds() + backoff.next()
+        }
+
+        private mutating func dropSignals(_ items: [Outbox.Item]) {
+            results += items.map { result($0, .dropped) }
+        }
+
+        /// Drops the signals that were not sent.
+        private mutating func dropWaitingSignals() {
+            dropSignals(signals)
+            signals = []
         }
 
         /// Records the known outcomes in the outbox and returns the results to report.
@@ -260,13 +287,16 @@ public final class Delivery: Sendable {
             if let at = retryAt, at <= now, inFlight.isEmpty {
                 (retryAt, cursor, deferred, deferredMailboxes) = (nil, 0, [:], [:])
             }
-            guard try hasWork() else {
+            defer { releaseSubmitter() }
+            guard try hasWork() || !signals.isEmpty else {
                 lockSince = nil
                 if inputEnded { return try end(isDone: true) }
                 try collect()
                 return nil
             }
-            guard takeLock(now) else {
+            // Signals need no lock, because they are not in the queue.
+            let isQueueOurs = takeLock(now)
+            guard isQueueOurs || hasSignals else {
                 try collect()
                 if inputEnded, wasGiven, own.isEmpty { return try end(isDone: true) }
                 let isLate = now - (lockSince ?? now) >= delivery.lockTimeout
@@ -276,10 +306,11 @@ public final class Delivery: Sendable {
                 if isConnecting { return nil }
                 // After the end of input a second failure in a row, or a refusal, is final.
                 if inputEnded, lastError != nil, !mayRetry { return try end() }
-                if inputEnded || connectAt <= now { connect() }
+                if inputEnded || connectAt <= now { connect() } else { dropWaitingSignals() }
                 return nil
             }
-            try fill()
+            if isQueueOurs { try fill() }
+            sendSignals()
             if inFlight.isEmpty, try !hasWork() {
                 delivery.lock.unlock()
                 if inputEnded { return try end(isDone: true) }
@@ -290,6 +321,17 @@ public final class Delivery: Sendable {
         /// Whether a connection that had made progress was lost, so that one more attempt is worthwhile.
         private var mayRetry: Bool {
             if case .lost = lastError { hasProgressed } else { false }
+        }
+
+        private var hasSignals: Bool {
+            !signals.isEmpty || inFlight.contains { $0.value.kind == .signal }
+        }
+
+        /// Lets ``Delivery/submit(_:)`` continue, unless many signals wait.
+        private mutating func releaseSubmitter() {
+            guard signals.count < Delivery.signalLimit else { return }
+            for _ in 0..<heldBatches { delivery.room.signal() }
+            heldBatches = 0
         }
 
         private func hasWork() throws(StateError) -> Bool {
@@ -352,10 +394,30 @@ public final class Delivery: Sendable {
             if !lines.isEmpty { link?.write(lines) }
         }
 
+        /// Sends signals up to the window.
+        private mutating func sendSignals() {
+            var lines: [UInt8] = []
+            var count = 0
+            while count < signals.count, inFlight.count < Delivery.window,
+                inFlightBytes < Delivery.windowBytes
+            {
+                let item = signals[count]
+                count += 1
+                if inFlight.isEmpty { lastHeard = Monotonic.seconds() }
+                lastSignal -= 1
+                inFlight[lastSignal] = item
+                inFlightBytes += item.envelope.count
+                lines += item.line(requestID: "\(lastSignal)")
+            }
+            signals.removeFirst(count)
+            if !lines.isEmpty { link?.write(lines) }
+        }
+
         private mutating func end(isDone: Bool = false, wasLocked: Bool = false) throws(StateError)
             -> Ending
         {
             try collect()
+            dropWaitingSignals()
             let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: outboxName)
             for (number, item) in own.sorted(by: { $0.key < $1.key }) where deferred[number] == nil
             {
@@ -374,7 +436,7 @@ extension Outbox.Item {
     /// Items with the same key are sent in order: an item waits while an earlier one is postponed.
     fileprivate var orderingKey: String {
         switch kind {
-        case .envelope: to
+        case .envelope, .signal: to
         case .prekeys: "prekeys " + to
         case .record: "record " + to
         }
@@ -382,7 +444,7 @@ extension Outbox.Item {
 
     fileprivate func line(requestID: String) -> [UInt8] {
         switch kind {
-        case .envelope: Request.sendLine(envelope, requestID: requestID)
+        case .envelope, .signal: Request.sendLine(envelope, requestID: requestID)
         case .prekeys: Request.publishLine(envelope, requestID: requestID)
         case .record: Request.recordLine(envelope, requestID: requestID)
         }

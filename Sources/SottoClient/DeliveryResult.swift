@@ -16,7 +16,10 @@ public struct DeliveryResult: Sendable, Equatable {
         case deferred
         /// The relay will never accept it; it was deleted from the outbox.
         case rejected
-        /// It was deleted from the outbox on request.
+        /// The relay has taken an envelope with a time to live of 0. It pushes the envelope if the recipient is
+        /// connected, and does not tell whether it is.
+        case accepted
+        /// It was deleted from the outbox on request; or it has a time to live of 0 and could not be sent.
         case dropped
         /// Another process removed it from the outbox and recorded an outcome that cannot be read.
         case unknown
@@ -26,6 +29,8 @@ public struct DeliveryResult: Sendable, Equatable {
     public let id: String
     /// The envelope's recipient; `nil` for a publication.
     public let to: String?
+    /// Whether it is an envelope with a time to live of 0.
+    public let isSignal: Bool
     /// Its status.
     public let status: Status
     /// The relay's reason.
@@ -37,8 +42,9 @@ public struct DeliveryResult: Sendable, Equatable {
         _ item: Outbox.Item, _ status: Status, _ refusal: Refusal? = nil, relay: String? = nil
     ) {
         id = item.id
+        isSignal = item.kind == .signal
         switch item.kind {
-        case .envelope: to = item.to
+        case .envelope, .signal: to = item.to
         case .prekeys, .record: to = nil
         }
         self.status = status
@@ -50,6 +56,7 @@ public struct DeliveryResult: Sendable, Equatable {
     public init(droppedID id: String) {
         self.id = id
         to = nil
+        isSignal = false
         status = .dropped
         refusal = nil
         relay = nil
@@ -69,7 +76,8 @@ public struct DeliveryResult: Sendable, Equatable {
 
 /// The outcome of an item, as recorded in the outbox for the process that added it.
 public struct DeliveryOutcome: Sendable, Equatable {
-    /// The status of the item, never ``DeliveryResult/Status/queued`` or ``DeliveryResult/Status/deferred``.
+    /// The status of the item, never ``DeliveryResult/Status/queued``, ``DeliveryResult/Status/deferred`` or
+    /// ``DeliveryResult/Status/accepted``.
     public let status: DeliveryResult.Status
     /// The relay's reason.
     public let refusal: Refusal?
@@ -92,7 +100,7 @@ public struct DeliveryOutcome: Sendable, Equatable {
         let status = words.first.flatMap { DeliveryResult.Status(rawValue: $0) }
         switch status {
         case .stored?, .duplicate?, .rejected?, .dropped?: break
-        case .queued?, .deferred?, .unknown?, nil:
+        case .queued?, .deferred?, .accepted?, .unknown?, nil:
             self.init(.unknown)
             return
         }

@@ -13,6 +13,26 @@ extension Reception.Run {
         return envelope
     }
 
+    /// Whether a line is an envelope with a time to live of 0 for one of the open mailboxes.
+    func isOurSignal(_ line: [UInt8]) -> Bool {
+        guard let record = try? JSON.object(parsing: line),
+            let envelope = try? AddressedEnvelope(record)
+        else { return false }
+        return envelope.ttl == 0 && session?.mailboxes.contains(envelope.to) == true
+    }
+
+    /// Prints envelopes with a time to live of 0, or runs the command for each, up to the remaining maximum. They are
+    /// not in the inbox, and a command that fails is not run again.
+    mutating func take(signals: [[UInt8]]) throws {
+        let some = Array(signals.prefix(left))
+        guard !some.isEmpty else { return }
+        switch handling {
+        case .print(let body): try body(some)
+        case .run(let body): for envelope in some { _ = try body(envelope) }
+        }
+        ending.received += some.count
+    }
+
     /// Records the mailbox that received an envelope.
     @discardableResult
     mutating func noteOrigin(of line: [UInt8]) -> AddressedEnvelope? {

@@ -250,6 +250,7 @@ extension Reception {
                     return isEmpty && !plan.follow ? nil : .lost(relay: plan.relay.description)
                 }
                 var batch: [(id: String, envelope: [UInt8])] = []
+                var signals: [[UInt8]] = []
                 var end: ClientError?
                 for event in events {
                     switch event {
@@ -257,7 +258,18 @@ extension Reception {
                         guard let envelope = ours(delivered) else {
                             return .notARelay(relay: plan.relay.description)
                         }
-                        batch.append((envelope.id, envelope.bytes))
+                        if envelope.ttl == 0 {
+                            // A relay of an earlier version has stored it.
+                            acknowledge([envelope.id], .delivered)
+                            signals.append(envelope.bytes)
+                        } else {
+                            batch.append((envelope.id, envelope.bytes))
+                        }
+                    case .response(.signal(let line), _):
+                        guard isOurSignal(line) else {
+                            return .notARelay(relay: plan.relay.description)
+                        }
+                        signals.append(line)
                     case .response(.empty, _): empties += 1
                     case .response(.acked, _), .response(.deferred, _):
                         self.session?.waitingForAcks -= 1
@@ -267,6 +279,7 @@ extension Reception {
                     }
                 }
                 try take(batch)
+                try take(signals: signals)
                 if let end { return end }
                 if isEmpty, !plan.follow, plan.wait <= 0 { return nil }
             }

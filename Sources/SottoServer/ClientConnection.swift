@@ -34,6 +34,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     var http: HTTPCodec? { didSet { state.isHTTP = http != nil } }
     private var state: ConnectionState
     private var submissions: [Writer.Entry] = []
+    private var signals: [SottoWire.AddressedEnvelope] = []
     private var mayRead = true
     /// Whether the state has asked for the end of the connection.
     private var mustClose = false
@@ -158,8 +159,15 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         context?.read()
     }
 
-    /// Sends what this turn of the event loop produced: changes to the writer, responses to the socket.
+    /// Sends what this turn of the event loop produced: changes to the writer, responses to the socket, and then
+    /// envelopes to their subscribers, so that these do not delay the responses.
     private func flush() {
+        defer {
+            if !signals.isEmpty {
+                services.signals.pass(signals)
+                signals = []
+            }
+        }
         if !submissions.isEmpty {
             services.writer.submit(submissions)
             submissions = []
@@ -197,6 +205,13 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         flush()
     }
 
+    /// Pushes envelopes with a time to live of 0 to subscribed mailboxes.
+    func push(_ signals: [SottoWire.AddressedEnvelope]) {
+        let count = signals.count { state.push(signal: $0, to: self) }
+        services.policy.counters.add(.pushedSignals, count)
+        flush()
+    }
+
     /// Enforces the timeouts; called every few seconds.
     func tick(_ now: Double) {
         if state.isTimedOut(at: now) { abort() }
@@ -229,6 +244,7 @@ extension ClientConnection: ConnectionEffects {
             submissions.append(
                 Writer.Entry(change: change, connection: self, requestID: requestID, then: step))
         case .note(let change): services.writer.note([change])
+        case .pass(let envelope): signals.append(envelope)
         case .read(let query): read(query)
         case .verify(let work): verify(work)
         case .subscribe(let mailbox):

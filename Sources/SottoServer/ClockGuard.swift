@@ -30,6 +30,8 @@ struct ClockGuard: Sendable {
     private var accepted: Double
     private var since: Double
     private var pending: Pending?
+    /// The accepted time at the start, less the elapsed time.
+    private var start = 0.0
 
     /// A clock that is ahead.
     private struct Pending {
@@ -52,6 +54,7 @@ struct ClockGuard: Sendable {
         }
         if let confirmed = stored?.confirmed { confirm(confirmed, wall: wall, now: now) }
         observe(wall: wall, now: now)
+        start = expiry(now) - now
     }
 
     /// Compares the clock with the elapsed time; called every minute.
@@ -80,6 +83,9 @@ struct ClockGuard: Sendable {
 
     /// The time, in minutes, for expiry.
     func expiry(_ now: Double) -> Double { accepted + (now - since) }
+
+    /// The time, in minutes, that was accepted at the start, and the elapsed time since then.
+    func holding(_ now: Double) -> Double { start + now }
 
     /// The time, in minutes, for new rows.
     func stamp(wall: Double, now: Double) -> Double { max(wall, expiry(now)) }

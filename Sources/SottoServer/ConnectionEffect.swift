@@ -9,6 +9,8 @@ enum ConnectionEffect: Sendable {
     case commit(Change, to: String?, then: CommitStep?)
     /// Writes a change to the store for which no client waits.
     case note(Change)
+    /// Passes an envelope with a time to live of 0 to the subscriber of its mailbox, or drops it.
+    case pass(AddressedEnvelope)
     /// Reads from the store.
     case read(StoreQuery)
     /// Parses or verifies on the thread pool.

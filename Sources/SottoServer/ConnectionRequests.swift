@@ -18,8 +18,17 @@ extension ConnectionState {
         case .login(let login): try logIn(login, requestID, at: now, to: sink)
         case .resume(let token): try resume(token, requestID, at: now, to: sink)
         case .send(let envelope):
-            guard policy.rates.admits(envelope.to, at: now) else { throw .tooMany }
-            commit(.store(envelope), requestID, to: sink)
+            let isWithinRate = policy.rates.admits(envelope.to, at: now)
+            if envelope.ttl == 0 {
+                // The answer is the same in every case, so that it tells nothing about the recipient.
+                respond(.accepted)
+                policy.counters.add(.signals)
+                if isWithinRate { sink.perform(.pass(envelope)) }
+                return
+            }
+            guard isWithinRate else { throw .tooMany }
+            let until = envelope.ttl.map { policy.clock.holding + $0 }
+            commit(.store(envelope, until: until), requestID, to: sink)
         case .fetch(let max, let after, let dead, let mailbox):
             read(
                 .messages(

@@ -327,6 +327,14 @@ struct ConnectionState {
         pump(mailbox, to: sink)
     }
 
+    /// Pushes an envelope with a time to live of 0, unless the client does not read what is sent to it. Returns whether
+    /// it was pushed.
+    func push(signal: AddressedEnvelope, to sink: some ConnectionEffects) -> Bool {
+        guard !isClosing, stalledSince == nil, mailboxes[signal.to] != nil else { return false }
+        sink.perform(.respond(.signal(signal.bytes), to: nil))
+        return true
+    }
+
     // MARK: The end
 
     /// Tells the client that another connection consumes the mailbox now, and closes.

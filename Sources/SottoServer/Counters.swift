@@ -9,7 +9,7 @@ final class Counters: Sendable {
 
     enum Name: String, CaseIterable {
         case connections, stored, duplicates, refused, delivered
-        case storedBytes, failedLogins, deferred, wakeUps, failedWakeUps
+        case storedBytes, failedLogins, deferred, wakeUps, failedWakeUps, signals, pushedSignals
 
         /// The counters in the last line of the log.
         static let logged: [Name] = [.connections, .stored, .duplicates, .refused, .delivered]

@@ -71,6 +71,8 @@ struct Metrics: Sendable {
         (.failedLogins, "logins_failed", "Failed logins."),
         (.wakeUps, "wakeups", "Wake-ups sent."),
         (.failedWakeUps, "wakeups_failed", "Wake-ups that failed or were dropped."),
+        (.signals, "signals", "Messages with a time to live of 0."),
+        (.pushedSignals, "signals_pushed", "Messages with a time to live of 0 that were pushed."),
     ]
 
     /// Returns the free bytes of a file's file system, or `nil` if they cannot be read.

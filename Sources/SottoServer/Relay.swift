@@ -75,7 +75,10 @@ public final class Relay: Sendable {
         services.names.listen(on: channel.localAddress)
         address = RelayNames.name(of: channel.localAddress) ?? configuration.listen.name
         let subscribers = services.subscribers
-        store.watch({ subscribers.mailboxes }, onArrival: { subscribers.wake($0) })
+        let signals = services.signals
+        store.watch(
+            { subscribers.mailboxes }, onArrival: { subscribers.wake($0) },
+            onSignal: { signals.receive($0) })
         let loop = group.next()
         let beat = TimeAmount.milliseconds(Int64(min(0.5, configuration.lineTimeout / 2) * 1000))
         ticks = loop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in

@@ -28,6 +28,11 @@ final class RelayClock: Sendable {
     /// The minute, since 1970, for expiry.
     var expiry: Int64 { Int64(clock.withLock { $0.expiry(Self.passed) }) }
 
+    /// The second, since 1970, by which envelopes with a time to live expire: the accepted time at the start of the
+    /// relay and the elapsed time since then. A clock that is set meanwhile does not change it, so that it measures how
+    /// long the relay has held an envelope.
+    var holding: Int64 { Int64(clock.withLock { $0.holding(Self.passed) } * 60) }
+
     /// The minutes that the clock is off and not accepted, negative if it is behind, or `nil`.
     var error: Int64? {
         let wall = wall() / 60

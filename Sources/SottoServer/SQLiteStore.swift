@@ -147,7 +147,9 @@ final class SQLiteStore: CopyableStore {
 
     // MARK: Reading
 
-    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+    func messages(
+        in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
+    )
         throws(StoreError) -> Page
     {
         try reader.use { connection throws(StoreError) in
@@ -156,8 +158,10 @@ final class SQLiteStore: CopyableStore {
                 SELECT seq, id, body FROM envelope
                 WHERE mailbox = (SELECT number FROM mailbox WHERE key = ?) AND seq > ?
                     AND \(dead ? "failures >= 5" : "failures < 5") AND minute > ?
+                    AND (until IS NULL OR until > ?)
                 ORDER BY seq LIMIT ?
-                """, mailbox.publicKey, after, minute - retention.minutes, Int64(limit + 1))
+                """, mailbox.publicKey, after, minute - retention.minutes, second,
+                Int64(limit + 1))
             defer { select.reset() }
             var page = Page()
             var bytes = 0

@@ -13,6 +13,7 @@ struct Services: Sendable {
     /// loops.
     let verification: NIOThreadPool
     let subscribers = SubscriberRegistry()
+    let signals: Signals
     let names: RelayNames
     let origins: WebOrigins
     let policy: RelayPolicy
@@ -31,6 +32,7 @@ struct Services: Sendable {
             configuration.names
                 + (configuration.listen.port == 0 ? [] : [configuration.listen.name]))
         origins = WebOrigins(allowed: configuration.allowedOrigins)
+        signals = Signals(subscribers, store)
         writer = Writer(
             store: store, subscribers: subscribers, clock: clock, counters: policy.counters,
             admission: policy.admission, rates: policy.rates, onFailure: onFailure)

@@ -4,8 +4,9 @@ import SottoWire
 
 /// The storage of a relay's mailboxes.
 ///
-/// One writer calls ``commit(_:at:)`` and ``sweep(at:)``, one reader ``messages(in:after:limit:dead:at:)``, at
-/// the same time. Times are minutes since 1970.
+/// One writer calls ``commit(_:at:)`` and ``sweep(at:second:latest:strangers:)``, one reader
+/// ``messages(in:after:limit:dead:at:second:)``, at the same time. Times are minutes since 1970; `second` is
+/// ``RelayClock/holding``, which decides about envelopes with a time to live.
 protocol Store: Sendable {
     /// Applies changes in order, in one transaction unless space is scarce, and returns their outcomes. The outcomes
     /// are on disk. If it throws, no reply may be sent, and the relay must end: a failed synchronization is never
@@ -14,7 +15,9 @@ protocol Store: Sendable {
 
     /// Returns the oldest envelopes of a mailbox after a sequence number: at most `limit` and, unless the first is
     /// longer, ``WireLimits/fetchBytes`` bytes.
-    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+    func messages(
+        in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
+    )
         throws(StoreError) -> Page
 
     /// Returns the state of an owner's prekeys, or `nil` if the owner never published any.
@@ -32,7 +35,8 @@ protocol Store: Sendable {
     /// Deletes some expired rows, with `strangers` also strangers' old mail, and empty mailboxes. `minute` is the time
     /// for expiry. Returns whether there may be more. Rows far in the future of `latest`, from a wrong clock, get that
     /// minute.
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool
+    func sweep(at minute: Int64, second: Int64, latest: Int64, strangers: Bool) throws(StoreError)
+        -> Bool
 
     /// Returns those of the ids that have an account and were not removed, and with `byPreKeys` those that published
     /// prekeys.
@@ -49,10 +53,15 @@ protocol Store: Sendable {
     func confirm(_ minute: Int64) throws(StoreError)
 
     /// Watches a store to which other relays write: `onArrival` is called, from any thread, with mailboxes that may
-    /// have got envelopes from them. `mailboxes` returns the mailboxes to poll.
+    /// have got envelopes from them, and `onSignal` with the bytes of envelopes that they passed on. `mailboxes` returns
+    /// the mailboxes to poll.
     func watch(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
-        onArrival: @escaping @Sendable (Set<SessionID>) -> Void)
+        onArrival: @escaping @Sendable (Set<SessionID>) -> Void,
+        onSignal: @escaping @Sendable ([UInt8]) -> Void)
+
+    /// Passes envelopes with a time to live of 0 to the other relays of the store, or drops them. Stores nothing.
+    func pass(_ signals: [AddressedEnvelope])
 
     /// Closes the store cleanly.
     func close() throws(StoreError)
@@ -62,14 +71,19 @@ extension Store {
     /// Does nothing, for a store with one writer.
     func watch(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
-        onArrival: @escaping @Sendable (Set<SessionID>) -> Void
+        onArrival: @escaping @Sendable (Set<SessionID>) -> Void,
+        onSignal: @escaping @Sendable ([UInt8]) -> Void
     ) {}
+
+    /// Drops the envelopes, for a store with one writer.
+    func pass(_ signals: [AddressedEnvelope]) {}
 }
 
 /// A change to a store.
 enum Change: Sendable {
-    /// Append an envelope to its mailbox.
-    case store(AddressedEnvelope)
+    /// Append an envelope to its mailbox. `until` is the second, by ``RelayClock/holding``, from which it is not
+    /// delivered any more; `nil` without a time to live.
+    case store(AddressedEnvelope, until: Int64? = nil)
     /// Delete envelopes of a mailbox, or count a failure of each.
     case acknowledge(SessionID, ids: [String], Request.Handled)
     /// Store the new prekeys of a publication. `head` is the line of their bundle up to the value of its last member,
@@ -87,7 +101,7 @@ enum Change: Sendable {
     /// The approximate number of bytes that the change writes.
     var weight: Int {
         switch self {
-        case .store(let envelope): envelope.bytes.count + 128
+        case .store(let envelope, _): envelope.bytes.count + 128
         case .acknowledge(_, let ids, _): ids.count * 128
         case .publish(let publication, let head):
             head.count + publication.oneTimePreKeys.count * 64 + 128
@@ -101,7 +115,7 @@ enum Change: Sendable {
     /// The approximate number of bytes by which the store grows; 0 for a change that only deletes.
     var growth: Int64 {
         switch self {
-        case .store(let envelope): Int64(envelope.bytes.count) * 5 / 4 + 512
+        case .store(let envelope, _): Int64(envelope.bytes.count) * 5 / 4 + 512
         case .acknowledge: 0
         case .publish, .claim, .update, .invite, .redeem: Int64(weight) * 5 / 4 + 512
         }
@@ -110,7 +124,7 @@ enum Change: Sendable {
     /// The mailbox of the change, or `nil`.
     var mailbox: SessionID? {
         switch self {
-        case .store(let envelope): envelope.to
+        case .store(let envelope, _): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
         case .publish, .claim, .update, .invite, .redeem: nil
         }

@@ -6,11 +6,13 @@ extension SQLiteStore {
     /// The most rows that one sweep deletes from a table.
     static let sweepRows: Int64 = 1_000
 
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
+    func sweep(at minute: Int64, second: Int64, latest: Int64, strangers: Bool)
+        throws(StoreError) -> Bool
+    {
         try memory.withLock { memory throws(StoreError) in
             let rows = memory.sweepRows
             do throws(StoreError) {
-                let more = try sweep(at: minute, latest, rows, strangers, &memory)
+                let more = try sweep(at: minute, second, latest, rows, strangers, &memory)
                 if !more { memory.sweepRows = Self.sweepRows }
                 return more
             } catch .full where rows > 1 {
@@ -23,12 +25,13 @@ extension SQLiteStore {
     }
 
     private func sweep(
-        at minute: Int64, _ latest: Int64, _ rows: Int64, _ strangers: Bool,
+        at minute: Int64, _ second: Int64, _ latest: Int64, _ rows: Int64, _ strangers: Bool,
         _ memory: inout StoreMemory
     ) throws(StoreError) -> Bool {
         let more = try writer.transaction { connection throws(StoreError) in
             let until = minute - retention.minutes
             let expired = try expire(connection, until: until, rows)
+            let ended = try expire(connection, at: second, rows)
             let found = try expireRound(
                 connection, until: until, latest: latest, max(1, rows / 4), &memory)
             let emptied = try forgetMailboxes(connection, rows, &memory)
@@ -42,7 +45,8 @@ extension SQLiteStore {
                 if strangers, let kept = retention.strangerMinutes {
                     try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 20))
                 } else { false }
-            return expired || found || emptied || forgotten || claims || accounts || strangers
+            return expired || ended || found || emptied || forgotten || claims || accounts
+                || strangers
         }
         // The sweep changed the counts that the memory caches.
         memory.mailboxes = [:]
@@ -57,6 +61,17 @@ extension SQLiteStore {
             "SELECT \(SweptRow.columns) FROM envelope ORDER BY seq LIMIT ?", limit,
             read: SweptRow.init
         ).filter { $0.minute <= minute }
+        for row in rows { try Self.delete(connection, row) }
+        return rows.count == limit
+    }
+
+    /// Deletes envelopes whose time to live has ended.
+    private func expire(_ connection: StoreConnection, at second: Int64, _ limit: Int64)
+        throws(StoreError) -> Bool
+    {
+        let rows = try connection.rows(
+            "SELECT \(SweptRow.columns) FROM envelope WHERE until <= ? ORDER BY until LIMIT ?",
+            second, limit, read: SweptRow.init)
         for row in rows { try Self.delete(connection, row) }
         return rows.count == limit
     }

@@ -107,7 +107,7 @@ enum StoreTable: String, CaseIterable {
         case .envelope:
             [
                 ("seq", false), ("mailbox", false), ("minute", false), ("failures", false),
-                ("id", true), ("body", true),
+                ("id", true), ("body", true), ("until", false),
             ]
         case .seen:
             [

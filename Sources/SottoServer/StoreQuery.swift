@@ -50,7 +50,8 @@ enum StoreQuery: Sendable {
         switch self {
         case .messages(let mailbox, let max, let after, let dead, let requestID):
             let page = try store.messages(
-                in: mailbox, after: after, limit: max, dead: dead, at: clock.expiry)
+                in: mailbox, after: after, limit: max, dead: dead, at: clock.expiry,
+                second: clock.holding)
             return .response(
                 .messages(page.messages.map(\.delivered), more: page.hasMore), to: requestID,
                 weight: weight)
@@ -76,7 +77,8 @@ enum StoreQuery: Sendable {
             return .push(
                 mailbox,
                 try store.messages(
-                    in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry))
+                    in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry,
+                    second: clock.holding))
         }
     }
 }

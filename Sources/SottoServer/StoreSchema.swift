@@ -3,7 +3,7 @@
 /// | table | contents |
 /// |---|---|
 /// | `mailbox` | a public key, its number, and the counts of waiting envelopes and of dead letters; `stranger` is NULL, or for a mailbox whose owner is not admitted, the minute of the oldest envelope |
-/// | `envelope` | a waiting envelope: `seq` is the order, `body` the envelope as it came; a dead letter has 5 `failures` |
+/// | `envelope` | a waiting envelope: `seq` is the order, `body` the envelope as it came, `until` the second from which it is not delivered any more, or NULL; a dead letter has 5 `failures` |
 /// | `seen` | each envelope id that a mailbox got, and 16 bytes of the body's SHA-256, to recognize a repetition |
 /// | `prekey_owner` | an id that published prekeys: the current signed prekey, and the highest numbers that were stored |
 /// | `prekey_signed` | signed prekeys, as the head of a bundle's line; superseded ones are kept as long as claims |
@@ -14,7 +14,7 @@
 /// | `clock` | one row: the ``StoredClock`` |
 ///
 /// A mailbox's row is deleted when it has no envelope, no row in `seen` and no account. No row names a sender or a
-/// claimant, and no time is finer than a minute.
+/// claimant, and no time except `until` is finer than a minute.
 extension SQLiteStore {
     /// The schema, by version. A later version adds a script; the statements of a released script never change.
     static let migrations = [
@@ -83,6 +83,10 @@ extension SQLiteStore {
             agreed INTEGER NOT NULL, confirmed INTEGER
         );
         CREATE INDEX prekey_claim_minute ON prekey_claim (minute);
+        """,
+        """
+        ALTER TABLE envelope ADD COLUMN until INTEGER;
+        CREATE INDEX envelope_until ON envelope (until) WHERE until IS NOT NULL;
         """,
     ]
 }

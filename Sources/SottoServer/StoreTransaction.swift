@@ -50,8 +50,8 @@ struct StoreTransaction {
         throws(StoreError) -> Outcome
     {
         switch change {
-        case .store(let envelope):
-            return try store(envelope, &row, &sequence)
+        case .store(let envelope, let until):
+            return try store(envelope, until: until, &row, &sequence)
         case .acknowledge(_, let ids, let handled):
             var removed = 0
             for id in ids where try acknowledge(id, handled, &row) { removed += 1 }
@@ -97,7 +97,8 @@ struct StoreTransaction {
     // MARK: Envelopes
 
     private func store(
-        _ envelope: AddressedEnvelope, _ row: inout MailboxRow, _ sequence: inout Int64
+        _ envelope: AddressedEnvelope, until: Int64?, _ row: inout MailboxRow,
+        _ sequence: inout Int64
     ) throws(StoreError) -> Outcome {
         let id = EnvelopeID.bytes(envelope.id)
         let digest = Array(sha256(envelope.bytes)[..<16])
@@ -121,9 +122,9 @@ struct StoreTransaction {
         }
         try connection.run(
             """
-            INSERT INTO envelope (seq, mailbox, minute, failures, id, body)
-            VALUES (?, ?, ?, 0, ?, ?)
-            """, sequence, row.number, minute, id, envelope.bytes)
+            INSERT INTO envelope (seq, mailbox, minute, failures, id, body, until)
+            VALUES (?, ?, ?, 0, ?, ?, ?)
+            """, sequence, row.number, minute, id, envelope.bytes, until)
         sequence += 1
         row.live.add(size)
         return .stored

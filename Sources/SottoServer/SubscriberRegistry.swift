@@ -27,6 +27,11 @@ final class SubscriberRegistry: Sendable {
         }
     }
 
+    /// Returns the subscriber of each mailbox, or `nil`, in the same order.
+    func find(_ mailboxes: [SessionID]) -> [ClientConnection?] {
+        consumers.withLock { consumers in mailboxes.map { consumers[$0] } }
+    }
+
     /// The mailboxes with a subscriber.
     var mailboxes: [SessionID] { consumers.withLock { Array($0.keys) } }
 

@@ -124,8 +124,10 @@ final class Writer: Sendable {
         do throws(StoreError) {
             // Members on the list must not be treated as strangers.
             let isListKnown = try storeMemberList()
-            let (minute, latest) = (clock.expiry, clock.minute)
-            if try store.sweep(at: minute, latest: latest, strangers: isListKnown) {
+            let isPartial = try store.sweep(
+                at: clock.expiry, second: clock.holding, latest: clock.minute,
+                strangers: isListKnown)
+            if isPartial {
                 return queue.async { self.continueSweep() }
             }
         } catch .full {
@@ -194,10 +196,10 @@ final class Writer: Sendable {
         var places: [ObjectIdentifier: Int] = [:]
         var replies: [(connection: ClientConnection, replies: [ClientConnection.Reply])] = []
         for (entry, outcome) in zip(batch, outcomes) {
-            if outcome == .stored, case .store(let envelope) = entry.change {
+            if outcome == .stored, case .store(let envelope, _) = entry.change {
                 arrived[envelope.to, default: 0] += 1
                 bytes += envelope.bytes.count
-            } else if case .store(let envelope) = entry.change {
+            } else if case .store(let envelope, _) = entry.change {
                 rates.refund(envelope.to)
             }
             guard let connection = entry.connection else { continue }

@@ -14,6 +14,8 @@ public final class Outbox: Sendable {
             case prekeys = 1
             /// A card, or an answer to a login key.
             case record = 2
+            /// An envelope with a time to live of 0. It is never in the outbox.
+            case signal = 3
         }
 
         /// The kind of the item.
@@ -78,10 +80,12 @@ public final class Outbox: Sendable {
     }
 
     /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which increase in
-    /// the order of sending. `url` is the relay's full address, with which a later process can reach it.
+    /// the order of sending. `url` is the relay's full address, with which a later process can reach it. No item may be
+    /// a ``Item/Kind/signal``.
     public func append(_ items: [Item], relay: String, url: String? = nil) throws(StateError)
         -> [Int64]
     {
+        precondition(items.allSatisfy { $0.kind != .signal })
         guard !items.isEmpty else { return [] }
         return try database.transaction { connection throws(StateError) in
             let day = Timestamp.now().seconds / 86_400

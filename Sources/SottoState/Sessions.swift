@@ -69,7 +69,7 @@ extension StateTransaction {
     /// transaction is committed.
     public func seal(
         body: JSONObject, extra: [(name: String, value: JSON)], to peer: SessionID,
-        time: Timestamp
+        time: Timestamp, ttl: Int64? = nil
     ) throws -> Envelope {
         var slots = try slots(peer)
         // Only the responder's session before its first message cannot send, and it is never stored.
@@ -77,7 +77,7 @@ extension StateTransaction {
             throw SessionError.nothingToSendWith(peer)
         }
         let envelope = try slots[place].session.seal(
-            body: body, extra: extra, from: owner, time: time)
+            body: body, extra: extra, from: owner, time: time, ttl: ttl)
         slots[place].isChanged = true
         sessions[peer] = slots
         return envelope

@@ -198,6 +198,10 @@ extension Failure {
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
         case .tooLong(let limit):
             self = .messageTooLong(limit: limit)
+        case .shortTTL(let minimum):
+            self.init(
+                .usage,
+                "a message of a session needs a time to live of at least \(minimum) seconds")
         case .cannotSendYet:
             self.init(.noKey, "the session cannot send before its first message was received")
         }

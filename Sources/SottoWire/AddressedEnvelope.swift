@@ -1,12 +1,14 @@
 public import Sotto
 
-/// An envelope as a relay sees it: its mailbox and its id. The relay ignores suite and payload, so that an older relay
+/// An envelope as a relay sees it: its mailbox, its id and its time to live. The relay ignores suite and payload, so that an older relay
 /// carries envelopes of later suites.
 public struct AddressedEnvelope: Sendable, Equatable {
     /// The id: a lower-case UUID.
     public let id: String
     /// The mailbox of the recipient.
     public let to: SessionID
+    /// The time to live at the relay, in seconds, or `nil`; see ``Envelope/ttl``.
+    public let ttl: Int64?
     /// The record on one line, without a line feed.
     public let bytes: [UInt8]
 
@@ -17,6 +19,7 @@ public struct AddressedEnvelope: Sendable, Equatable {
         try fields.header("envelope")
         id = try fields["id"].uuid()
         to = try fields["to"].sessionID()
+        ttl = try fields["ttl"].optional?.integer(in: 0...Envelope.maximumTTL)
         guard record["payload"]?.object != nil,
             JSON.object(record).nests(atMost: WireLimits.envelopeDepth)
         else { throw .badFields }

@@ -10,7 +10,8 @@ public enum Request: Sendable, Equatable {
     case login(Login)
     /// Opens a mailbox on this connection with the token of an earlier login. Answered by `session`.
     case resume(token: String)
-    /// Stores an envelope; needs no login. Answered by `stored`, `duplicate`, `deferred` or `rejected`.
+    /// Stores an envelope; needs no login. Answered by `stored`, `duplicate`, `deferred` or `rejected`;
+    /// an envelope with a time to live of 0 is not stored, and always answered by `accepted`.
     case send(AddressedEnvelope)
     /// Reads the oldest envelopes after a sequence number, or dead letters, without deleting them. Answered by
     /// `messages`.

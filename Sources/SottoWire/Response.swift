@@ -33,10 +33,12 @@ public enum Response: Sendable, Equatable {
     case bundle([UInt8])
     /// The requested card: a record on one line.
     case card([UInt8])
-    /// The proof of work was accepted.
+    /// The proof of work was accepted, or an envelope with a time to live of 0, whether or not it was pushed.
     case accepted
     /// Push: an envelope.
     case newMessage(Delivered)
+    /// Push: an envelope with a time to live of 0, on one line. It is not acknowledged.
+    case signal([UInt8])
     /// Push: all envelopes that waited at the subscription have been pushed.
     case empty
     /// Push before the connection closes: another connection has subscribed to the mailbox.
@@ -81,6 +83,7 @@ public enum Response: Sendable, Equatable {
         case "acked": self = .acked
         case "error": self = .error(try Refusal(payload))
         case "new_message": self = .newMessage(try Delivered(payload))
+        case "signal": self = .signal(try payload["envelope"].object().serialized())
         case "empty": self = .empty
         case "replaced": self = .replaced
         default: throw .member("type")
@@ -144,6 +147,10 @@ public enum Response: Sendable, Equatable {
         case .error(let refusal): return line("error", refusal.payload)
         case .newMessage(let delivered):
             return Frame.line(type: "new_message", requestID: nil, payload: delivered.serialized)
+        case .signal(let envelope):
+            return Frame.line(
+                type: "signal", requestID: nil,
+                payload: Frame.payload(member: "envelope", record: envelope))
         case .empty: return plain("empty")
         case .replaced: return plain("replaced")
         }

@@ -199,8 +199,9 @@ final class EnvelopeLines: Sendable {
         record["relay"] = nil
         let envelope = try AddressedEnvelope(record)
         return (
-            Outbox.Item(id: envelope.id, to: envelope.to.description, envelope: envelope.bytes),
-            noted
+            Outbox.Item(
+                id: envelope.id, to: envelope.to.description, envelope: envelope.bytes,
+                kind: envelope.ttl == 0 ? .signal : .envelope), noted
         )
     }
 }

@@ -62,7 +62,7 @@ extension Outbox.Waiting {
 
     private var kindName: String {
         switch kind {
-        case .envelope: "envelope"
+        case .envelope, .signal: "envelope"
         case .prekeys: "prekeys"
         case .record: "card"
         }

@@ -19,7 +19,7 @@ struct SendTool: CoreProgram {
             """,
         discussion: """
             Reads envelopes, publications of prekeys and cards, one per line, and prints a result record for each. An envelope is stored on disk \
-            before it is sent. It is sent to the relay on the recipient's card, which encrypt writes on its line. While a relay cannot be \
+            before it is sent, unless its time to live is 0. It is sent to the relay on the recipient's card, which encrypt writes on its line. While a relay cannot be \
             reached, send exits with 75 and stores the envelope; the next send to that relay delivers the stored ones in order. With an empty \
             input, send delivers the stored envelopes for every relay.
 
@@ -96,7 +96,7 @@ struct SendTool: CoreProgram {
             try reportBadLines()
             for result in results {
                 switch result.status {
-                case .stored, .duplicate: outcome.succeeded()
+                case .stored, .duplicate, .accepted: outcome.succeeded()
                 case .rejected, .dropped, .unknown: lost.add(result)
                 case .queued, .deferred: break
                 }
@@ -148,9 +148,14 @@ struct SendTool: CoreProgram {
 /// Envelopes that left the outbox without a confirmation that a relay stored them.
 private struct LostEnvelopes {
     private var counts: [DeliveryResult.Status: Int] = [:]
+    private var unsentSignals = 0
     private var reason = ""
 
     mutating func add(_ result: DeliveryResult) {
+        guard !result.isSignal || result.status != .dropped else {
+            unsentSignals += 1
+            return
+        }
         counts[result.status, default: 0] += 1
         if let refusal = result.refusal { reason = refusal.reason }
     }
@@ -161,6 +166,9 @@ private struct LostEnvelopes {
         if let count = counts[.dropped] { parts.append("\(count) dropped from the outbox") }
         if let count = counts[.unknown] {
             parts.append("it is unknown whether the relay stored \(count)")
+        }
+        if unsentSignals > 0 {
+            parts.append("\(unsentSignals) with a time to live of 0 not sent")
         }
         guard !parts.isEmpty else { return nil }
         return Failure(

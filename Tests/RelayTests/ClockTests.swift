@@ -39,6 +39,22 @@ import Testing
         var stored: StoredClock { clock.stored(wall: wall, now: now) }
     }
 
+    /// Times to live are measured by the elapsed time, whatever the clock does.
+    @Test func theHoldingTimeDoesNotJump() {
+        var bench = Bench(StoredClock(accepted: 1_000_000), wall: Self.start + 10)
+        let begin = bench.clock.holding(bench.now)
+        #expect(begin == Self.start + 10)
+        for jump in [30.0, Self.day, -3 * Self.day] {
+            bench.wall += jump
+            bench.pass(7 * 60)
+        }
+        bench.clock.confirm(Int64(bench.wall), wall: bench.wall, now: bench.now)
+        #expect(bench.clock.holding(bench.now) == begin + 21 * 60)
+        // After a restart it continues from the accepted time.
+        let next = Bench(bench.stored, wall: bench.wall + 1)
+        #expect(next.clock.holding(next.now) == bench.wall + 1)
+    }
+
     @Test func aNewStoreAcceptsItsFirstClock() {
         let bench = Bench(nil, wall: Self.start)
         #expect(bench.expiry == Self.start && bench.stamp == Self.start && bench.error == nil)

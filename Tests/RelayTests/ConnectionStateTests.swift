@@ -15,6 +15,7 @@ import Testing
         var now = 1_000.0
         var responses: [Response] = []
         var changes: [Change] = []
+        var passed: [AddressedEnvelope] = []
         var subscribed: [SessionID] = []
         var pauses: [Double] = []
         var isClosed = false
@@ -37,6 +38,7 @@ import Testing
             switch effect {
             case .respond(let response, _): responses.append(response)
             case .commit(let change, _, _), .note(let change): changes.append(change)
+            case .pass(let envelope): passed.append(envelope)
             case .read(let query):
                 work.append { [self] in
                     guard let result = try? query.run(StubStore(), clock) else { return }
@@ -155,6 +157,42 @@ import Testing
         line.state.beginRequest()
         #expect(
             line.ask(.ack(ids: [Envelope.newID()], .delivered)) == .error(Refusal(.loginRequired)))
+    }
+
+    /// The answer does not depend on the rate of the mailbox either.
+    @Test func aSignalIsAnsweredAlikeAndNotStored() {
+        let line = Line { $0.mailboxRate = 2 }
+        let signals = (0..<4).map { _ in Sample.envelope(to: bob.id, ttl: 0) }
+        for signal in signals { #expect(line.ask(.send(signal)) == .accepted) }
+        #expect(line.passed == Array(signals[..<2]))
+        #expect(line.changes.isEmpty)
+        #expect(line.ask(.send(Sample.envelope(to: bob.id))) == .deferred(Refusal(.tooMany)))
+    }
+
+    @Test func aTimeToLiveEndsByTheHoldingTime() throws {
+        let line = Line()
+        let before = line.state.policy.clock.holding
+        line.send(.send(Sample.envelope(to: bob.id, ttl: 90)), .send(Sample.envelope(to: bob.id)))
+        let ends = line.changes.map { change -> Int64? in
+            if case .store(_, let until) = change { until } else { nil }
+        }
+        #expect(ends.count == 2 && ends[1] == nil)
+        let after = line.state.policy.clock.holding
+        #expect((before + 90...after + 90).contains(try #require(ends[0])))
+    }
+
+    @Test func aSignalIsPushedToASubscriberThatReads() {
+        let line = Line()
+        let signal = Sample.envelope(to: bob.id, ttl: 0)
+        #expect(line.logIn(bob) != nil)
+        #expect(!line.state.push(signal: signal, to: line))
+        _ = line.ask(.subscribe())
+        #expect(line.state.push(signal: signal, to: line))
+        #expect(line.responses.last == .signal(signal.bytes))
+        #expect(
+            !line.state.push(signal: Sample.envelope(to: Sample.identity().id, ttl: 0), to: line))
+        line.state.noteWritable(false, at: line.now)
+        #expect(!line.state.push(signal: signal, to: line))
     }
 
     @Test func aReplacedSubscriberIsToldAndClosed() {

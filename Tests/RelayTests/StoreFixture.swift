@@ -28,6 +28,17 @@ extension Store {
     func sweep(at minute: Int64) throws(StoreError) -> Bool {
         try sweep(at: minute, latest: minute, strangers: true)
     }
+
+    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
+        try sweep(at: minute, second: minute * 60, latest: latest, strangers: strangers)
+    }
+
+    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+        throws(StoreError) -> Page
+    {
+        try messages(
+            in: mailbox, after: after, limit: limit, dead: dead, at: minute, second: minute * 60)
+    }
 }
 
 /// The stores of a test: a file and a database, created at their first use.

@@ -23,7 +23,9 @@ final class StubStore: Store {
         return changes.map { _ in outcome }
     }
 
-    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+    func messages(
+        in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
+    )
         throws(StoreError) -> Page
     { Page() }
 
@@ -35,9 +37,9 @@ final class StubStore: Store {
 
     func clearStrangerFlags() throws(StoreError) {}
 
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
-        false
-    }
+    func sweep(at minute: Int64, second: Int64, latest: Int64, strangers: Bool) throws(StoreError)
+        -> Bool
+    { false }
 
     func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> { [] }
 

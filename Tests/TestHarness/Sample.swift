@@ -8,19 +8,20 @@ package enum Sample {
     }
 
     package static func record(
-        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA=="
+        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA==", ttl: Int64? = nil
     ) -> JSONObject {
-        [
-            "v": .integer(1), "type": .string("envelope"), "id": .string(id),
-            "suite": .string("sealed"), "to": .string(to.description),
-            "time": .string("2026-01-01T00:00:00Z"), "payload": .object(["age": .string(text)]),
-        ]
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("envelope")), ("id", .string(id)),
+            ("suite", .string("sealed")), ("to", .string(to.description)),
+            ("time", .string("2026-01-01T00:00:00Z")), ("ttl", ttl.map { .integer($0) }),
+            ("payload", .object(["age": .string(text)])),
+        ])
     }
 
     package static func envelope(
-        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA=="
+        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA==", ttl: Int64? = nil
     ) -> AddressedEnvelope {
-        do { return try AddressedEnvelope(record(id, to: to, text: text)) } catch {
+        do { return try AddressedEnvelope(record(id, to: to, text: text, ttl: ttl)) } catch {
             preconditionFailure("\(error)")
         }
     }

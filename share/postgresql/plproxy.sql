@@ -71,6 +71,22 @@ RETURNS SETOF record LANGUAGE plproxy AS $$
     RUN ON sotto.partition(of_mailbox);
 $$;
 
+CREATE OR REPLACE FUNCTION sotto.fetch(
+    of_mailbox bytea, after_seq bigint, after_minute bigint, at_second bigint, most bigint,
+    most_bytes bigint, want_dead boolean, OUT seq bigint, OUT id bytea, OUT body bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_mailbox);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.set_until(
+    mailboxes bytea[], ids bytea[], digests bytea[], untils bigint[])
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(mailboxes);
+$$;
+
 CREATE OR REPLACE FUNCTION sotto.heads(mailboxes bytea[], OUT mailbox bytea, OUT head bigint)
 RETURNS SETOF record LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
@@ -104,6 +120,12 @@ $$;
 
 CREATE OR REPLACE FUNCTION sotto.sweep(
     expired bigint, forgotten bigint, claims bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.sweep_ended(at_second bigint, most bigint)
 RETURNS SETOF boolean LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;

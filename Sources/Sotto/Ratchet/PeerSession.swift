@@ -78,20 +78,25 @@ public struct PeerSession: Sendable {
 
     /// Encrypts a message. Store the session before the envelope is sent; see ``Session/encrypt(_:)``.
     ///
-    /// Throws ``RatchetError/tooLong(limit:)``, ``RatchetError/cannotSendYet`` or
+    /// Throws ``RatchetError/tooLong(limit:)``, ``RatchetError/shortTTL(minimum:)``, ``RatchetError/cannotSendYet`` or
     /// ``RatchetError/counterOverflow``.
     public mutating func seal(
         body: JSONObject, extra: [(name: String, value: JSON)] = [], from identity: Identity,
-        time: Timestamp, id: String = Envelope.newID()
+        time: Timestamp, ttl: Int64? = nil, id: String = Envelope.newID()
     ) throws(RatchetError) -> Envelope {
-        let content = MessageContent.encode(body: body, extra: extra, id: id, to: peer, time: time)
+        guard ttl.map({ Envelope.isTTL($0, of: .ratchet) }) ?? true else {
+            throw .shortTTL(minimum: Envelope.minimumSessionTTL)
+        }
+        let content = MessageContent.encode(
+            body: body, extra: extra, id: id, to: peer, time: time, ttl: ttl)
         guard content.count <= MessageContent.limit, let frame = try? Padding.frame(content) else {
             throw .tooLong(limit: MessageContent.limit)
         }
         var payload = try session.encrypt(frame).payload
         if let preKeyHeader { payload["preKey"] = .object(preKeyHeader.object) }
         return Envelope(
-            id: id, suite: .ratchet, to: peer, from: identity.id, time: time, payload: payload)
+            id: id, suite: .ratchet, to: peer, from: identity.id, time: time, ttl: ttl,
+            payload: payload)
     }
 
     /// Decrypts a message. When it throws, the session is unchanged.

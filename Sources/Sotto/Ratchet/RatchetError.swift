@@ -14,6 +14,8 @@ public enum RatchetError: Error, Sendable, Equatable {
     case payload
     /// The message is longer than the limit of an envelope, in bytes.
     case tooLong(limit: Int)
+    /// The time to live is shorter than ``Envelope/minimumSessionTTL``, in seconds.
+    case shortTTL(minimum: Int64)
     /// The responder cannot send before the initiator's first message.
     case cannotSendYet
 }

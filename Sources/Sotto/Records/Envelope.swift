@@ -28,10 +28,24 @@ public struct Envelope: Sendable, Hashable {
     public let from: SessionID?
     /// The time of creation.
     public let time: Timestamp
+    /// The time to live at the relay, in seconds, 0 to ``maximumTTL``; `nil` if the relay stores the envelope until it
+    /// is acknowledged or the relay's own limit is over. An envelope with 0 is never stored.
+    public let ttl: Int64?
     /// The output of the suite.
     public let payload: JSONObject
     /// The form of the foreign record that the envelope was made from, or `nil`. It is not written.
     package var foreignForm: ForeignForm?
+
+    /// The longest time to live: 365 days, in seconds.
+    public static let maximumTTL: Int64 = 365 * 86_400
+    /// The shortest time to live of a message in a session: one day, in seconds. A relay may delete a message with a
+    /// shorter one before the recipient fetches it, and each deleted message is a gap in the session.
+    public static let minimumSessionTTL: Int64 = 86_400
+
+    /// Whether a time to live is within the limits of a suite.
+    static func isTTL(_ seconds: Int64, of suite: Suite) -> Bool {
+        ((suite == .ratchet ? minimumSessionTTL : 0)...maximumTTL).contains(seconds)
+    }
 
     /// A messenger's own record or file. Its plaintext may be plain text and not a message record.
     package enum ForeignForm {
@@ -44,13 +58,14 @@ public struct Envelope: Sendable, Hashable {
     /// Creates an envelope from its parts.
     public init(
         id: String, suite: Suite, to: SessionID?, from: SessionID? = nil, time: Timestamp,
-        payload: JSONObject
+        ttl: Int64? = nil, payload: JSONObject
     ) {
         self.id = id
         self.suite = suite
         self.to = to
         self.from = from
         self.time = time
+        self.ttl = ttl
         self.payload = payload
     }
 
@@ -61,7 +76,7 @@ public struct Envelope: Sendable, Hashable {
             ("suite", .string(suite.rawValue)),
             ("to", to.map { .string($0.description) }),
             ("from", from.map { .string($0.description) }), ("time", .string(time.description)),
-            ("payload", .object(payload)),
+            ("ttl", ttl.map { .integer($0) }), ("payload", .object(payload)),
         ])
     }
 
@@ -75,7 +90,7 @@ public struct Envelope: Sendable, Hashable {
             [
                 id, suite.rawValue, to?.description ?? "", from?.description ?? "",
                 foreignForm == .file ? "" : time.description,
-            ], suite.traits.payloadMembers, of: payload)
+            ] + (ttl.map { ["\($0)"] } ?? []), suite.traits.payloadMembers, of: payload)
     }
 
     /// Returns SHA-256 over texts and the named members of a payload, each after its length.
@@ -100,10 +115,12 @@ public struct Envelope: Sendable, Hashable {
         guard let suite = Suite(rawValue: name) else { throw .suite(name) }
         // A chat's message may have no mailbox.
         let to = suite.traits.isOfChat ? fields["to"].optional : fields["to"]
+        let ttl: Int64? = try fields["ttl"].optional?.integer()
+        guard ttl.map({ Self.isTTL($0, of: suite) }) ?? true else { throw .member("ttl") }
         self.init(
             id: id, suite: suite, to: try to?.sessionID(),
             from: try fields["from"].optional?.sessionID(), time: try fields["time"].time(),
-            payload: try fields["payload"].object())
+            ttl: ttl, payload: try fields["payload"].object())
     }
 
     /// Returns a new id: a random UUID (RFC 9562 §5.4) in lower case.

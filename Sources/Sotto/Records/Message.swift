@@ -12,7 +12,8 @@ public struct Message: Sendable, Hashable {
 
     /// The members that this version interprets. All others are passed through.
     private static let ownMembers = [
-        "v", "type", "id", "from", "to", "name", "time", "suite", "authenticated", "trust", "seen",
+        "v", "type", "id", "from", "to", "name", "time", "ttl", "suite", "authenticated", "trust",
+        "seen",
         "details", "legacy", "body", "number",
     ]
 
@@ -26,6 +27,8 @@ public struct Message: Sendable, Hashable {
     public var name: String?
     /// The time of creation, or `nil` if it is not authenticated.
     public let time: Timestamp?
+    /// The envelope's time to live at the relay, in seconds, or `nil` if it has none.
+    public let ttl: Int64?
     /// The suite or format that protected it.
     public let suite: SuiteName
     /// The reason to use the format only for exchange with its messenger, or `nil` for Sotto's own suites.
@@ -48,7 +51,8 @@ public struct Message: Sendable, Hashable {
             ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
             ("from", from.map { .string($0.description) }), ("name", name.map { .string($0) }),
             ("to", to.map { .string($0.description) }),
-            ("time", time.map { .string($0.description) }), ("suite", .string(suite.rawValue)),
+            ("time", time.map { .string($0.description) }), ("ttl", ttl.map { .integer($0) }),
+            ("suite", .string(suite.rawValue)),
             ("authenticated", .bool(authenticated)),
             ("legacy", legacy.map { .string($0) }),
             ("trust", .string(trust.rawValue)),
@@ -58,7 +62,7 @@ public struct Message: Sendable, Hashable {
         return record
     }
 
-    /// Creates a message. Of `members`, those that this version does not interpret are kept.
+    /// Creates a message. Of `members`, `ttl` is used, and those that this version does not interpret are kept.
     public init(
         id: String, from: SessionID?, to: SessionID?, name: String? = nil, time: Timestamp?,
         suite: SuiteName, authenticated: Bool, trust: Trust = .unverified,
@@ -70,6 +74,7 @@ public struct Message: Sendable, Hashable {
         self.to = to
         self.name = name
         self.time = time
+        ttl = members["ttl"]?.integer
         self.suite = suite
         self.legacy = legacy
         self.authenticated = authenticated

@@ -1,7 +1,7 @@
 import SottoPadding
 
-/// The record inside an envelope, before padding and encryption: the content, and copies of the envelope's `id`, `to`
-/// and `time`. The outer values are for delivery; an outer value that differs from the inner one is a forgery.
+/// The record inside an envelope, before padding and encryption: the content, and copies of the envelope's `id`, `to`,
+/// `time` and `ttl`. The outer values are for delivery; an outer value that differs from the inner one is a forgery.
 struct MessageContent {
     /// The message's id.
     let id: String
@@ -19,12 +19,12 @@ struct MessageContent {
     /// Returns the bytes of the record.
     static func encode(
         body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: SessionID?,
-        time: Timestamp
+        time: Timestamp, ttl: Int64?
     ) -> [UInt8] {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
             ("to", to.map { .string($0.description) }), ("time", .string(time.description)),
-            ("body", .object(body)),
+            ("ttl", ttl.map { .integer($0) }), ("body", .object(body)),
         ])
         for (name, value) in extra { record[name] = value }
         return record.serialized()
@@ -48,9 +48,9 @@ struct MessageContent {
             record["type"]?.string == "message", let body = record["body"]?.object
         else { return nil }
         if envelope.foreignForm != .file {
-            guard id == envelope.id, record["time"]?.string == envelope.time.description else {
-                return nil
-            }
+            guard id == envelope.id, record["time"]?.string == envelope.time.description,
+                record["ttl"] == envelope.ttl.map({ .integer($0) })
+            else { return nil }
         }
         self.id = id
         self.time = time

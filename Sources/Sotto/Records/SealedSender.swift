@@ -9,7 +9,7 @@ extension Envelope {
         if let from {
             payload["sender"] = .base64(SealedSender.seal(from, to: card.age))
         }
-        return Envelope(id: id, suite: suite, to: address, time: time, payload: payload)
+        return Envelope(id: id, suite: suite, to: address, time: time, ttl: ttl, payload: payload)
     }
 
     /// Returns the envelope as its suite made it, if it came to one of the owner's send addresses.
@@ -25,7 +25,8 @@ extension Envelope {
             payload["sender"] = nil
         }
         var envelope = Envelope(
-            id: id, suite: suite, to: identity.id, from: from, time: time, payload: payload)
+            id: id, suite: suite, to: identity.id, from: from, time: time, ttl: ttl,
+            payload: payload)
         envelope.foreignForm = foreignForm
         return envelope
     }

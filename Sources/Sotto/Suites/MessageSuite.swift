@@ -47,16 +47,20 @@ public struct Draft: Sendable {
     public let id: String
     /// The time of creation, in milliseconds since 1970-01-01T00:00:00Z.
     public let milliseconds: Int64
+    /// The time to live at the relay, in seconds, or `nil`; see ``Envelope/ttl``.
+    public let ttl: Int64?
 
     /// Creates a message, by default with a new id and the current time.
     public init(
         body: JSONObject, extra: [(name: String, value: JSON)] = [],
-        id: String = Envelope.newID(), milliseconds: Int64 = Timestamp.milliseconds()
+        id: String = Envelope.newID(), milliseconds: Int64 = Timestamp.milliseconds(),
+        ttl: Int64? = nil
     ) {
         self.body = body
         self.extra = extra
         self.id = id
         self.milliseconds = milliseconds
+        self.ttl = ttl
     }
 
     /// The time of creation.

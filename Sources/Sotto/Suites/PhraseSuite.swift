@@ -14,10 +14,11 @@ public enum PhraseSuite: MessageSuite {
     ) throws -> Envelope {
         let chat = try keys.chat()
         let content = MessageContent.encode(
-            body: draft.body, extra: draft.extra, id: draft.id, to: recipient.id, time: draft.time)
+            body: draft.body, extra: draft.extra, id: draft.id, to: recipient.id, time: draft.time,
+            ttl: draft.ttl)
         guard content.count <= recordLimit else { throw SuiteError.tooLong(limit: recordLimit) }
         return Envelope(
-            id: draft.id, suite: .phrase, to: recipient.id, time: draft.time,
+            id: draft.id, suite: .phrase, to: recipient.id, time: draft.time, ttl: draft.ttl,
             payload: [
                 "chat": .string(hex(chat.phrase.id)),
                 "text": .string(chat.phrase.seal(try Padding.frame(content))),

@@ -26,7 +26,7 @@ extension SealedError: UnversionedRecordError {
 ///
 /// The payload is `{"age": base64}`: an age file to the recipient's key (post-quantum if the card has one). It contains
 /// a signed stream whose audience is that recipient string, which contains a bucket-padded frame with the message
-/// record. The record repeats the envelope's `id`, `to` and `time`, which are compared.
+/// record. The record repeats the envelope's `id`, `to`, `time` and `ttl`, which are compared.
 public enum Sealed {
     /// The longest message record, in bytes.
     public static let recordLimit = MessageContent.limit
@@ -34,10 +34,11 @@ public enum Sealed {
     /// Encrypts and signs `body`, and members to pass through, from `identity` to the owner of `card`.
     public static func seal(
         body: JSONObject, extra: [(name: String, value: JSON)] = [], from identity: Identity,
-        to card: Card, classic: Bool = false, time: Timestamp, id: String = Envelope.newID()
+        to card: Card, classic: Bool = false, time: Timestamp, ttl: Int64? = nil,
+        id: String = Envelope.newID()
     ) throws(SealedError) -> Envelope {
         let bytes = MessageContent.encode(
-            body: body, extra: extra, id: id, to: card.id, time: time)
+            body: body, extra: extra, id: id, to: card.id, time: time, ttl: ttl)
         guard bytes.count <= recordLimit else { throw .tooLong(limit: recordLimit) }
         let recipient = card.recipient(classic: classic)
         let file = MemorySink()
@@ -51,7 +52,7 @@ public enum Sealed {
             throw .recipient
         }
         return Envelope(
-            id: id, suite: .sealed, to: card.id, time: time,
+            id: id, suite: .sealed, to: card.id, time: time, ttl: ttl,
             payload: ["age": .base64(file.bytes)])
     }
 
@@ -103,7 +104,7 @@ extension Sealed: MessageSuite {
         guard let card = recipient.card else { throw SealedError.recipient }
         return try seal(
             body: draft.body, extra: draft.extra, from: keys.identity(), to: card,
-            classic: keys.classic, time: draft.time, id: draft.id)
+            classic: keys.classic, time: draft.time, ttl: draft.ttl, id: draft.id)
     }
 
     /// Opens an envelope addressed to the user. Throws ``SealedError``.

@@ -13,6 +13,7 @@ final class MessageOpening<Input: MessageInput> {
     /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
     private var openedLate: Set<[UInt8]> = []
     private var known = KnownContacts()
+    private var signals = SignalWindow()
 
     init(
         _ input: Input, identity: Identity?, chats: [Chat], senderPolicy: SenderPolicy,
@@ -57,6 +58,7 @@ final class MessageOpening<Input: MessageInput> {
                         hint: "omit --stateless")
                 }
                 message = try suite.open(envelope, with: keys)
+                if envelope.ttl == 0 { try signals.take(envelope) }
             }
             _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
             return .message(message, number: nil, seen: false)
@@ -221,6 +223,9 @@ final class MessageOpening<Input: MessageInput> {
     private func open(
         _ attempt: Attempt, _ transaction: StateTransaction
     ) throws -> OpenedLine {
+        if let envelope = attempt.envelope, envelope.ttl == 0 {
+            return try open(signal: envelope, transaction)
+        }
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
         switch earlier {
@@ -275,6 +280,19 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.forgetRequest(id: attempt.id)
             return .message(message, number: number, seen: false)
         }
+    }
+
+    /// Opens an envelope with a time to live of 0. The state does not record it. The message of a sender who is not a
+    /// contact is dropped.
+    private func open(
+        signal envelope: Envelope, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        var message = try transaction.open(envelope, with: keys).message
+        if !isPreview { try signals.take(envelope) } else { try SignalWindow.check(envelope) }
+        let verdict = try senderPolicy.decide(
+            &message, contact: transaction.contact(of: message),
+            hasContacts: transaction.hasContacts())
+        return verdict == .accepted ? .message(message, number: nil, seen: false) : .dropped
     }
 
     /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names

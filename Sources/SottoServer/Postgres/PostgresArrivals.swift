@@ -9,9 +9,16 @@ import Synchronization
 /// It has its own connection and notifies outside of the storing transaction: `NOTIFY` in there would make commits wait
 /// for each other. Arrivals of a few milliseconds are sent together. A notification can be lost, for instance with the
 /// connection, so every few seconds it also polls the mailboxes that have a subscriber here.
+///
+/// It also passes envelopes with a time to live of 0 to the other relays and receives theirs, as ``SignalPeers``
+/// describes.
 final class PostgresArrivals: Sendable {
     private struct State {
         var pending: Set<SessionID> = []
+        /// The envelopes to pass on. It is empty until another relay is known.
+        var signals: [[UInt8]] = []
+        var signalBytes = 0
+        var hasPeers = false
         var isRunning = false
         var isStopped = false
     }
@@ -23,6 +30,8 @@ final class PostgresArrivals: Sendable {
     private static let delay = 3.0
     /// Seconds between two polls.
     private static let interval = 3.0
+    /// The most bytes of envelopes that wait to be passed on.
+    private static let signalLimit = 4 << 20
     /// The most ids in a notification: it has room for 8,000 bytes, at 66 bytes an id.
     private static let idsInOne = 100
 
@@ -52,10 +61,11 @@ final class PostgresArrivals: Sendable {
     private func wakeUp() { _ = write(wake.write, [0], 1) }
 
     /// Starts the thread. `mailboxes` returns the mailboxes with a subscriber here; `onArrival` is called with
-    /// mailboxes that got envelopes.
+    /// mailboxes that got envelopes, and `onSignal` with envelopes that other relays passed on.
     func start(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
-        _ onArrival: @escaping @Sendable (Set<SessionID>) -> Void
+        _ onArrival: @escaping @Sendable (Set<SessionID>) -> Void,
+        _ onSignal: @escaping @Sendable ([UInt8]) -> Void
     ) {
         let isFirst = state.withLock { state in
             defer { state.isRunning = true }
@@ -64,7 +74,7 @@ final class PostgresArrivals: Sendable {
         guard isFirst else { return }
         handler.withLock { $0 = onArrival }
         DispatchQueue(label: "relay.arrivals").async { [self] in
-            run(mailboxes, onArrival)
+            run(mailboxes, onArrival, onSignal)
             ended.signal()
         }
     }
@@ -81,6 +91,22 @@ final class PostgresArrivals: Sendable {
         if alsoHere { handler.withLock { $0 }?(mailboxes) }
     }
 
+    /// Passes envelopes to the other relays. Drops them if too many wait, and without another relay.
+    func pass(_ signals: [[UInt8]]) {
+        let isNew = state.withLock { state in
+            let bytes = signals.reduce(0) { $0 + $1.count }
+            guard state.hasPeers, state.signalBytes + bytes <= Self.signalLimit else {
+                return false
+            }
+            defer {
+                state.signals += signals
+                state.signalBytes += bytes
+            }
+            return state.signals.isEmpty
+        }
+        if isNew { wakeUp() }
+    }
+
     /// Stops the thread after it has sent pending notifications, if it has a connection.
     func stop() {
         let wasRunning = state.withLock { state in
@@ -95,15 +121,17 @@ final class PostgresArrivals: Sendable {
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
     private func run(
-        _ mailboxes: @Sendable () -> [SessionID], _ onArrival: (Set<SessionID>) -> Void
+        _ mailboxes: @Sendable () -> [SessionID], _ onArrival: (Set<SessionID>) -> Void,
+        _ onSignal: ([UInt8]) -> Void
     ) {
         var pause = 0.1
+        var peers = SignalPeers()
         while !isStopped {
             do throws(PostgresFailure) {
                 let connection = try PostgresConnection(location)
                 try connection.script("LISTEN \(Self.channel)")
                 pause = 0.1
-                try serve(connection, mailboxes, onArrival)
+                try serve(connection, &peers, mailboxes, onArrival, onSignal)
             } catch {
                 // Commits do not need this connection. The writer reports a server that is away.
                 wait(nil, pause)
@@ -113,13 +141,23 @@ final class PostgresArrivals: Sendable {
     }
 
     private func serve(
-        _ connection: PostgresConnection, _ mailboxes: () -> [SessionID],
-        _ onArrival: (Set<SessionID>) -> Void
+        _ connection: PostgresConnection, _ peers: inout SignalPeers,
+        _ mailboxes: () -> [SessionID], _ onArrival: (Set<SessionID>) -> Void,
+        _ onSignal: ([UInt8]) -> Void
     ) throws(PostgresFailure) {
         var heads: [SessionID: Int64] = [:]
         var nextPoll = 0.0
         while true {
-            let received = Self.ids(try connection.notifications())
+            let texts = try connection.notifications()
+            var mustAnnounce = false
+            for text in texts {
+                switch peers.take(text, at: Monotonic.seconds()) {
+                case .newPeer: mustAnnounce = true
+                case .signal(let signal): onSignal(signal)
+                case nil: break
+                }
+            }
+            let received = Self.ids(texts)
             if !received.isEmpty { onArrival(received) }
             if Monotonic.seconds() >= nextPoll {
                 let now = try readHeads(connection, mailboxes())
@@ -127,11 +165,15 @@ final class PostgresArrivals: Sendable {
                 heads = now
                 if !changed.isEmpty { onArrival(Set(changed.keys)) }
                 nextPoll = Monotonic.seconds() + Self.interval
+                peers.forgetOld(at: Monotonic.seconds())
+                mustAnnounce = true
             }
+            if mustAnnounce { try send([peers.announcement], connection) }
             try sendPending(connection)
+            try sendSignals(connection, peers)
             if isStopped { return }
             wait(connection.socket, nextPoll - Monotonic.seconds())
-            if state.withLock({ !$0.pending.isEmpty && !$0.isStopped }) {
+            if state.withLock({ !($0.pending.isEmpty && $0.signals.isEmpty) && !$0.isStopped }) {
                 usleep(UInt32(Self.delay * 1000))
             }
         }
@@ -161,9 +203,26 @@ final class PostgresArrivals: Sendable {
         }
         for start in stride(from: 0, to: pending.count, by: Self.idsInOne) {
             let some = pending[start..<min(pending.count, start + Self.idsInOne)]
+            try send([some.map(\.description).joined(separator: " ")], connection)
+        }
+    }
+
+    private func sendSignals(_ connection: PostgresConnection, _ peers: SignalPeers)
+        throws(PostgresFailure)
+    {
+        let signals = state.withLock { state in
+            defer { (state.signals, state.signalBytes) = ([], 0) }
+            state.hasPeers = !peers.isEmpty
+            return state.signals
+        }
+        for signal in signals { try send(peers.notifications(of: signal), connection) }
+    }
+
+    private func send(_ texts: [String], _ connection: PostgresConnection) throws(PostgresFailure) {
+        for text in texts {
             var query = PostgresQuery("SELECT pg_notify($1, $2)")
             query.add(Self.channel)
-            query.add(some.map(\.description).joined(separator: " "))
+            query.add(text)
             _ = try connection.rows(query)
         }
     }

@@ -53,7 +53,7 @@ struct PostgresBatch {
 
     private static func kind(of change: Change) -> (Kind, SessionID) {
         switch change {
-        case .store(let envelope): (.store, envelope.to)
+        case .store(let envelope, _): (.store, envelope.to)
         case .acknowledge(let mailbox, _, .delivered): (.acknowledge, mailbox)
         case .acknowledge(let mailbox, _, .failed): (.fail, mailbox)
         case .publish(let publication, _): (.publish, publication.owner)
@@ -79,9 +79,14 @@ struct PostgresBatch {
     }
 
     private mutating func addStore(_ places: [Int]) {
-        let envelopes = places.compactMap { place in
-            if case .store(let envelope) = changes[place] { envelope } else { nil }
+        let stored = places.compactMap { place in
+            if case .store(let envelope, let until) = changes[place] {
+                (envelope: envelope, until: until)
+            } else {
+                nil
+            }
         }
+        let envelopes = stored.map(\.envelope)
         var query = PostgresQuery("SELECT * FROM sotto.store($1, $2, $3, $4, $5, $6, $7, $8)")
         query.add(minute)
         query.add(retention.mailboxMessages)
@@ -92,6 +97,14 @@ struct PostgresBatch {
         query.add(envelopes.map { Array(sha256($0.bytes)[..<16]) })
         query.add(envelopes.map(\.bytes))
         add(query, .stored)
+        let limited = stored.filter { $0.until != nil }
+        guard !limited.isEmpty else { return }
+        var limit = PostgresQuery("SELECT sotto.set_until($1, $2, $3, $4)")
+        limit.add(limited.map(\.envelope.to.publicKey))
+        limit.add(limited.map { EnvelopeID.bytes($0.envelope.id) })
+        limit.add(limited.map { Array(sha256($0.envelope.bytes)[..<16]) })
+        limit.add(limited.compactMap(\.until))
+        add(limit, .none)
     }
 
     private mutating func addAcknowledgement(_ kind: Kind, _ places: [Int]) {

@@ -56,7 +56,7 @@ extension PostgresStore {
         switch table {
         case .envelope:
             """
-            SELECT place, mailbox, minute, failures, id, body
+            SELECT place, mailbox, minute, failures, id, body, until
             FROM sotto.envelope JOIN numbered USING (mailbox, seq) ORDER BY place
             """
         case .seen:

@@ -4,13 +4,14 @@
 /// | function | purpose |
 /// |---|---|
 /// | `store` | appends envelopes to their mailboxes |
+/// | `set_until` | sets the end of the time to live of envelopes that were just stored |
 /// | `ack`, `fail` | delete envelopes, or count a failure |
 /// | `fetch` | returns the oldest envelopes of a mailbox |
 /// | `heads` | returns the next sequence numbers of mailboxes, which show arrivals |
 /// | `publish`, `claim`, `prekeys` | publish, claim and count prekeys |
 /// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
 /// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
-/// | `sweep`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
+/// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
 /// | `known` | returns the ids that have an account or prekeys |
 /// | `clock`, `remember`, `confirm` | read and write the clock state |
 /// | `lock` | locks mailboxes in a fixed order, first in a transaction of several calls, against deadlocks |

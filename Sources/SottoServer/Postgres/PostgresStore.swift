@@ -67,7 +67,9 @@ final class PostgresStore: CopyableStore {
         return outcomes
     }
 
-    func sweep(at minute: Int64, latest: Int64, strangers: Bool) throws(StoreError) -> Bool {
+    func sweep(at minute: Int64, second: Int64, latest: Int64, strangers: Bool)
+        throws(StoreError) -> Bool
+    {
         var query = PostgresQuery("SELECT sotto.sweep($1, $2, $3, $4)")
         query.add(minute - retention.minutes)
         query.add(minute - retention.minutes - Retention.tombstoneMinutes)
@@ -75,19 +77,23 @@ final class PostgresStore: CopyableStore {
         query.add(Self.sweepRows)
         let rows = try writer.transaction([query]).rows[0]
         var more = (0..<rows.count).contains { rows.integer($0, 0) != 0 }
+        if try sweepEnded(at: second, Self.sweepRows) { more = true }
         if try sweepAccounts(at: minute, strangers: strangers, Self.sweepRows) { more = true }
         return try sweepMailboxes(latest: latest, Self.sweepRows) || more
     }
 
     // MARK: Reading
 
-    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+    func messages(
+        in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
+    )
         throws(StoreError) -> Page
     {
-        var query = PostgresQuery("SELECT * FROM sotto.fetch($1, $2, $3, $4, $5, $6)")
+        var query = PostgresQuery("SELECT * FROM sotto.fetch($1, $2, $3, $4, $5, $6, $7)")
         query.add(mailbox.publicKey)
         query.add(after)
         query.add(minute - retention.minutes)
+        query.add(second)
         query.add(Int64(limit))
         query.add(Int64(WireLimits.fetchBytes))
         query.add(dead)
@@ -125,10 +131,13 @@ final class PostgresStore: CopyableStore {
 
     func watch(
         _ mailboxes: @escaping @Sendable () -> [SessionID],
-        onArrival: @escaping @Sendable (Set<SessionID>) -> Void
+        onArrival: @escaping @Sendable (Set<SessionID>) -> Void,
+        onSignal: @escaping @Sendable ([UInt8]) -> Void
     ) {
-        arrivals.start(mailboxes, onArrival)
+        arrivals.start(mailboxes, onArrival, onSignal)
     }
+
+    func pass(_ signals: [AddressedEnvelope]) { arrivals.pass(signals.map(\.bytes)) }
 
     func close() throws(StoreError) {
         arrivals.stop()

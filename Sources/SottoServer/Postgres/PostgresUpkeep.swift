@@ -2,6 +2,15 @@ import Sotto
 import SottoDatabase
 
 extension PostgresStore {
+    /// Deletes envelopes whose time to live has ended.
+    func sweepEnded(at second: Int64, _ limit: Int64) throws(StoreError) -> Bool {
+        var query = PostgresQuery("SELECT sotto.sweep_ended($1, $2)")
+        query.add(second)
+        query.add(limit)
+        let rows = try writer.transaction([query]).rows[0]
+        return (0..<rows.count).contains { rows.integer($0, 0) != 0 }
+    }
+
     /// Deletes empty mailboxes, and corrects times in the future.
     func sweepMailboxes(latest: Int64, _ limit: Int64) throws(StoreError) -> Bool {
         var query = PostgresQuery("SELECT sotto.sweep_mailboxes($1, $2, $3)")

@@ -713,5 +713,99 @@ RETURNS SETOF bigint LANGUAGE sql AS $$
         SET accepted = at_minute, held = NULL, agreed = 0, confirmed = at_minute
         RETURNING 1::bigint
 $$;
+
+-- Version 4: times to live.
+
+-- The second from which an envelope is not delivered any more.
+ALTER TABLE sotto.envelope ADD COLUMN IF NOT EXISTS until bigint;
+CREATE INDEX IF NOT EXISTS envelope_until ON sotto.envelope (until) WHERE until IS NOT NULL;
+
+-- Sets the ends of the times to live of envelopes that store has appended in this transaction. The digest excludes
+-- another envelope with the same id, and a repetition does not extend the time.
+CREATE OR REPLACE FUNCTION sotto.set_until(
+    mailboxes bytea[], ids bytea[], digests bytea[], untils bigint[])
+RETURNS SETOF bigint LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    UPDATE sotto.envelope SET until = row.until
+        FROM (
+            SELECT DISTINCT ON (box.number, seen.seq) box.number, seen.seq, one.until
+            FROM unnest(mailboxes, ids, digests, untils) AS one (mailbox, id, digest, until)
+            JOIN sotto.mailbox AS box ON box.key = one.mailbox
+            JOIN sotto.seen ON seen.mailbox = box.number AND seen.id = one.id
+                AND seen.digest = one.digest
+        ) AS row
+        WHERE envelope.mailbox = row.number AND envelope.seq = row.seq
+            AND envelope.until IS NULL;
+END $$;
+
+-- Returns one envelope more than fits, which shows that there are more.
+CREATE OR REPLACE FUNCTION sotto.fetch(
+    of_mailbox bytea, after_seq bigint, after_minute bigint, at_second bigint, most bigint,
+    most_bytes bigint, want_dead boolean, OUT seq bigint, OUT id bytea, OUT body bytea)
+RETURNS SETOF record LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+    box bigint;
+    total bigint := 0;
+    count bigint := 0;
+    item record;
+BEGIN
+    SELECT number INTO box FROM sotto.mailbox WHERE key = of_mailbox;
+    FOR item IN
+        SELECT envelope.seq, envelope.id, envelope.body FROM sotto.envelope
+        WHERE mailbox = box AND envelope.seq > after_seq AND minute > after_minute
+            AND (until IS NULL OR until > at_second) AND (failures >= 5) = want_dead
+        ORDER BY envelope.seq LIMIT most + 1
+    LOOP
+        seq := item.seq;
+        id := item.id;
+        body := item.body;
+        RETURN NEXT;
+        total := total + octet_length(item.body);
+        count := count + 1;
+        EXIT WHEN total > most_bytes AND count > 1;
+    END LOOP;
+END $$;
+
+-- Returns whether there may be more. Only one relay sweeps at a time.
+CREATE OR REPLACE FUNCTION sotto.sweep_ended(at_second bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+    boxes bigint[];
+    more boolean;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(7667000002) THEN
+        RETURN NEXT false;
+        RETURN;
+    END IF;
+    SELECT array_agg(DISTINCT mailbox), count(*) = most INTO boxes, more FROM (
+        SELECT mailbox FROM sotto.envelope WHERE until <= at_second ORDER BY until LIMIT most
+    ) AS old;
+    PERFORM FROM sotto.mailbox WHERE number = ANY (boxes) ORDER BY key FOR UPDATE;
+    WITH old AS (
+        SELECT mailbox, seq FROM sotto.envelope WHERE until <= at_second ORDER BY until LIMIT most
+    ), gone AS (
+        DELETE FROM sotto.envelope USING old
+        WHERE envelope.mailbox = old.mailbox AND envelope.seq = old.seq
+            AND old.mailbox = ANY (boxes)
+        RETURNING envelope.mailbox, octet_length(body) AS size, failures >= 5 AS dead
+    )
+    UPDATE sotto.mailbox AS box
+        SET messages = box.messages - less.messages, bytes = box.bytes - less.bytes,
+            dead = box.dead - less.dead, dead_bytes = box.dead_bytes - less.dead_bytes
+        FROM (
+            SELECT mailbox, count(*) FILTER (WHERE NOT dead) AS messages,
+                coalesce(sum(size) FILTER (WHERE NOT dead), 0) AS bytes,
+                count(*) FILTER (WHERE dead) AS dead,
+                coalesce(sum(size) FILTER (WHERE dead), 0) AS dead_bytes
+            FROM gone GROUP BY mailbox
+        ) AS less
+        WHERE box.number = less.mailbox;
+    RETURN NEXT more;
+END $$;
 DELETE FROM sotto.version;
-INSERT INTO sotto.version VALUES (3);
+INSERT INTO sotto.version VALUES (4);

@@ -287,6 +287,52 @@ import Testing
         }
     }
 
+    /// A signal passes between relays in notifications, encrypted under keys that are only in memory.
+    @Test func oneRelayPushesTheSignalsOfAnother() throws {
+        let cluster = try #require(PostgresCluster.shared)
+        let url = cluster.url(cluster.database())
+        let relays = try (0..<2).map { _ in try RunningRelay { $0.store = url } }
+        let consumer = try subscribe(relays[1].relay.address)
+        let secret = "SIGNAL" + hex(randomBytes(16))
+        let signal = Sample.envelope(to: bob.id, text: secret, ttl: 0)
+        let address = relays[0].relay.address
+        let isOver = Atomic(false)
+        let sending = DispatchGroup()
+        // The relays know each other after some notifications; until then the signals are dropped.
+        DispatchQueue.global().async(group: sending) {
+            let sender = RawClient(address)
+            while !isOver.load(ordering: .relaxed) {
+                #expect(sender.ask(.send(signal)) == .accepted)
+            }
+        }
+        #expect(consumer.response() == .signal(signal.bytes))
+        isOver.store(true, ordering: .relaxed)
+        sending.wait()
+        let found = ChildProcess.run("/bin/sh", ["-c", "grep -rqa \(secret) \(cluster.path)/data"])
+        #expect(found == 1)
+    }
+
+    @Test func aSignalIsEncryptedForOneRelay() throws {
+        var (one, two, three) = (SignalPeers(), SignalPeers(), SignalPeers())
+        #expect(one.notifications(of: [1]) == [])
+        #expect(one.take(two.announcement, at: 1) == .newPeer)
+        #expect(one.take(two.announcement, at: 1) == nil)
+        #expect(one.take(one.announcement, at: 1) == nil)
+        #expect(two.take(one.announcement, at: 1) == .newPeer)
+        #expect(three.take(one.announcement, at: 1) == .newPeer)
+        let text = try #require(one.notifications(of: [1, 2, 3]).first)
+        #expect(two.take(text, at: 1) == .signal([1, 2, 3]))
+        #expect(three.take(text, at: 1) == nil)
+        for bad in ["", "relay", "relay AA==", "signal a b c", text + "A", text + " x", "05"] {
+            #expect(two.take(bad, at: 1) == nil)
+        }
+        // Notifications have 8,000 bytes.
+        #expect(one.notifications(of: [UInt8](repeating: 1, count: 5_900)).count == 1)
+        #expect(one.notifications(of: [UInt8](repeating: 1, count: 6_000)).isEmpty)
+        one.forgetOld(at: 12)
+        #expect(one.isEmpty)
+    }
+
     /// Without a notification the mailbox is polled some seconds later.
     @Test func pollingReplacesALostNotification() throws {
         let cluster = try #require(PostgresCluster.shared)

@@ -68,6 +68,30 @@ struct SealedTests {
         #expect(failure(named) == nil)
     }
 
+    @Test func theTimeToLiveIsAuthenticated() throws {
+        let envelope = try Sealed.seal(
+            body: body, from: People.alice, to: People.bob.card(), time: time, ttl: 0)
+        #expect(envelope.record["ttl"] == .integer(0))
+        let message = try Sealed.open(try Envelope(record: envelope.record), with: People.bob)
+        #expect(message.ttl == 0 && message.record["ttl"] == .integer(0))
+        #expect(Message(record: message.record) == message)
+        for value in [nil, JSON.integer(1), .integer(86_400)] {
+            let other = try changed(envelope, "ttl", value)
+            #expect(failure(other) == .authentication)
+            #expect(other.digest != envelope.digest)
+        }
+        let plain = try seal(body)
+        #expect(failure(try changed(plain, "ttl", .integer(0))) == .authentication)
+        #expect(try Sealed.open(plain, with: People.bob).ttl == nil)
+        // A member of the content cannot set it.
+        let named = try seal(body, extra: [("ttl", .integer(5))])
+        #expect(failure(named) == .authentication)
+        // It is unchanged at a send address.
+        let card = People.bob.card(address: SendAddress())
+        #expect(envelope.addressed(to: card).ttl == 0)
+        #expect(envelope.addressed(to: card).arrived(for: People.bob).ttl == 0)
+    }
+
     @Test func anEnvelopeForAnotherRecipientIsRefused() throws {
         let envelope = try seal(body)
         #expect(failure(envelope, People.carol) == .notForUs)
@@ -204,6 +228,23 @@ struct SealedTests {
 }
 
 struct EnvelopeTests {
+    /// The digest of an envelope without a time to live is that of version 0.1.0.
+    @Test func theDigestHasAKnownAnswer() throws {
+        func envelope(_ ttl: Int64?) -> Envelope {
+            Envelope(
+                id: "6f1c8a3e-2d4b-4c5a-9e7f-0a1b2c3d4e5f", suite: .sealed,
+                to: SessionID("05" + String(repeating: "11", count: 32)),
+                time: Timestamp(seconds: 1_795_253_400), ttl: ttl, payload: ["age": .string("AA==")]
+            )
+        }
+        #expect(
+            hex(envelope(nil).digest)
+                == "fdbbae3a4804ce56d232ba403dd2e36cf038a1b1fc12b01c4657d61e1b7eab85")
+        #expect(
+            hex(envelope(0).digest)
+                == "0b216f94ae5721aff765930aa75292bc4b746f7e5d46cb4f445eb41b9a58c477")
+    }
+
     func failure(_ record: JSONObject) -> EnvelopeError? {
         do throws(EnvelopeError) {
             _ = try Envelope(record: record)
@@ -232,6 +273,21 @@ struct EnvelopeTests {
         record = envelope.record
         record["suite"] = .string("rot13")
         #expect(failure(record) == .suite("rot13"))
+        for value in [JSON.integer(-1), .integer(31_536_001), .string("60"), .null, .bool(false)] {
+            record = envelope.record
+            record["ttl"] = value
+            #expect(failure(record) == .member("ttl"))
+        }
+        for value: Int64 in [0, 1, 31_536_000] {
+            record["ttl"] = .integer(value)
+            #expect(failure(record) == nil)
+        }
+        // A session has no short times to live.
+        record["suite"] = .string("ratchet")
+        record["ttl"] = .integer(86_399)
+        #expect(failure(record) == .member("ttl"))
+        record["ttl"] = .integer(86_400)
+        #expect(failure(record) == nil)
         record = envelope.record
         record["unknown"] = .string("ignored")
         #expect(failure(record) == nil)
