@@ -20,7 +20,7 @@ import Testing
 
     /// Whether a text is in a file of the state directory, or in the log of a database there.
     func stateHas(_ text: String, _ world: World) -> Bool {
-        let path = world.scratch.file("state")
+        let path = world.scratch("state")
         return ChildProcess.run("/bin/sh", ["-c", "grep -rqa \(text) \(path)"]) == 0
     }
 
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func withoutARelaySignalsAreDroppedAndMailIsQueued() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let relay = try #require(RelayProcess(scratch))
         let world = World(address: relay.address)
         #expect(relay.end() == 0)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func manySignalsAreAllAnswered() throws {
-        let relay = try #require(RelayProcess(Scratch(), ["--connection-rate", "0"]))
+        let relay = try #require(RelayProcess(TemporaryDirectory(), ["--connection-rate", "0"]))
         let world = World(address: relay.address)
         let ids = write(world, "in", [Int64?](repeating: 0, count: 5_000))
         #expect(world.run("send", input: "in", output: "sent") == 0)
@@ -93,9 +93,9 @@ import Testing
 
     /// A failed command is not run again, and the envelope does not become a dead letter.
     @Test func aCommandGetsASignalOnce() throws {
-        let relay = try #require(RelayProcess(Scratch()))
+        let relay = try #require(RelayProcess(TemporaryDirectory()))
         let world = World(address: relay.address)
-        let log = world.scratch.file("log")
+        let log = world.scratch("log")
         let command =
             "read -r line; echo \"$line\" >> \(log); case $line in *'\"ttl\":0'*) exit 3;; esac"
         let listener = world.command(
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func withoutAnInboxASignalIsPrintedToo() throws {
-        let relay = try #require(RelayProcess(Scratch()))
+        let relay = try #require(RelayProcess(TemporaryDirectory()))
         let world = World(address: relay.address)
         let listener = world.command(
             "recv", ["--follow", "--stateless", "--max", "2"], output: "got")

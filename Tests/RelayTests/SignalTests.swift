@@ -122,9 +122,9 @@ import Testing
             #expect(relay.end() == 0)
             return
         }
-        let files = ["relay.db", "relay.db-wal", "relay.db-shm"].map { place.scratch.file($0) }
+        let files = ["relay.db", "relay.db-wal", "relay.db-shm"].map { place.scratch($0) }
         func isFound(_ text: String) -> Bool {
-            files.contains { Scratch.contents($0).firstRange(of: Array(text.utf8)) != nil }
+            files.contains { TemporaryDirectory.contents($0).firstRange(of: Array(text.utf8)) != nil }
         }
         #expect(!isFound(secret) && isFound(stored))
         #expect(relay.end() == 0)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func theMetricsCountSignals() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let relay = try #require(RelayProcess(scratch, ["--monitor", "127.0.0.1:0"]))
         let monitor = try #require(relay.monitor(scratch))
         let present = try consumer(RawClient(relay.address), bob)
@@ -153,7 +153,7 @@ import Testing
 
     /// A consumer that reads nothing costs little memory, and does not delay others.
     @Test func aConsumerThatReadsNothingGetsNoMore() throws {
-        let scratch = Scratch()
+        let scratch = TemporaryDirectory()
         let relay = try #require(
             RelayProcess(scratch, ["--monitor", "127.0.0.1:0", "--connection-rate", "0"]))
         let monitor = try #require(relay.monitor(scratch))

@@ -15,7 +15,7 @@ package enum Vectors {
 
     /// Returns the content of Tests/Vectors/`name`.
     package static func file(_ name: String) -> [UInt8] {
-        Scratch.contents(folder.appendingPathComponent(name).path)
+        TemporaryDirectory.contents(folder.appendingPathComponent(name).path)
     }
 
     /// The folder with `third_party`, from the environment variable EXTERNAL_VECTORS.

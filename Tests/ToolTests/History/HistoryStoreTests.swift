@@ -7,7 +7,7 @@ import Testing
 
 /// The history in the state: both directions, found by conversation, number and id.
 @Suite struct HistoryStoreTests {
-    let scratch = Scratch()
+    let scratch = TemporaryDirectory()
     let me = Sample.identity()
     let bob = Sample.identity()
     let carol = Sample.identity()
@@ -53,7 +53,7 @@ import Testing
     /// Changes the database file directly.
     func change(_ sql: String...) throws {
         let database = try DurableDatabase(
-            path: scratch.file("\(me.id).db"),
+            path: scratch("\(me.id).db"),
             migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             for sql in sql { try connection.run(sql) }
@@ -230,7 +230,7 @@ import Testing
             try transaction.change(.peer(bob.id)) { $0.name = "Rumpelstiltskin" }
         }
         for suffix in ["", "-wal"] {
-            let bytes = Scratch.contents(scratch.file("\(me.id).db\(suffix)"))
+            let bytes = TemporaryDirectory.contents(scratch("\(me.id).db\(suffix)"))
             let text = String(decoding: bytes, as: UTF8.self)
             for secret in ["secret text", "Rumpel", id, bob.id.description] {
                 #expect(!text.contains(secret))
