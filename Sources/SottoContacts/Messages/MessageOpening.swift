@@ -59,6 +59,7 @@ final class MessageOpening<Input: MessageInput> {
                 message = try suite.open(envelope, with: keys)
             }
             _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
+            _ = try MessageBody(message.body)
             return .message(message, number: nil, seen: false)
         }
     }
@@ -243,9 +244,16 @@ final class MessageOpening<Input: MessageInput> {
             throw Failure(
                 .replay, "a message with this id was opened before, with different content")
         }
-        if isPreview {
-            return verdict == .blocked ? .dropped : .message(message, number: nil, seen: false)
+        if verdict == .blocked { return .dropped }
+        if let failure = Self.malformedBody(of: message) {
+            // An authentic message cannot become well-formed later. Its session continues after it.
+            if !isPreview, verdict == .accepted, let step {
+                try transaction.keep(step)
+                try transaction.forgetRequest(id: attempt.id)
+            }
+            return .failed(failure, id: attempt.id, isFinal: true)
         }
+        if isPreview { return .message(message, number: nil, seen: false) }
         switch (verdict, message.from) {
         case (.blocked, _): return .dropped
         case (.request, let sender?):
@@ -270,6 +278,16 @@ final class MessageOpening<Input: MessageInput> {
                 id: repeatID, digest: attempt.digest, record: message.record.serialized())
             try transaction.forgetRequest(id: attempt.id)
             return .message(message, number: number, seen: false)
+        }
+    }
+
+    /// Returns the failure of a message whose body has a known type and malformed members.
+    private static func malformedBody(of message: Message) -> Failure? {
+        do throws(BodyError) {
+            _ = try MessageBody(message.body)
+            return nil
+        } catch {
+            return Failure(core: error)
         }
     }
 
