@@ -52,7 +52,9 @@ test: demo check
 ## check: every test, without the demo
 check: deps
 	$(SWIFT) build --build-tests
-	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
+	rm -f .build/records.jsonl
+	SOTTO_RECORDS=$(CURDIR)/.build/records.jsonl SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
+	Scripts/records .build/records.jsonl
 
 ## bench: start-up, throughput, the relay, the ratchet and codes, each with a peer in the same run
 bench: build
@@ -78,7 +80,7 @@ fuzz: deps
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
-	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers .ci/run completions/generate
+	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers Scripts/records .ci/run completions/generate
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
@@ -106,6 +108,8 @@ endif
 	install -d "$(DESTDIR)$(datadir)/postgresql"
 	install -m 644 share/postgresql/plproxy.sql Sources/SottoServer/Postgres/sotto.sql \
 		"$(DESTDIR)$(datadir)/postgresql/"
+	install -d "$(DESTDIR)$(datadir)/schema"
+	install -m 644 share/schema/*.json "$(DESTDIR)$(datadir)/schema/"
 	install -m 644 $(MADE_COMPLETIONS)/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
 	for file in $(MADE_COMPLETIONS)/zsh/_sotto*; do \
 	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done

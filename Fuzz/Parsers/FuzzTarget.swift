@@ -17,7 +17,8 @@ package struct FuzzTarget: Sendable {
 
     /// All targets. Each has a folder in `Fuzz/corpus`, and may have words in `Fuzz/dictionary`.
     package static let all = [
-        json, envelope, message, card, identity, ratchetMessage, contactURI, recipient, mnemonic,
+        json, envelope, message, body, card, identity, ratchetMessage, contactURI, recipient,
+        mnemonic,
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
         senderKey, messageFlow, whisper2, whisper2URL, whisper2Attachment, mercurio, mercurioKey,
         keptSession, ownFile, tampered, ageHeader, stanza, sshKey, minisign, codePart, picture,

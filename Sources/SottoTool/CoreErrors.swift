@@ -11,6 +11,7 @@ extension Failure {
         case let error as CardError: self.init(error)
         case let error as ContactURIError: self.init(error)
         case let error as EnvelopeError: self.init(error)
+        case let error as BodyError: self.init(error)
         case let error as AgeError: self.init(error)
         case let error as SignedStreamError: self.init(error)
         case let error as SealedError: self.init(error)
@@ -100,6 +101,21 @@ extension Failure {
                 .malformed, "the envelope has the unsupported version \(version)",
                 hint: "use a newer sotto; this one reads version 1")
         case .suite: self.init(.malformed, "this version does not support the envelope's suite")
+        }
+    }
+
+    init(_ error: BodyError) {
+        switch error {
+        case .member(let path):
+            self.init(.malformed, "the message's body: \"\(path)\" is missing or malformed")
+        case .tooLong(let path, let limit):
+            self.init(.malformed, "the message's body: \"\(path)\" exceeds its limit of \(limit)")
+        case .notContent(let type):
+            self.init(.malformed, "the message's body: an edit cannot have the type \(type)")
+        case .system:
+            self.init(
+                .malformed, "the message's body: the type system is only for events of this machine"
+            )
         }
     }
 

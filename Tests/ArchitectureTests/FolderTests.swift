@@ -6,7 +6,7 @@ struct FolderTests {
     /// The folders of the target `Sotto`, from those that need nothing to those that need the others.
     static let order = [
         "Encoding", "Secrets", "Keys", "Chunks", "SignedStream", "Age", "Minisign", "Identity",
-        "Fingerprint", "Records", "Ratchet", "Suites",
+        "Fingerprint", "Records", "Bodies", "Ratchet", "Suites",
     ]
 
     struct File {

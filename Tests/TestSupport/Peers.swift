@@ -15,7 +15,7 @@ package enum Peers {
 
     /// The reason for skipping a test.
     package static let hint: Comment =
-        ".build-peers with PyNaCl, cryptography and mnemonic is missing: run Scripts/peers"
+        ".build-peers with PyNaCl, cryptography, mnemonic and jsonschema is missing: run Scripts/peers"
 
     /// Sends requests to the peer and returns one answer each: texts by name, bytes in base64.
     package static func ask(_ requests: [[String: String]]) throws -> [Answer] {
@@ -31,6 +31,19 @@ package enum Peers {
     package static func ask(_ request: [String: String]) throws -> Answer {
         guard let answer = try ask([request]).first else { throw Failure(description: "silence") }
         return answer
+    }
+
+    /// Returns the indices of the records, a line each, that do not conform to a schema of share/schema.
+    package static func invalid(_ records: [String], schema: String) throws -> Set<Int> {
+        let run = try Command(
+            path: python,
+            [
+                "-I", root.appendingPathComponent("Tests/Peers/schema.py").path,
+                root.appendingPathComponent("share/schema").path, schema,
+            ]
+        ).run(stdin: .whole(Array(records.map { $0 + "\n" }.joined().utf8)))
+        guard run.status <= 1, run.stderr.isEmpty else { throw Failure(description: run.stderr) }
+        return Set(run.lines.compactMap { Int($0.prefix { $0 != ":" }).map { $0 - 1 } })
     }
 
     /// An answer of the peer.

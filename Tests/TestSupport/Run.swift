@@ -52,6 +52,7 @@ package final class Pipeline {
     private var collected: [UInt8] = []
     private var said: [[UInt8]]
     private let deadline = now() + 180
+    private let last: Command?
 
     /// Starts the programs. With `hasReader` false, the last one writes to a pipe that is closed from the start.
     package init(_ commands: [Command], hasReader: Bool = true) throws {
@@ -59,6 +60,7 @@ package final class Pipeline {
         stdin = first.write
         var input = first.read
         stdout = -1
+        last = commands.last
         said = commands.map { _ in [] }
         for (index, command) in commands.enumerated() {
             let output = try makePipe()
@@ -132,6 +134,7 @@ package final class Pipeline {
                 stderr: String(decoding: said[index], as: UTF8.self))
         }
         children = []
+        if let last { PrintedRecords.collect(collected, of: last) }
         return results
     }
 

@@ -8,6 +8,13 @@ package enum Vectors {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Vectors")
 
+    /// Returns the text of a file of this checkout.
+    package static func text(ofFile path: String) throws -> String {
+        try String(
+            contentsOf: folder.deletingLastPathComponent().deletingLastPathComponent()
+                .appendingPathComponent(path), encoding: .utf8)
+    }
+
     /// Decodes Tests/Vectors/`name`.json.
     package static func load<T: Decodable>(_ name: String, as type: T.Type = T.self) -> T {
         decode(folder.appendingPathComponent(name + ".json"))

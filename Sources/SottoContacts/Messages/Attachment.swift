@@ -57,7 +57,7 @@ package final class Attachment {
         self.path = path
         self.blob = blob
         self.contentType = contentType
-        name = String(path.split(separator: "/").last ?? "file")
+        name = FileBody.name(ofPath: path)
         key = randomBytes(32)
     }
 

@@ -61,6 +61,7 @@ final class MessageOpening<Input: MessageInput> {
                 if envelope.ttl == 0 { try signals.take(envelope) }
             }
             _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
+            _ = try MessageBody(message.body)
             return .message(message, number: nil, seen: false)
         }
     }
@@ -252,9 +253,16 @@ final class MessageOpening<Input: MessageInput> {
             throw Failure(
                 .replay, "a message with this id was opened before, with different content")
         }
-        if isPreview {
-            return verdict == .blocked ? .dropped : .message(message, number: nil, seen: false)
+        if verdict == .blocked { return .dropped }
+        if let failure = Self.malformedBody(of: message) {
+            // An authentic message cannot become well-formed later. Its session continues after it.
+            if !isPreview, verdict == .accepted, let step {
+                try transaction.keep(step)
+                try transaction.forgetRequest(id: attempt.id)
+            }
+            return .failed(failure, id: attempt.id, isFinal: true)
         }
+        if isPreview { return .message(message, number: nil, seen: false) }
         switch (verdict, message.from) {
         case (.blocked, _): return .dropped
         case (.request, let sender?):
@@ -292,7 +300,19 @@ final class MessageOpening<Input: MessageInput> {
         let verdict = try senderPolicy.decide(
             &message, contact: transaction.contact(of: message),
             hasContacts: transaction.hasContacts())
-        return verdict == .accepted ? .message(message, number: nil, seen: false) : .dropped
+        guard verdict == .accepted else { return .dropped }
+        _ = try MessageBody(message.body)
+        return .message(message, number: nil, seen: false)
+    }
+
+    /// Returns the failure of a message whose body has a known type and malformed members.
+    private static func malformedBody(of message: Message) -> Failure? {
+        do throws(BodyError) {
+            _ = try MessageBody(message.body)
+            return nil
+        } catch {
+            return Failure(core: error)
+        }
     }
 
     /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names

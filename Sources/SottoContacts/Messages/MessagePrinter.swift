@@ -67,9 +67,11 @@ package final class MessagePrinter {
         }
     }
 
-    /// Prints the text of a body, or its data.
+    /// Prints a body: its text or data, or a line that describes another kind.
     private func print(text body: JSONObject, _ prefix: String) throws {
-        if let text = body["text"]?.string {
+        if let line = (try? MessageBody(body, isLocal: true))?.line {
+            try write(text: prefix + line)
+        } else if let text = body["text"]?.string {
             try write(text: prefix + text)
         } else if let data = try? Fields<FieldError>(body)["data"].bytes() {
             if output.isTerminal || form.isMarked {

@@ -29,10 +29,8 @@ package struct MessageText: Sendable {
             return MessageText(body: Message.textBody(text), extra: [])
         }
         let record = try JSON.object(parsing: bytes)
-        if let body = record["body"]?.object, let type = body["type"]?.string {
-            guard type != "text" || body["text"]?.string != nil else {
-                throw Failure(.malformed, "the body has the type text but no text")
-            }
+        if let body = record["body"]?.object, body["type"]?.string != nil {
+            _ = try MessageBody(body)
             return MessageText(body: body, extra: Message.extra(of: record))
         }
         if let text = record["text"]?.string {

@@ -187,7 +187,9 @@ struct SuiteMessageTests {
     }
 
     @Test func aPhraseMessageHasAnyBodyAndItsBareFormOnlyText() throws {
-        let reaction = #"{"body":{"type":"reaction","emoji":"👍"},"thread":"t1"}"#
+        let target = #"{"id":"\#(Envelope.newID())","from":"\#(accounts.bob.identity.id)"}"#
+        let reaction =
+            #"{"body":{"type":"reaction","target":\#(target),"emoji":"👍"},"thread":"t1"}"#
         let made = try accounts.alice.seal(
             ["--chat", "family.chat", "--jsonl"], stdin: lines([reaction]))
         let record = try accounts.record(accounts.read(made.lines))

@@ -1,0 +1,68 @@
+/// A file that is transferred separately as an encrypted blob.
+public struct FileBody: Sendable, Hashable {
+    /// The file's name, without a path; see ``isName(_:)``.
+    public let name: String
+    /// The media type, from 1 to ``BodyLimits/contentType`` bytes.
+    public let contentType: String
+    /// The file's size in bytes.
+    public let size: Int64
+    /// The key of the blob, 32 bytes; `nil` if ``blob`` has it.
+    public let key: [UInt8]?
+    /// The place and key of a blob on a relay.
+    public let blob: JSONObject?
+    /// The width and height of a picture or film in pixels.
+    public let width: Int64?, height: Int64?
+    /// The duration of a recording in seconds.
+    public let duration: Int64?
+    /// A JPEG of at most ``BodyLimits/thumbnail`` bytes.
+    public let thumbnail: [UInt8]?
+    /// The text that accompanies the file.
+    public let text: String?
+
+    /// Whether a text is a file's name that can be used in any directory: from 1 to ``BodyLimits/fileName`` bytes,
+    /// without separators, control and bidirectional formatting characters, and neither `.` nor `..`.
+    public static func isName(_ text: String) -> Bool {
+        (1...BodyLimits.fileName).contains(text.utf8.count) && text.isPlainLine && text != "."
+            && text != ".." && !text.utf8.contains(UInt8(ascii: "/"))
+            && !text.utf8.contains(UInt8(ascii: "\\"))
+    }
+
+    /// Returns a name for the file at `path`: its last part, with U+FFFD in place of each character that a name must not
+    /// have.
+    public static func name(ofPath path: String) -> String {
+        let scalars = (path.split(separator: "/").last ?? "").unicodeScalars.map {
+            $0.isPlain && $0 != "\\" ? $0 : "\u{FFFD}"
+        }
+        var name = String(String.UnicodeScalarView(scalars))
+        while name.utf8.count > BodyLimits.fileName { name.unicodeScalars.removeLast() }
+        return isName(name) ? name : "file"
+    }
+
+    init(_ reader: inout BodyReader) throws(BodyError) {
+        let name = try reader.optional("name") { $0.string.flatMap { Self.isName($0) ? $0 : nil } }
+        self.name = try reader.required("name", name)
+        contentType = try reader.required(
+            "contentType", reader.line("contentType", limit: BodyLimits.contentType))
+        size = try reader.required("size", reader.integer("size", 0...BodyLimits.fileSize))
+        blob = try reader.optional("blob", \.object)
+        let key = try reader.data("key", limit: 32)
+        guard key.map({ $0.count == 32 }) ?? (blob != nil) else { throw reader.malformed("key") }
+        self.key = key
+        width = try reader.integer("width", 1...BodyLimits.pixels)
+        height = try reader.integer("height", 1...BodyLimits.pixels)
+        duration = try reader.integer("duration", 0...BodyLimits.timer)
+        thumbnail = try reader.picture("thumbnail")
+        text = try reader.text("text")
+    }
+
+    var members: [(String, JSON?)] {
+        [
+            ("name", .string(name)), ("contentType", .string(contentType)),
+            ("size", .integer(size)), ("key", key.map { .string(Base64.standard.encode($0)) }),
+            ("blob", blob.map { .object($0) }), ("width", width.map { .integer($0) }),
+            ("height", height.map { .integer($0) }), ("duration", duration.map { .integer($0) }),
+            ("thumbnail", thumbnail.map { .string(Base64.standard.encode($0)) }),
+            ("text", text.map { .string($0) }),
+        ]
+    }
+}

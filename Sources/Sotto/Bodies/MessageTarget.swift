@@ -1,0 +1,24 @@
+/// The message that a reaction, an edit, a deletion or a pin is for. The author belongs to it, because two authors can
+/// choose the same id.
+public struct MessageTarget: Sendable, Hashable {
+    /// The id of the message's envelope.
+    public let id: String
+    /// The author of the message.
+    public let from: SessionID
+
+    /// Creates a target.
+    public init(id: String, from: SessionID) {
+        self.id = id
+        self.from = from
+    }
+
+    /// The object with `id` and `from`.
+    public var record: JSONObject {
+        ["id": .string(id), "from": .string(from.description)]
+    }
+
+    init(_ reader: inout BodyReader) throws(BodyError) {
+        id = try reader.required("id", reader.envelopeID("id"))
+        from = try reader.required("from", reader.sessionID("from"))
+    }
+}

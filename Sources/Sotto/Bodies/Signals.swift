@@ -1,0 +1,123 @@
+/// A statement that messages were decrypted or read.
+public struct Receipt: Sendable, Hashable {
+    /// The event that the receipt reports.
+    public let status: Status
+    /// The ids of the messages, from 1 to ``BodyLimits/receiptIDs``, each once.
+    public let ids: [String]
+    /// The time of the last of these events.
+    public let time: Timestamp
+
+    /// An event on the way of a message.
+    public enum Status: String, Sendable {
+        /// The recipient's program decrypted it.
+        case delivered
+        /// The recipient saw it.
+        case read
+    }
+
+    /// Creates a receipt.
+    public init(_ status: Status, ids: [String], time: Timestamp) {
+        self.status = status
+        self.ids = ids
+        self.time = time
+    }
+
+    init(_ reader: inout BodyReader) throws(BodyError) {
+        let status = try reader.optional("status") {
+            $0.string.flatMap { Status(rawValue: $0) }
+        }
+        self.status = try reader.required("status", status)
+        let ids = try reader.list("ids", limit: BodyLimits.receiptIDs) {
+            $0.string.flatMap { Envelope.isID($0) ? $0 : nil }
+        }
+        guard let ids, !ids.isEmpty else { throw reader.malformed("ids") }
+        self.ids = ids
+        time = try reader.required("time", reader.time("time"))
+    }
+
+    var members: [(String, JSON?)] {
+        [
+            ("status", .string(status.rawValue)), ("ids", .array(ids.map { .string($0) })),
+            ("time", .string(time.description)),
+        ]
+    }
+}
+
+/// The description that an owner gives of itself to others. The newest profile replaces the earlier ones.
+public struct OwnerProfile: Sendable, Hashable {
+    /// The name, from 1 to ``BodyLimits/name`` bytes.
+    public let name: String
+    /// A description, at most ``BodyLimits/about`` bytes.
+    public let about: String?
+    /// A JPEG of at most ``BodyLimits/thumbnail`` bytes.
+    public let avatar: [UInt8]?
+    /// The phone number and the location, from 1 to ``BodyLimits/detail`` bytes each.
+    public let phone: String?, location: String?
+
+    init(_ reader: inout BodyReader) throws(BodyError) {
+        name = try reader.required("name", reader.line("name", limit: BodyLimits.name))
+        about = try reader.text("about", limit: BodyLimits.about)
+        avatar = try reader.picture("avatar")
+        phone = try reader.line("phone", limit: BodyLimits.detail)
+        location = try reader.line("location", limit: BodyLimits.detail)
+    }
+
+    var members: [(String, JSON?)] {
+        [
+            ("name", .string(name)), ("about", about.map { .string($0) }),
+            ("avatar", avatar.map { .string(Base64.standard.encode($0)) }),
+            ("phone", phone.map { .string($0) }), ("location", location.map { .string($0) }),
+        ]
+    }
+}
+
+/// A signal that sets up or ends a call.
+public struct CallSignal: Sendable, Hashable {
+    /// The id of the call: a UUID in lower case.
+    public let call: String
+    /// The kind of the signal.
+    public let kind: Kind
+    /// The media of the call.
+    public let media: Media?
+    /// The session description (RFC 8866), at most ``BodyLimits/sdp`` bytes. An offer and an answer have one.
+    public let sdp: String?
+    /// Candidates (RFC 8839 §5.1), at most ``BodyLimits/candidates``: texts, or objects of WebRTC.
+    public let candidates: [JSON]
+    /// The reason for the end.
+    public let reason: Reason?
+
+    /// The kind of a signal.
+    public enum Kind: String, Sendable { case offer, answer, candidates, hangup, busy }
+    /// The media of a call.
+    public enum Media: String, Sendable { case audio, video }
+    /// The reason for the end of a call.
+    public enum Reason: String, Sendable { case accepted, declined, busy, timeout, failed }
+
+    init(_ reader: inout BodyReader) throws(BodyError) {
+        call = try reader.required("call", reader.envelopeID("call"))
+        let kind = try reader.optional("kind") { $0.string.flatMap { Kind(rawValue: $0) } }
+        self.kind = try reader.required("kind", kind)
+        media = try reader.optional("media") { $0.string.flatMap { Media(rawValue: $0) } }
+        sdp = try reader.text("sdp", limit: BodyLimits.sdp)
+        let candidates = try reader.list("candidates", limit: BodyLimits.candidates) {
+            ($0.string != nil || $0.object != nil)
+                && $0.serialized().count <= BodyLimits.candidate ? $0 : nil
+        }
+        self.candidates = candidates ?? []
+        reason = try reader.optional("reason") { $0.string.flatMap { Reason(rawValue: $0) } }
+        switch kind {
+        case .offer, .answer: if sdp == nil { throw reader.malformed("sdp") }
+        case .candidates: if self.candidates.isEmpty { throw reader.malformed("candidates") }
+        case .hangup, .busy, nil: break
+        }
+    }
+
+    var members: [(String, JSON?)] {
+        [
+            ("call", .string(call)), ("kind", .string(kind.rawValue)),
+            ("media", media.map { .string($0.rawValue) }), ("sdp", sdp.map { .string($0) }),
+            ("candidates", candidates.isEmpty ? nil : .array(candidates)),
+            ("reason", reason.map { .string($0.rawValue) }),
+        ]
+    }
+}

@@ -1,0 +1,52 @@
+import Sotto
+
+extension MessageBody {
+    /// A description in brackets, or `nil` for text, data and a file.
+    var line: String? {
+        switch kind {
+        case .text, .data, .file: nil
+        case .reaction(let target, emoji: ""): "[removed the reaction to \(target.id)]"
+        case .reaction(let target, let emoji): "[reacted \(emoji) to \(target.id)]"
+        case .edit(let target, let body): "[edited \(target.id)] \(body.shown)"
+        case .delete(let target): "[deleted \(target.id)]"
+        case .pin(let target, let until):
+            "[pinned \(target.id)\(until.map { " until \($0)" } ?? "")]"
+        case .unpin(let target): "[unpinned \(target.id)]"
+        case .receipt(let receipt):
+            receipt.ids.count == 1
+                ? "[\(receipt.status.rawValue): \(receipt.ids[0])]"
+                : "[\(receipt.status.rawValue): \(receipt.ids.count) messages]"
+        case .timer(seconds: 0): "[messages are kept]"
+        case .timer(let seconds): "[messages are deleted after \(seconds) s]"
+        case .typing(.started, _): "[is typing]"
+        case .typing(.stopped, _): "[stopped typing]"
+        case .presence(let presence, _): "[is \(presence.rawValue)]"
+        case .profile(let profile): "[profile: \(profile.name)]"
+        case .call(let call):
+            "[\(call.media.map { $0.rawValue + " " } ?? "")call: \(call.kind.rawValue)]"
+        case .other(.group): "[change of a group]"
+        case .other(.devices): "[list of devices]"
+        case .other(.sync): "[data for an own device]"
+        case .system(let event): "[\(event)]"
+        case .unknown(let type):
+            "[unsupported message of type \(Self.shown(type: type))]"
+                + (extra["text"]?.string.map { " " + $0 } ?? "")
+        }
+    }
+
+    /// The text of the new content of an edit.
+    private var shown: String {
+        switch kind {
+        case .text(let text): text
+        case .data(let bytes): "[\(bytes.count) bytes that are not text]"
+        case .file(let file): "[file \(file.name)]" + (file.text.map { " " + $0 } ?? "")
+        default: line ?? ""
+        }
+    }
+
+    /// Returns the name of an unknown type, if it is short and on one line.
+    private static func shown(type: String) -> String {
+        !type.isEmpty && type.utf8.count <= 64 && type.isPlainLine && !type.contains("]")
+            ? type : "?"
+    }
+}
