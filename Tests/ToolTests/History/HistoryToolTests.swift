@@ -196,7 +196,7 @@ import Testing
             try connection.rows("SELECT sealed FROM message ORDER BY number") { $0.bytes(0) }
         }
         func contents() throws -> String {
-            let log = Scratch.contents(two.home.files(bob.database + "-wal"))
+            let log = TemporaryDirectory.contents(two.home.files(bob.database + "-wal"))
             return hex(try two.home.files.read(bob.database) + log)
         }
         let id = try #require(try records(bob)[1]["id"]?.string)
