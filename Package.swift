@@ -269,6 +269,7 @@ let package = Package(
             link: botan + fullyStatic),
         program("contact", accounts, link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("history", ["SottoState", "SottoContacts"], link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),
         plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.
@@ -351,7 +352,7 @@ let package = Package(
             dependencies: [
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoState",
                 "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "fingerprint", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
+                "fingerprint", "history", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
@@ -360,7 +361,7 @@ let package = Package(
             name: "DocumentTests",
             dependencies: [
                 "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "fingerprint", "pad", "qr", "send", "recv", "relay", "sotto",
+                "fingerprint", "history", "pad", "qr", "send", "recv", "relay", "sotto",
             ],
             swiftSettings: strict),
     ],

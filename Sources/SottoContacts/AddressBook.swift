@@ -81,6 +81,13 @@ public final class AddressBook {
     /// Returns the identity's state if the identity has been read already, else `nil`.
     func knownStore() throws -> IdentityStore? { loaded.isReady ? try store() : nil }
 
+    /// Returns the identity's state for writing like ``writableStore()``, or `nil` if the identity cannot be read without
+    /// a prompt.
+    public func storeWithoutPrompt(_ options: IdentityOptions) throws -> IdentityStore? {
+        openWithoutPrompt(options)
+        return loaded.isReady ? try writableStore() : nil
+    }
+
     /// Returns the identity's state for writing; creates it if it does not exist.
     public func writableStore() throws -> IdentityStore {
         if let store = try store() { return store }

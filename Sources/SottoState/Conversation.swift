@@ -59,8 +59,6 @@ public struct ConversationSettings: Sendable, Hashable {
     public var isFavourite = false
     /// Whether new messages are not announced.
     public var isMuted = false
-    /// Seconds after which messages are deleted here, or `nil` to keep them.
-    public var keep: Int64?
 
     /// Creates the settings of a new conversation.
     public init() {}
@@ -78,7 +76,7 @@ public struct ConversationSummary: Sendable, Hashable {
     public let read: Int64
     /// When the newest message was stored; `nil` if it was stored by version 0.1.0 or an earlier one.
     public let time: Timestamp?
-    /// The number of the newest message with content, or 0 if there is none.
+    /// The number of the newest message with content, or 0 without one.
     public let last: Int64
 }
 
@@ -112,7 +110,6 @@ struct ConversationRow {
         settings.name = members["name"]?.string
         settings.isFavourite = members["favourite"]?.bool ?? false
         settings.isMuted = members["muted"]?.bool ?? false
-        settings.keep = members["keep"]?.integer
         last = row.integer(1)
         time = row.isNull(2) ? nil : row.integer(2)
         unread = row.integer(3)
@@ -125,7 +122,6 @@ struct ConversationRow {
         members["name"] = settings.name.map { .string($0) }
         if settings.isFavourite { members["favourite"] = .bool(true) }
         if settings.isMuted { members["muted"] = .bool(true) }
-        members["keep"] = settings.keep.map { .integer($0) }
         return members.serialized()
     }
 
@@ -201,15 +197,12 @@ extension StateTransaction {
         guard number > row.read else { return [] }
         let entries = try store.entries(
             """
-            WHERE conversation = ? AND kind = 0 AND sent = 0 AND number > ? AND number <= ?
+            WHERE conversation = ? AND kind = 0 AND sent = 0 AND sealed IS NOT NULL
+            AND number > ? AND number <= ?
             ORDER BY number
             """, row.number, row.read, number, connection: connection)
         row.read = number
-        row.unread = try connection.integer(
-            """
-            SELECT count(*) FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
-            AND sealed IS NOT NULL AND number > ?
-            """, row.number, number)
+        row.unread = try unread(after: number, in: row)
         row.isChanged = true
         conversations[conversation] = row
         return entries

@@ -40,7 +40,8 @@ extension IdentityStore {
         guard let conversation else {
             return try entries(
                 "WHERE number < ? AND kind <= ? ORDER BY number DESC LIMIT ?", number,
-                events ? 1 : 0, limit, connection: connection
+                (events ? HistoryEntry.Kind.pin : .content).rawValue, limit,
+                connection: connection
             ).reversed()
         }
         guard let row = try conversationRow(conversation, connection) else { return [] }
@@ -50,12 +51,10 @@ extension IdentityStore {
                 WHERE conversation = ? AND kind = ? AND number < ? ORDER BY number DESC LIMIT ?
                 """, row.number, kind.rawValue, number, limit, connection: connection)
         }
-        var page1 = try page(.content)
-        if events {
-            // The index is ordered by number within a kind.
-            page1 = (page1 + (try page(.event))).sorted { $0.number > $1.number }
-        }
-        return page1.prefix(limit).reversed()
+        guard events else { return try page(.content).reversed() }
+        // The index is ordered by number within a kind.
+        let pages = try page(.content) + page(.event) + page(.pin)
+        return Array(pages.sorted { $0.number < $1.number }.suffix(limit))
     }
 
     /// Returns the last messages of a conversation that have content, at most `count`, the oldest first. Deleted ones
@@ -93,7 +92,7 @@ extension IdentityStore {
                 conversation == nil || entry.conversation == conversation
             }
             let named = try entries(
-                "WHERE mark IN (?, ?) AND kind <> 2", mark(envelope: id), mark(sent: id),
+                "WHERE mark IN (?, ?) AND kind < 3", mark(envelope: id), mark(sent: id),
                 connection: connection
             ).filter(isWanted)
             if let entry = named.first { return named.count == 1 ? .found(entry) : .several }

@@ -17,8 +17,10 @@ public struct HistoryEntry: Sendable, Hashable {
         case content = 0
         /// It changes another message, such as a reaction, an edit, a deletion or a receipt, or is not shown at all.
         case event = 1
+        /// It is an event that pins a message or removes its pin.
+        case pin = 2
         /// It is the received copy of a message that the owner sent from here.
-        case copy = 2
+        case copy = 3
     }
 
     /// What is known of a message. The values of a sent message increase on its way.
@@ -35,10 +37,8 @@ public struct HistoryEntry: Sendable, Hashable {
         case failed = 8
         /// The message was deleted; its record is gone.
         case deleted = 16
-        /// The message's lifetime ended; its record is gone.
-        case expired = 17
         /// The record could not be decrypted when the state was upgraded.
-        case damaged = 18
+        case damaged = 17
     }
 
     /// The number in the state. A later message has a higher number, and no number is used twice.
@@ -79,7 +79,7 @@ struct BodyRole {
     init(_ body: JSONObject?) {
         switch body?["type"]?.string {
         case "reaction", "edit", "delete", "pin", "unpin":
-            kind = .event
+            kind = body?["type"]?.string?.hasSuffix("pin") == true ? .pin : .event
             targets = (body?["target"]?.object?["id"]?.string).map { [$0] } ?? []
         case "receipt":
             kind = .event

@@ -15,10 +15,11 @@ extension IdentityStore {
         CREATE TABLE message (
             number INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER NOT NULL UNIQUE,
             conversation INTEGER NOT NULL, sent INTEGER NOT NULL, kind INTEGER NOT NULL,
-            state INTEGER NOT NULL, time INTEGER, sealed BLOB
+            state INTEGER NOT NULL, time INTEGER, changed INTEGER, sealed BLOB
         );
         CREATE INDEX message_conversation ON message(conversation, kind);
         CREATE INDEX message_time ON message(time);
+        CREATE INDEX message_changed ON message(changed) WHERE changed IS NOT NULL;
         CREATE TABLE event (
             target INTEGER NOT NULL, author INTEGER NOT NULL, message INTEGER NOT NULL,
             PRIMARY KEY (target, author, message)

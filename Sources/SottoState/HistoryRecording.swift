@@ -3,9 +3,6 @@ import SottoDatabase
 
 /// Storing of messages, in the transaction that opens or encrypts them.
 extension StateTransaction {
-    /// The maximum number of events of one author on one message. Above it, the oldest are no longer found.
-    package static let eventsPerAuthor: Int64 = 64
-
     /// Records that an envelope was opened, with the record that is printed for it. The id must not have a record yet.
     /// `digest` is ``Envelope/digest``. Returns the message's number.
     @discardableResult
@@ -30,7 +27,8 @@ extension StateTransaction {
             author: owner.id, time)
     }
 
-    private func hasSent(_ id: String) throws(StateError) -> Bool {
+    /// Returns whether a message with this id was sent from here.
+    func hasSent(_ id: String) throws(StateError) -> Bool {
         try connection.exists("SELECT 1 FROM message WHERE mark = ?", store.mark(sent: id))
     }
 
@@ -46,35 +44,27 @@ extension StateTransaction {
             """, mark, row.number, direction.rawValue, kind.rawValue, time.seconds,
             store.sealed(record, mark: mark, in: row, digest: digest))
         let number = connection.lastRow
-        if kind == .content {
+        switch kind {
+        case .content:
             row.last = number
             row.time = time.seconds
-            if direction == .received { row.unread += 1 }
+            let isGone =
+                try record["id"]?.string.map { id throws(StateError) in
+                    try isDeleted(id, in: row, by: author, at: time)
+                } ?? false
+            if isGone {
+                try erase(number, .deleted, at: time)
+            } else if direction == .received {
+                row.unread += 1
+            }
             row.isChanged = true
             conversations[row.conversation] = row
-        } else if kind == .event {
-            try link(number, to: BodyRole(record["body"]?.object).targets, in: row, author: author)
+        case .event, .pin:
+            try apply(
+                number, record["body"]?.object ?? [:], in: row, author: author, direction, at: time)
+        case .copy: break
         }
         return number
-    }
-
-    /// Makes an event findable by the messages that it changes.
-    private func link(
-        _ number: Int64, to targets: [String], in row: ConversationRow, author: SessionID?
-    ) throws(StateError) {
-        let author = author.map { store.mark(author: $0) } ?? 0
-        for id in targets {
-            let target = store.mark(target: id, conversation: row.number)
-            try connection.run(
-                "INSERT OR IGNORE INTO event (target, author, message) VALUES (?, ?, ?)", target,
-                author, number)
-            try connection.run(
-                """
-                DELETE FROM event WHERE target = ?1 AND author = ?2 AND message <= (
-                    SELECT message FROM event WHERE target = ?1 AND author = ?2
-                    ORDER BY message DESC LIMIT 1 OFFSET ?3)
-                """, target, author, Self.eventsPerAuthor)
-        }
     }
 }
 

@@ -49,6 +49,9 @@ public final class Outbox: Sendable {
             try connection.run(
                 "DELETE FROM outbox WHERE outcome IS NOT NULL AND day < ?",
                 Timestamp.now().seconds / 86_400 - 1)
+            try connection.run(
+                "DELETE FROM outcome WHERE day < ?",
+                Timestamp.now().seconds / 86_400 - Self.outcomeDays)
         }
     }
 
@@ -63,6 +66,11 @@ public final class Outbox: Sendable {
         """,
         "ALTER TABLE outbox ADD COLUMN kind INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE outbox ADD COLUMN url TEXT",
+        """
+        CREATE TABLE outcome (
+            id TEXT PRIMARY KEY, outcome TEXT NOT NULL, day INTEGER NOT NULL
+        ) WITHOUT ROWID
+        """,
     ]
 
     /// Returns the lock of a relay's queue, not taken. The process that holds it sends. Its offset is a hash of the
@@ -118,11 +126,18 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Removes items whose outcome is known. For an item of another process, the outcome is stored for it.
+    /// Removes items whose outcome is known. For an item of another process, the outcome is stored for it. The outcome of
+    /// an envelope is kept for the history, see ``outcomes()``.
     public func settle(_ outcomes: [(number: Int64, outcome: String)]) throws(StateError) {
         guard !outcomes.isEmpty else { return }
         try database.transaction { connection throws(StateError) in
+            let day = Timestamp.now().seconds / 86_400
             for (number, outcome) in outcomes {
+                try connection.run(
+                    """
+                    INSERT OR REPLACE INTO outcome (id, outcome, day)
+                    SELECT id, ?, ? FROM outbox WHERE number = ? AND kind = 0
+                    """, outcome, day, number)
                 try connection.run(
                     "DELETE FROM outbox WHERE number = ? AND (owner IS NULL OR owner = ?)", number,
                     owner)
@@ -154,6 +169,11 @@ public final class Outbox: Sendable {
             try connection.run(
                 "UPDATE outbox SET owner = NULL WHERE owner = ? AND relay = ?", owner, relay)
         }
+    }
+
+    /// Runs `body` in one transaction.
+    func write(_ body: (StateConnection) throws(StateError) -> Void) throws(StateError) {
+        try database.transaction(body)
     }
 
     /// Returns the rows of a statement.

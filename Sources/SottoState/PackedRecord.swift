@@ -148,12 +148,10 @@ enum PackedRecord {
         return JSONObject(members)
     }
 
-    /// Returns the part of a packed record that is JSON, with the body, or `nil` if the bytes are too short.
-    static func json(in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        guard let form = bytes.first else { return nil }
-        let start = bytes.startIndex
-        guard form == 1 else { return bytes[(start + 1)...] }
+    /// Returns the part of a packed record that is JSON, or `nil` if the bytes are too short.
+    private static func json(in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard bytes.count >= 25 else { return nil }
+        let start = bytes.startIndex
         return bytes[(start + (bytes[start + 1] & hasTime == 0 ? 19 : 23))...]
     }
 

@@ -11,6 +11,8 @@ public final class StateTransaction {
     var sessions: [SessionID: [SessionSlot]] = [:]
     var contacts: [SessionID: Contact?] = [:]
     var conversations: [Conversation: ConversationRow] = [:]
+    /// Whether the history has an event that changes another message, after it was looked up.
+    var hasEvents: Bool?
     var hasAnyContact: Bool?
     /// The total length in bytes of requests that are set aside, after it was computed.
     var bytesAside: Int64?

@@ -132,6 +132,3 @@ extension Failure {
         .usage, "no card is given",
         hint: "give a card file or a sotto: URI, or pipe a card into standard input")
 }
-
-/// Returns a count with its noun.
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -14,6 +14,8 @@ struct Recipients {
     private let keys: SuiteKeys
     private let store: IdentityStore?
     private let routes: [Route]
+    /// The recipients; empty for a chat alone.
+    private let people: [SessionID]
     /// The recipients' cards, which may name a mailbox other than the id's.
     private let cards: [Card?]
     /// The relay of each recipient, for `send`: the one on the signed card. A `sotto:` URI does not authenticate a
@@ -36,11 +38,9 @@ struct Recipients {
                 throw Failure(
                     .usage, "a session requires the state directory", hint: "omit --stateless")
             }
-            store = nil
-        } else if needsState {
-            store = try book.writableStore()
+            store = tool.stateless ? nil : try book.storeWithoutPrompt(tool.identity)
         } else {
-            store = try book.store()
+            store = try book.writableStore()
         }
         let people = try tool.to.map { argument in
             guard tool.stateless else { return try book.find(argument) }
@@ -65,6 +65,7 @@ struct Recipients {
             routes.append(.suite(type, .chat))
         }
         self.routes = routes
+        self.people = people.map(\.id)
         cards = people.isEmpty ? routes.map { _ in nil } : people.map(\.card)
         relays = people.isEmpty ? routes.map { _ in nil } : people.map(\.notedRelay)
         if !tool.quiet { Self.note(suites, people, tool) }
@@ -116,11 +117,10 @@ struct Recipients {
         }
     }
 
-    /// Returns the envelopes of each message, one for each recipient, or its failure. A thrown error ends the whole
-    /// run: nothing was encrypted.
+    /// Returns the envelopes of each message, one for each recipient, or its failure. The messages are in the history
+    /// when this returns. A thrown error ends the whole run: nothing was encrypted.
     func seal(_ messages: [MessageText]) throws -> [Result<[Envelope], Failure>] {
-        let hasSession = routes.contains { if case .session = $0 { true } else { false } }
-        guard hasSession, let store else { return try messages.map { try seal($0, nil) } }
+        guard let store else { return try messages.map { try seal($0, nil) } }
         return try store.transaction { transaction in
             try messages.map { try seal($0, transaction) }
         }
@@ -131,12 +131,33 @@ struct Recipients {
     ) throws -> Result<[Envelope], Failure> {
         try result {
             let milliseconds = Timestamp.milliseconds()
-            return try zip(routes, cards).map { route, card in
+            let envelopes = try routes.map { route in
                 let draft = Draft(
                     body: message.body, extra: message.extra, milliseconds: milliseconds)
-                let envelope = try seal(draft, route, transaction)
-                return card.map { envelope.addressed(to: $0) } ?? envelope
+                return try seal(draft, route, transaction)
             }
+            if let transaction { try record(message, envelopes, transaction) }
+            return zip(envelopes, cards).map { envelope, card in
+                card.map { envelope.addressed(to: $0) } ?? envelope
+            }
+        }
+    }
+
+    /// Records a message in the history: once for each recipient, but once for a chat.
+    private func record(
+        _ message: MessageText, _ envelopes: [Envelope], _ transaction: StateTransaction
+    ) throws(StateError) {
+        let chat = keys.chats.first.map { JSON.object($0.details) }
+        for (index, envelope) in envelopes.enumerated() {
+            let isOfChat = envelope.suite.traits.isOfChat
+            if isOfChat, index > 0 { continue }
+            let sent = Message(
+                id: envelope.id, from: transaction.owner.id,
+                to: index < people.count ? people[index] : nil, time: envelope.time,
+                suite: SuiteName(envelope.suite), authenticated: true, trust: .verified,
+                details: isOfChat ? chat.map { ["chat": $0] } : nil, body: message.body,
+                members: JSONObject(message.extra.map { ($0.name, $0.value) }))
+            try transaction.recordSent(id: envelope.id, record: sent.record)
         }
     }
 

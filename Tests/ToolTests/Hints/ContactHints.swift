@@ -104,6 +104,24 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
+            "list the messages with their ids: sotto history --limit 20",
+            situation: { world in
+                try world.must("decrypt", ["-q"], text: world.message("bob"))
+                return try world.run("history", ["show", "ffffffff"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
+            "list the ids: sotto history list",
+            situation: { world in
+                try world.addBob()
+                try world.must("encrypt", ["--to", "bob", "-q"], text: "x")
+                try world.must("encrypt", ["--to", "me", "-q"], text: "x")
+                try world.must("history", ["rename", "bob", "x"])
+                try world.must("history", ["rename", "me", "x"])
+                return try world.run("history", ["x"])
+            },
+            result: { (_, run) throws in #expect(run.lines.count == 2) }),
+        HintCase(
             "list the ids: send --list",
             situation: { world in
                 try queued(world)

@@ -210,14 +210,245 @@ import Testing
         try store.transaction {
             try $0.change(.peer(bob.id)) { settings in
                 (settings.isFavourite, settings.name) = (true, "Robert")
-                (settings.isMuted, settings.keep) = (true, 86_400)
+                settings.isMuted = true
             }
         }
         #expect(try order() == [bob.id, me.id, carol.id])
         // A new message keeps the settings.
         try store.transaction { _ = try receive("y", from: bob, in: $0) }
         let settings = try #require(try store.summary(of: .peer(bob.id))?.settings)
-        #expect(settings.name == "Robert" && settings.isMuted && settings.keep == 86_400)
+        #expect(settings.name == "Robert" && settings.isMuted)
+    }
+
+    // MARK: Events
+
+    func target(_ id: String, _ author: Identity) -> JSON {
+        .object(["id": .string(id), "from": .string(author.id.description)])
+    }
+
+    func view(_ id: String, _ store: IdentityStore) throws -> MessageView {
+        guard case .found(let entry) = try store.historyEntry(id: id) else {
+            throw StateError.noHome
+        }
+        return try store.views(of: [entry])[0]
+    }
+
+    /// Whoever deletes, only the author's deletion counts, before or after the message.
+    @Test func c7OnlyTheAuthorDeletesAndEdits() throws {
+        let store = try store()
+        let (mine, theirs) = (Envelope.newID(), Envelope.newID())
+        func delete(_ id: String, _ author: Identity) -> JSONObject {
+            ["type": .string("delete"), "target": target(id, author)]
+        }
+        func edit(_ id: String, _ author: Identity, _ text: String) -> JSONObject {
+            [
+                "type": .string("edit"), "target": target(id, author),
+                "body": .object(Message.textBody(text)),
+            ]
+        }
+        try store.transaction { transaction in
+            try send("mine", to: bob, in: transaction, id: mine)
+            try receive("theirs", from: bob, in: transaction, id: theirs)
+            // Another's message, under the true author's id and under the own.
+            for author in [me, bob] {
+                try receive("", from: bob, in: transaction, body: delete(mine, author))
+                try receive("", from: bob, in: transaction, body: edit(mine, author, "forged"))
+                try send("", to: bob, in: transaction, body: delete(theirs, author))
+                try send("", to: bob, in: transaction, body: edit(theirs, author, "forged"))
+            }
+            // From another conversation.
+            try receive("", from: carol, in: transaction, body: delete(theirs, bob))
+        }
+        #expect(try view(mine, store).body == Message.textBody("mine"))
+        #expect(try view(theirs, store).body == Message.textBody("theirs"))
+        try store.transaction { transaction in
+            try receive("", from: bob, in: transaction, body: edit(theirs, bob, "second"))
+            try receive("", from: bob, in: transaction, body: edit(theirs, bob, "third"))
+        }
+        #expect(
+            try view(theirs, store).versions.map(\.body)
+                == ["theirs", "second", "third"].map(Message.textBody))
+        try store.transaction { transaction in
+            try receive("", from: bob, in: transaction, body: delete(theirs, bob))
+        }
+        // The message and all edits of it are erased, also those that did not count.
+        let gone = try store.history(conversation: .peer(bob.id), limit: 99, events: true)
+        #expect(gone.filter { $0.state == .deleted }.map(\.number) == [2, 6, 10, 12, 13])
+        #expect(gone.filter(\.isGone).allSatisfy { $0.record == [:] })
+    }
+
+    /// A deletion that arrives first waits for its message; nothing brings a deleted message back.
+    @Test func c9ADeletedMessageStaysDeleted() throws {
+        let store = try store()
+        let (early, late) = (Envelope.newID(), Envelope.newID())
+        func deletion(_ id: String) -> JSONObject {
+            ["type": .string("delete"), "target": target(id, bob)]
+        }
+        let now = Timestamp.now()
+        try store.transaction { transaction in
+            try receive("", from: bob, in: transaction, body: deletion(early))
+            try receive("secret", from: bob, in: transaction, id: early)
+            try transaction.recordOpened(
+                id: Envelope.newID(), digest: [],
+                record: record("", from: bob.id, to: me.id, body: deletion(late)),
+                at: Timestamp(seconds: now.seconds - 61 * 86_400))
+            try receive("kept", from: bob, in: transaction, id: late)
+        }
+        #expect(try store.historyEntry(number: 2)?.state == .deleted)
+        #expect(try store.conversations().map(\.unread) == [1])
+        // A deletion waits for 60 days.
+        #expect(try store.historyEntry(number: 4)?.state == .new)
+        let known = try store.transaction {
+            try $0.opened(id: early, digest: sha256(Array(early.utf8)))
+        }
+        #expect(known == .deleted)
+    }
+
+    @Test func reactionsAndPinsAreTheLastOfEachAuthor() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        func react(_ emoji: String) -> JSONObject {
+            ["type": .string("reaction"), "emoji": .string(emoji), "target": target(id, me)]
+        }
+        func pin(_ type: String, until: String? = nil) -> JSONObject {
+            JSONObject([
+                ("type", .string(type)), ("target", target(id, me)),
+                ("until", until.map { .string($0) }),
+            ])
+        }
+        try store.transaction { transaction in
+            try send("hello", to: bob, in: transaction, id: id)
+            try receive("", from: bob, in: transaction, body: react("👍"))
+            try send("", to: bob, in: transaction, body: react("😂"))
+            try receive("", from: bob, in: transaction, body: react("❤️"))
+            try receive("", from: bob, in: transaction, body: pin("pin"))
+        }
+        #expect(try view(id, store).reactions.map(\.emoji) == ["😂", "❤️"])
+        #expect(try view(id, store).pin?.from == bob.id)
+        #expect(try store.pinned(in: .peer(bob.id), limit: 9).map(\.id) == [id])
+        try store.transaction { transaction in
+            try receive("", from: bob, in: transaction, body: react(""))
+            try send("", to: bob, in: transaction, body: pin("unpin"))
+        }
+        #expect(try view(id, store).reactions.map(\.from) == [me.id])
+        #expect(try view(id, store).pin == nil)
+        try store.transaction { transaction in
+            try send("", to: bob, in: transaction, body: pin("pin", until: "2026-01-01T00:00:00Z"))
+        }
+        #expect(try view(id, store).pin == nil)
+    }
+
+    /// A receipt counts from the recipient, and never goes back.
+    @Test func c7AReceiptIsOfTheRecipient() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        func receipt(_ status: String) -> JSONObject {
+            [
+                "type": .string("receipt"), "status": .string(status),
+                "ids": .array([.string(Envelope.newID()), .string(id)]),
+            ]
+        }
+        func state() throws -> HistoryEntry.State? { try store.historyEntry(number: 1)?.state }
+        try store.transaction { transaction in
+            try send("hello", to: bob, in: transaction, id: id)
+            try receive("", from: carol, in: transaction, body: receipt("read"))
+            try send("", to: bob, in: transaction, body: receipt("read"))
+        }
+        #expect(try state() == .new && view(id, store).receipts.isEmpty)
+        try store.transaction { try receive("", from: bob, in: $0, body: receipt("delivered")) }
+        #expect(try state() == .delivered)
+        try store.transaction { transaction in
+            try receive("", from: bob, in: transaction, body: receipt("read"))
+            try receive("", from: bob, in: transaction, body: receipt("delivered"))
+        }
+        #expect(try state() == .read && view(id, store).receipts.map(\.status) == [.read])
+    }
+
+    @Test func changedMessagesAreFoundByTheTimeOfTheChange() throws {
+        let store = try store()
+        let ids = (0..<4).map { _ in Envelope.newID() }
+        try store.transaction { transaction in
+            for (index, id) in ids.enumerated() {
+                try transaction.recordSent(
+                    id: id, record: record("\(index)", from: me.id, to: bob.id, id: id),
+                    at: Timestamp(seconds: 1_000 + Int64(index)))
+            }
+            try receive(
+                "", from: bob, in: transaction,
+                body: [
+                    "type": .string("reaction"), "emoji": .string("👍"),
+                    "target": target(ids[1], me),
+                ])
+            let entry = try #require(try transaction.entry(number: 1))
+            #expect(try transaction.delete(entry, at: Timestamp(seconds: 3_000)))
+            #expect(try !transaction.delete(entry))
+        }
+        func changed(_ seconds: Int64) throws -> [Int64] {
+            try store.changed(
+                since: Timestamp(seconds: seconds), in: .peer(bob.id), limit: 9
+            ).map(\.number)
+        }
+        #expect(try changed(0) == [1, 2, 3, 4])
+        #expect(try changed(1_003) == [1, 2, 4])
+        #expect(try changed(2_000) == [1, 2])
+        #expect(try changed(3_001) == [2])
+        let since = try store.history(since: Timestamp(seconds: 1_002), in: nil, limit: 9)
+        #expect(since.map(\.number) == [3, 4])
+    }
+
+    // MARK: Search
+
+    @Test func aSearchFindsTextsInAnyCase() throws {
+        let store = try store()
+        let texts = [
+            "Dinner at Eight", "GRÜSSE aus Köln", "she said \"no\"\nand left", "Привет, мир",
+            "日本語の文",
+            "type text body id",
+        ]
+        try store.transaction { transaction in
+            for text in texts { try receive(text, from: bob, in: transaction) }
+            try receive("dinner with carol", from: carol, in: transaction)
+        }
+        func found(_ text: String, in conversation: Conversation? = nil) throws -> [Int64] {
+            var numbers: [Int64] = []
+            try store.search(text, in: conversation) {
+                numbers.append($0.number)
+                return true
+            }
+            return numbers
+        }
+        #expect(try found("dinner") == [7, 1])
+        #expect(try found("DINNER AT", in: .peer(bob.id)) == [1])
+        #expect(try found("grüsse") == [2] && found("KÖLN") == [2])
+        #expect(try found("\"no\"\nand") == [3])
+        #expect(try found("ПРИВЕТ") == [4] && found("本語") == [5])
+        // The names of members and the ids are not text.
+        #expect(try found("type") == [6] && found("ratchet").isEmpty && found("05").isEmpty)
+    }
+
+    @Test func aSearchReadsAllBlocksInOrderAndStops() throws {
+        let store = try store()
+        try store.transaction { transaction in
+            try receive("needle", from: bob, in: transaction)
+        }
+        try change(
+            "UPDATE sqlite_sequence SET seq = 30000 WHERE name = 'message'",
+            "UPDATE message SET number = 8191 WHERE number = 1")
+        try store.transaction { transaction in
+            for _ in 0..<3 { try receive("a needle", from: bob, in: transaction) }
+        }
+        var numbers: [Int64] = []
+        try store.search("needle", in: nil) {
+            numbers.append($0.number)
+            return true
+        }
+        #expect(numbers == [30_003, 30_002, 30_001, 8_191])
+        numbers = []
+        try store.search("needle", in: nil, before: 30_003) {
+            numbers.append($0.number)
+            return numbers.count < 2
+        }
+        #expect(numbers == [30_002, 30_001])
     }
 
     // MARK: Storage

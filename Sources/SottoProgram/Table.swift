@@ -1,13 +1,16 @@
 /// Text in columns for display.
-struct Table {
+package struct Table {
     private var rows: [[String]] = []
 
+    /// Creates a table without rows.
+    package init() {}
+
     /// The maximum displayed width of a name, in columns.
-    static let nameWidth = 32
+    package static let nameWidth = 32
 
     /// Adds a row. Line feeds and other control characters are escaped, because a card's owner chose some of the text
     /// and must not imitate further lines.
-    mutating func add(_ row: [String]) { rows.append(row.map(Self.onOneLine)) }
+    package mutating func add(_ row: [String]) { rows.append(row.map(Self.onOneLine)) }
 
     private static func onOneLine(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { out, scalar in
@@ -20,7 +23,7 @@ struct Table {
     }
 
     /// The rows. Each column is as wide as its widest cell, and no spaces follow the last cell of a row.
-    var text: String {
+    package var text: String {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in
             rows.map { column < $0.count ? Self.width($0[column]) : 0 }.max() ?? 0
@@ -36,7 +39,7 @@ struct Table {
     }
 
     /// Returns `text`, truncated with an ellipsis if it is wider than `limit` columns.
-    static func cut(_ text: String, to limit: Int) -> String {
+    package static func cut(_ text: String, to limit: Int) -> String {
         guard width(text) > limit else { return text }
         var cut = ""
         var used = 1
@@ -50,7 +53,7 @@ struct Table {
 
     /// Returns the width of `text` on a terminal: zero columns for combining marks, two for East Asian wide characters
     /// and emoji.
-    static func width(_ text: String) -> Int {
+    package static func width(_ text: String) -> Int {
         text.reduce(0) { sum, character in
             sum + (character.unicodeScalars.map(width).max() ?? 0)
         }
@@ -69,4 +72,9 @@ struct Table {
         default: return 1
         }
     }
+}
+
+/// Returns a number and a noun, in the plural unless the number is 1.
+package func counted(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
 }

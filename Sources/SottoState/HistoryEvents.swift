@@ -1,0 +1,83 @@
+import Sotto
+import SottoDatabase
+
+/// Events: messages that change others. A deletion erases its target when both are here, in either order; receipts
+/// change the state of sent messages. The rest is applied when a message is shown, by ``MessageView``.
+extension StateTransaction {
+    /// The maximum number of events of one author on one message. Above it, the oldest are no longer found.
+    package static let eventsPerAuthor: Int64 = 64
+    /// Days for which a deletion waits for its target.
+    static let deletionDays: Int64 = 60
+
+    /// Applies a new event to the messages that it changes, and makes it findable by them.
+    func apply(
+        _ number: Int64, _ body: JSONObject, in row: ConversationRow, author: SessionID?,
+        _ direction: HistoryEntry.Direction, at time: Timestamp
+    ) throws(StateError) {
+        for id in BodyRole(body).targets {
+            let target = store.mark(target: id, conversation: row.number)
+            try link(number, to: target, author: author.map { store.mark(author: $0) } ?? 0)
+            try connection.run(
+                "UPDATE message SET changed = ? WHERE mark IN (?, ?) AND conversation = ?",
+                time.seconds, store.mark(envelope: id), store.mark(sent: id), row.number)
+            guard let author else { continue }
+            switch (body["type"]?.string, body["status"]?.string) {
+            case ("delete", _):
+                let named = try store.entries(
+                    "WHERE mark IN (?, ?) AND conversation = ?", store.mark(envelope: id),
+                    store.mark(sent: id), row.number, connection: connection)
+                for entry in named where !entry.isGone && entry.author(owner.id) == author {
+                    try delete(entry, at: time)
+                }
+            case ("receipt", "delivered") where direction == .received:
+                try advance(id, to: .delivered, in: row)
+            case ("receipt", "read") where direction == .received:
+                try advance(id, to: .read, in: row)
+            default: break
+            }
+        }
+    }
+
+    private func link(_ number: Int64, to target: Int64, author: Int64) throws(StateError) {
+        hasEvents = true
+        try connection.run(
+            "INSERT OR IGNORE INTO event (target, author, message) VALUES (?, ?, ?)", target,
+            author, number)
+        try connection.run(
+            """
+            DELETE FROM event WHERE target = ?1 AND author = ?2 AND message <= (
+                SELECT message FROM event WHERE target = ?1 AND author = ?2
+                ORDER BY message DESC LIMIT 1 OFFSET ?3)
+            """, target, author, Self.eventsPerAuthor)
+    }
+
+    /// Records a receipt for a message that was sent to the peer of the conversation.
+    private func advance(
+        _ id: String, to state: HistoryEntry.State, in row: ConversationRow
+    ) throws(StateError) {
+        try connection.run(
+            "UPDATE message SET state = ?1 WHERE mark = ?2 AND conversation = ?3 AND state < ?1",
+            state.rawValue, store.mark(sent: id), row.number)
+    }
+
+    /// Returns whether the author of a new message has deleted it already: the deletion arrived first.
+    func isDeleted(
+        _ id: String, in row: ConversationRow, by author: SessionID?, at time: Timestamp
+    ) throws(StateError) -> Bool {
+        guard let author else { return false }
+        if hasEvents == nil { hasEvents = try connection.exists("SELECT 1 FROM event LIMIT 1") }
+        guard hasEvents == true else { return false }
+        let target = store.mark(target: id, conversation: row.number)
+        guard
+            try connection.exists(
+                "SELECT 1 FROM event WHERE target = ? AND author = ?", target,
+                store.mark(author: author))
+        else { return false }
+        let first = time.seconds - Self.deletionDays * Self.day
+        return try linked(to: target).contains { event in
+            event.record["body"]?.object?["type"]?.string == "delete"
+                && event.author(owner.id) == author
+                && event.received.map { $0.seconds >= first } ?? false
+        }
+    }
+}

@@ -1,0 +1,117 @@
+public import Sotto
+import SottoDatabase
+
+/// Selections of the history other than a page.
+extension IdentityStore {
+    /// The highest number of a message, or 0.
+    public func lastNumber() throws(StateError) -> Int64 {
+        try database.use { connection throws(StateError) in
+            try connection.integer("SELECT max(number) FROM message")
+        }
+    }
+
+    /// Returns the oldest messages and events after a number, at most `limit`, in the order of their numbers.
+    public func history(after number: Int64, limit: Int) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            try entries(
+                "WHERE number > ? ORDER BY number LIMIT ?", number, limit, connection: connection)
+        }
+    }
+
+    /// Returns the newest messages that were stored at a time or later, at most `limit`, in the order of their numbers.
+    public func history(
+        since time: Timestamp, in conversation: Conversation?, limit: Int, events: Bool = false
+    ) throws(StateError) -> [HistoryEntry] {
+        try selected(
+            "SELECT number FROM message WHERE time >= ?1", time, conversation, limit,
+            events ? .pin : .content)
+    }
+
+    /// Returns the newest messages that were stored, deleted or changed by an event at a time or later, at most `limit`,
+    /// in the order of their numbers.
+    public func changed(
+        since time: Timestamp, in conversation: Conversation?, limit: Int
+    ) throws(StateError) -> [HistoryEntry] {
+        try selected(
+            """
+            SELECT number FROM message WHERE time >= ?1
+            UNION SELECT number FROM message WHERE changed >= ?1
+            """, time, conversation, limit, .content)
+    }
+
+    private func selected(
+        _ numbers: String, _ time: Timestamp, _ conversation: Conversation?, _ limit: Int,
+        _ kinds: HistoryEntry.Kind
+    ) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            let row = try conversation.map { conversation throws(StateError) in
+                try conversationRow(conversation, connection)?.number ?? 0
+            }
+            return try entries(
+                """
+                WHERE number IN (\(numbers)) AND (?2 IS NULL OR conversation = ?2) AND kind <= ?3
+                ORDER BY number DESC LIMIT ?4
+                """, time.seconds, row, kinds.rawValue, limit, connection: connection
+            ).reversed()
+        }
+    }
+
+    /// Returns the messages on which a pin was set or removed, at most `limit`, the last pinned first.
+    public func pinned(
+        in conversation: Conversation?, limit: Int
+    ) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            let rows = try conversationRows(connection).filter {
+                conversation == nil || $0.conversation == conversation
+            }
+            var found: [HistoryEntry] = []
+            for row in rows {
+                let pins = try entries(
+                    "WHERE conversation = ? AND kind = 2 ORDER BY number DESC LIMIT ?", row.number,
+                    limit, connection: connection)
+                for pin in pins {
+                    guard let target = pin.record["body"]?.object?["target"]?.object,
+                        let id = target["id"]?.string
+                    else { continue }
+                    let named = try historyEntries(id: id, in: row, connection).filter {
+                        $0.author(owner.id)?.description == target["from"]?.string
+                    }
+                    found += named.filter { entry in
+                        !found.contains { $0.number == entry.number }
+                    }
+                }
+            }
+            return Array(found.prefix(limit))
+        }
+    }
+
+    /// Returns the messages of a conversation that have this id: at most one received and one sent.
+    public func historyEntries(
+        id: String, in conversation: Conversation
+    ) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            return try historyEntries(id: id, in: row, connection)
+        }
+    }
+
+    private func historyEntries(
+        id: String, in row: ConversationRow, _ connection: StateConnection
+    ) throws(StateError) -> [HistoryEntry] {
+        try entries(
+            "WHERE mark IN (?, ?) AND conversation = ? AND kind = 0", mark(envelope: id),
+            mark(sent: id), row.number, connection: connection)
+    }
+}
+
+extension StateTransaction {
+    /// Returns the message with a number, or `nil`.
+    public func entry(number: Int64) throws(StateError) -> HistoryEntry? {
+        try store.entries("WHERE number = ?", number, connection: connection).first
+    }
+
+    /// Returns the number of the last message of a conversation, or 0.
+    public func last(of conversation: Conversation) throws(StateError) -> Int64 {
+        try row(of: conversation).last
+    }
+}

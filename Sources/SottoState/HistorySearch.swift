@@ -1,0 +1,229 @@
+import Glibc
+public import Sotto
+import SottoDatabase
+
+/// A text to search for. Upper and lower case are the same, character by character.
+struct SearchPattern: Sendable {
+    /// The UTF-8 forms of each character: as given, in lower case, in upper case and in title case.
+    private let characters: [[[UInt8]]]
+    /// The bytes with which a match can begin.
+    private let beginnings: [Bool]
+
+    /// Creates a pattern. With `inJSON`, it matches the characters as ``JSON/serialized()`` escapes them.
+    init(_ text: String, inJSON: Bool) {
+        characters = text.unicodeScalars.map { scalar in
+            let properties = scalar.properties
+            let forms = [
+                String(scalar), properties.lowercaseMapping, properties.uppercaseMapping,
+                properties.titlecaseMapping,
+            ]
+            let bytes = forms.map { form in
+                inJSON
+                    ? Array(JSON.string(form).serialized().dropFirst().dropLast())
+                    : Array(form.utf8)
+            }
+            return Array(Set(bytes))
+        }
+        var beginnings = [Bool](repeating: false, count: 256)
+        for form in characters.first ?? [] where !form.isEmpty { beginnings[Int(form[0])] = true }
+        self.beginnings = beginnings
+    }
+
+    /// Returns whether the pattern occurs in UTF-8 text. An empty pattern occurs in every text.
+    func occurs(in text: UnsafeRawBufferPointer) -> Bool {
+        guard !characters.isEmpty else { return true }
+        return beginnings.withUnsafeBufferPointer { beginnings in
+            for start in 0..<text.count where beginnings[Int(text[start])] {
+                if matches(text, from: start) { return true }
+            }
+            return false
+        }
+    }
+
+    func occurs(in text: String) -> Bool {
+        Array(text.utf8).withUnsafeBytes { occurs(in: $0) }
+    }
+
+    private func matches(_ text: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        var position = start
+        for forms in characters {
+            guard
+                let form = forms.first(where: { form in
+                    form.count <= text.count - position
+                        && form.indices.allSatisfy { text[position + $0] == form[$0] }
+                })
+            else { return false }
+            position += form.count
+        }
+        return true
+    }
+}
+
+/// Search in the history: all rows are decrypted, on all processors.
+extension IdentityStore {
+    /// Finds messages whose text or file name contains `text`, the newest first, before a number, in one conversation
+    /// or in all. Upper and lower case are the same.
+    ///
+    /// `found` is called for each message while the search continues, and returns whether it is to continue. An edit
+    /// with the text is reported as an entry of the kind `event`.
+    public func search(
+        _ text: String, in conversation: Conversation?, before number: Int64 = .max,
+        found: (HistoryEntry) throws -> Bool
+    ) throws {
+        var conversations: [Int64: Conversation] = [:]
+        var only: Int64 = 0
+        var end: Int64 = 0
+        try database.use { (connection: StateConnection) throws(StateError) in
+            for row in try conversationRows(connection) {
+                conversations[row.number] = row.conversation
+                if row.conversation == conversation { only = row.number }
+            }
+            end = min(number, try connection.integer("SELECT max(number) FROM message") + 1)
+        }
+        guard conversation == nil || only != 0 else { return }
+        let wanted = SearchText(text)
+        let scan = try HistoryScan(self, SearchPattern(text, inJSON: true), conversation: only)
+        while end > 1 {
+            let (rows, next) = try scan.rows(before: end)
+            for row in rows {
+                guard let conversation = conversations[row.conversation] else { continue }
+                let entry = try entry(row, conversation)
+                guard entry.isMatch(wanted) else { continue }
+                guard try found(entry) else { return }
+            }
+            end = next
+        }
+    }
+}
+
+extension HistoryEntry {
+    /// Returns whether a text that the user sees contains the pattern.
+    fileprivate func isMatch(_ text: SearchText) -> Bool {
+        var body = record["body"]?.object
+        if body?["type"]?.string == "edit" { body = body?["body"]?.object }
+        return body.map { text.occurs(in: $0) } ?? false
+    }
+}
+
+/// Decrypts rows of the history on several threads, each with its own connection.
+private final class HistoryScan: @unchecked Sendable {
+    // Sendable: during ``rows(before:)`` each thread uses one connection and writes one result. The keys of the store
+    // are read-only.
+    /// The number of rows that a thread reads at once.
+    private static let blockSize: Int64 = 8_192
+
+    private let store: IdentityStore
+    private let pattern: SearchPattern
+    private let conversation: Int64
+    private let connections: [DurableDatabase]
+
+    init(
+        _ store: IdentityStore, _ pattern: SearchPattern, conversation: Int64
+    ) throws(StateError) {
+        self.store = store
+        self.pattern = pattern
+        self.conversation = conversation
+        var connections: [DurableDatabase] = []
+        let count = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        do throws(DatabaseError) {
+            for _ in 0..<count {
+                connections.append(
+                    try DurableDatabase(
+                        path: store.database.path, version: IdentityStore.schemaVersion,
+                        lockTimeout: 10, erases: false))
+            }
+        } catch { throw .database(error) }
+        self.connections = connections
+    }
+
+    /// Returns the rows of the next blocks before a number that may contain the pattern, the newest first, and the
+    /// number before which the search continues.
+    func rows(before end: Int64) throws(StateError) -> (rows: [StoredMessage], next: Int64) {
+        var results: [Result<[StoredMessage], StateError>] = connections.map { _ in .success([]) }
+        results.withUnsafeMutableBufferPointer { results in
+            nonisolated(unsafe) let results = results
+            concurrently(results.count) { [self] index in
+                let last = end - Int64(index) * Self.blockSize
+                do throws(StateError) {
+                    results[index] = .success(try block(before: last, connections[index]))
+                } catch { results[index] = .failure(error) }
+            }
+        }
+        var rows: [StoredMessage] = []
+        for result in results { rows += try result.get() }
+        return (rows, end - Int64(results.count) * Self.blockSize)
+    }
+
+    private func block(
+        before end: Int64, _ database: DurableDatabase
+    ) throws(StateError) -> [StoredMessage] {
+        guard end > 1 else { return [] }
+        return try database.use { (connection: StateConnection) throws(StateError) in
+            let select = try connection.statement(
+                """
+                SELECT number, mark, conversation, sent, kind, state, time, sealed FROM message
+                WHERE number >= ?1 AND number < ?2 AND (?3 = 0 OR conversation = ?3)
+                AND kind < 2 AND sealed IS NOT NULL ORDER BY number DESC
+                """, end - Self.blockSize, end, conversation)
+            defer { select.reset() }
+            var found: [StoredMessage] = []
+            while try select.step() {
+                let row = StoredMessage(select)
+                guard let sealed = row.sealed else { continue }
+                let isCandidate = try store.unseal(sealed, row.context).withUnsafeBytes { bytes in
+                    // The digest and the head of a packed record match at most by chance.
+                    pattern.occurs(in: bytes)
+                }
+                if isCandidate { found.append(row) }
+            }
+            return found
+        }
+    }
+}
+
+/// Calls `body` with 0 to `count` − 1, each on its own thread, and returns when all calls have returned.
+private func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    final class Call: Sendable {
+        let index: Int
+        let body: @Sendable (Int) -> Void
+        init(_ index: Int, _ body: @escaping @Sendable (Int) -> Void) {
+            (self.index, self.body) = (index, body)
+        }
+    }
+    var threads: [pthread_t] = []
+    for index in 1..<max(count, 1) {
+        var thread = pthread_t()
+        let call = Unmanaged.passRetained(Call(index, body))
+        let result = pthread_create(
+            &thread, nil,
+            { pointer in
+                guard let pointer else { return nil }
+                let call = Unmanaged<Call>.fromOpaque(pointer).takeRetainedValue()
+                call.body(call.index)
+                return nil
+            }, call.toOpaque())
+        if result == 0 {
+            threads.append(thread)
+        } else {
+            call.release()
+            body(index)
+        }
+    }
+    if count > 0 { body(0) }
+    for thread in threads { pthread_join(thread, nil) }
+}
+
+/// A text that a search looks for.
+public struct SearchText: Sendable {
+    private let pattern: SearchPattern
+
+    /// Creates the text. Upper and lower case are the same.
+    public init(_ text: String) { pattern = SearchPattern(text, inJSON: false) }
+
+    /// Returns whether the text, or the name of the file, of a body contains it.
+    public func occurs(in body: JSONObject) -> Bool {
+        ["text", "name"].contains { name in
+            body[name]?.string.map { pattern.occurs(in: $0) } ?? false
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Arguments
+import SottoTool
+
+@main
+struct HistoryTool: CoreProgram {
+    static let configuration = CommandConfiguration(
+        name: "history",
+        abstract: "Read, search and delete the messages that were sent and received here.",
+        usage: """
+            history [WHO] [--limit N] [--before N] [--after TIME] [--text]
+            history [WHO] --follow | --changed-since TIME | --pinned | --raw
+            history list [--text] | unread [--text]
+            history search TEXT [WHO] [--before N] [--text]
+            history show [--raw] ID
+            history read WHO ...
+            history delete ID ... | delete --all WHO
+            history favourite WHO | rename WHO NAME | mute WHO
+            """,
+        discussion: """
+            decrypt stores what it opened and encrypt what it sealed, unless --stateless is given. Each message has a \
+            number, and later messages have higher ones. WHO is a contact, an id, me for notes to yourself, or the \
+            name of a chat. Without --text the output is message records, one JSON object per line.
+
+            history is also a command of bash, zsh and fish: there, use sotto history.
+
+            EXAMPLES
+              sotto history bob --text
+              sotto history bob --before 1200 --limit 100
+              sotto history --follow | jq -r .body.text
+              sotto history search 'dinner at' bob --text
+              sotto history read bob
+              sotto history delete 5f0c
+            """,
+        version: sottoVersion,
+        subcommands: [
+            PageCommand.self, ListCommand.self, UnreadCommand.self, SearchCommand.self,
+            ShowCommand.self, ReadCommand.self, DeleteCommand.self, FavouriteCommand.self,
+            RenameCommand.self, MuteCommand.self,
+        ], defaultSubcommand: PageCommand.self)
+
+    func execute() throws {}
+}

@@ -1,0 +1,143 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+extension OpenHistory {
+    /// Returns the message that an argument means: an id, the beginning of one, or a number.
+    func message(_ text: String) throws -> HistoryEntry {
+        let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        if isNumber, let number = Int64(text), let entry = try store.historyEntry(number: number) {
+            return entry
+        }
+        switch try store.historyEntry(id: text) {
+        case .found(let entry): return entry
+        case .none:
+            throw Failure(
+                .noInput, "the history has no message \(text)",
+                hint: "list the messages with their ids: sotto history --limit 20")
+        case .several:
+            throw Failure(
+                .usage, "\(text) is the beginning of several ids", hint: "write more of it")
+        }
+    }
+}
+
+/// `history show`: one message with its versions.
+struct ShowCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "show",
+        abstract: "Print one message with the earlier versions of an edit.",
+        usage: "history show [--raw | --text] [-q] ID",
+        discussion: "ID is an id, the beginning of one of a recent message, or a number.")
+
+    @Flag("--raw", help: "Print the stored records: the message and what changed it.")
+    var raw = false
+
+    @Flag("--text", help: "Print lines for people instead of records.")
+    var text = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("id", help: "The message.")
+    var id: String
+
+    func validate() throws {
+        guard !raw || !text else { throw UsageError("--raw and --text cannot be combined") }
+    }
+
+    func execute() throws {
+        let history = try options.open()
+        let entry = try history.message(id)
+        let output = try Output(path: "-", content: .text)
+        let showing = MessageShowing(history, output, text: text, isMixed: true)
+        if raw {
+            let events = try entry.id.map {
+                try history.store.events(on: $0, in: entry.conversation)
+            }
+            try showing.print(raw: [entry] + (events ?? []))
+        } else {
+            let view = try history.store.views(of: [entry])[0]
+            if text { try showing.print([view]) } else { try showing.print(withVersions: view) }
+        }
+        try output.finish()
+    }
+}
+
+/// `history read`: marks messages as read.
+struct ReadCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "read",
+        abstract: "Mark the messages of conversations as read.",
+        usage: "history read [--upto N] [-q] WHO ...")
+
+    @Option("--upto", value: "number", help: "Mark only messages up to this number.")
+    var upTo: Int?
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("who", help: "A contact, an id, me, or the name of a chat.")
+    var who: [String]
+
+    func validate() throws {
+        guard upTo == nil || who.count == 1 else { throw UsageError("--upto requires one WHO") }
+    }
+
+    func execute() throws {
+        let history = try options.open()
+        let conversations = try who.map { try history.conversation($0) }
+        let count = try history.store.transaction { transaction in
+            try conversations.reduce(0) { count, conversation in
+                let last = try transaction.last(of: conversation)
+                let number = upTo.map { min(Int64($0), last) } ?? last
+                return try count + transaction.markRead(conversation, upTo: number).count
+            }
+        }
+        if !options.quiet { Terminal.say("history: \(counted(count, "message")) marked as read") }
+    }
+}
+
+/// `history delete`: deletes messages here.
+struct DeleteCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "delete",
+        abstract: "Delete messages from this history. Others keep their copies.",
+        usage: """
+            history delete [-q] ID ...
+            history delete --all [-q] WHO
+            """,
+        discussion: """
+            A deleted message leaves its number and a hash of its id, so that it is not stored again when its envelope is \
+            repeated. Its content is overwritten.
+            """)
+
+    @Flag("--all", help: "Delete all messages of the conversation WHO.")
+    var all = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("id", help: "Messages, or the conversation of --all.")
+    var ids: [String]
+
+    func validate() throws {
+        guard !all || ids.count == 1 else { throw UsageError("--all requires one WHO") }
+    }
+
+    func execute() throws {
+        let history = try options.open()
+        let count: Int
+        if all {
+            let conversation = try history.conversation(ids[0])
+            count = try history.store.transaction { try $0.deleteAll(of: conversation) }
+        } else {
+            let entries = try ids.map { try history.message($0) }
+            count = try history.store.transaction { transaction in
+                try entries.count { try transaction.delete($0) }
+            }
+        }
+        try history.store.checkpoint()
+        guard count > 0 else { throw history.nothing("nothing was deleted") }
+        if !options.quiet { Terminal.say("history: deleted \(counted(count, "message"))") }
+    }
+}

@@ -1,0 +1,132 @@
+public import Arguments
+import Glibc
+public import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history [WHO]`: a page of messages.
+struct PageCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "page",
+        abstract: "Print the newest messages, or those before a number.",
+        usage: """
+            history [WHO] [--limit N] [--before N] [--after TIME] [--text] [-q]
+            history [WHO] --changed-since TIME | --pinned | --raw | --follow
+            """)
+
+    @Option("--limit", value: "number", help: "Print at most this many messages.")
+    var limit = 50
+
+    @Option("--before", value: "number", help: "Print messages before the one with this number.")
+    var before: Int?
+
+    @Option(
+        "--after", value: "time",
+        help: "Print messages stored at this time or later, such as 2026-11-22T09:00:00Z.")
+    var after: Timestamp?
+
+    @Option(
+        "--changed-since", value: "time",
+        help:
+            "Print messages that were stored, edited, deleted, pinned or answered with a reaction since."
+    )
+    var changedSince: Timestamp?
+
+    @Flag("--pinned", help: "Print the pinned messages.")
+    var pinned = false
+
+    @Flag(
+        "--raw", help: "Print the stored records, with edits, reactions and receipts by themselves."
+    )
+    var raw = false
+
+    @Flag("--follow", help: "Then wait for new messages, and print each once.")
+    var follow = false
+
+    @Flag("--text", help: "Print lines for people instead of records.")
+    var text = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("who", help: "A contact, an id, me, or the name of a chat. Default: all.")
+    var who: String?
+
+    func validate() throws {
+        guard (1...1_000_000).contains(limit) else {
+            throw UsageError("--limit must be from 1 to 1000000")
+        }
+        guard !raw || !text else { throw UsageError("--raw and --text cannot be combined") }
+        guard [after != nil, changedSince != nil, pinned, before != nil].count(where: { $0 }) <= 1
+        else {
+            throw UsageError(
+                "only one of --before, --after, --changed-since and --pinned can be used")
+        }
+        guard !follow || !pinned && before == nil && changedSince == nil else {
+            throw UsageError(
+                "--follow cannot be combined with --before, --changed-since or --pinned")
+        }
+        guard !raw || !pinned && changedSince == nil else {
+            throw UsageError("--raw cannot be combined with --changed-since or --pinned")
+        }
+    }
+
+    func execute() throws {
+        let history = try options.open()
+        let conversation = try who.map { try history.conversation($0) }
+        let output = try Output(path: "-", content: .text)
+        let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
+        let store = history.store
+        // Messages that arrive while the page is printed are left to --follow.
+        let last = try store.lastNumber()
+        let entries =
+            if let changedSince {
+                try store.changed(since: changedSince, in: conversation, limit: limit)
+            } else if pinned {
+                try store.pinned(in: conversation, limit: limit)
+            } else if let after {
+                try store.history(since: after, in: conversation, limit: limit, events: raw)
+            } else {
+                try store.history(
+                    conversation: conversation, before: before.map(Int64.init) ?? .max,
+                    limit: limit, events: raw)
+            }
+        try print(entries.filter { $0.number <= last }, showing, store)
+        if follow { try wait(after: last, conversation, showing, store) }
+        try output.finish()
+        guard !entries.isEmpty else { throw history.nothing("no message") }
+    }
+
+    private func print(
+        _ entries: [HistoryEntry], _ showing: MessageShowing, _ store: IdentityStore
+    ) throws {
+        guard !raw else { return try showing.print(raw: entries) }
+        var views = try store.views(of: entries)
+        if pinned { views.removeAll { $0.pin == nil } }
+        try showing.print(views)
+    }
+
+    /// Prints new messages until the program is ended. An event prints the message that it changed again.
+    private func wait(
+        after number: Int64, _ conversation: Conversation?, _ showing: MessageShowing,
+        _ store: IdentityStore
+    ) throws -> Never {
+        var last = number
+        while true {
+            usleep(200_000)
+            let new = try store.history(after: last, limit: 256)
+            guard let end = new.last else { continue }
+            last = end.number
+            try print(
+                new.filter { entry in
+                    (conversation == nil || entry.conversation == conversation)
+                        && (raw ? entry.kind != .copy : entry.kind == .content)
+                }, showing, store)
+        }
+    }
+}
+
+extension Timestamp: ExpressibleByArgument {
+    /// Parses an RFC 3339 time in UTC.
+    public init?(argument: String) { self.init(argument) }
+}

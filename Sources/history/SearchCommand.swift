@@ -1,0 +1,72 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history search`: finds messages by their text.
+struct SearchCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "search",
+        abstract: "Find messages that contain a text, the newest first.",
+        usage: "history search [--before N] [--limit N] [--text] [-q] TEXT [WHO]",
+        discussion: """
+            Upper and lower case are the same. Deleted messages and earlier versions of edited messages are not found. The \
+            exit status is 1 if no message contains the text.
+            """)
+
+    @Option("--limit", value: "number", help: "Print at most this many messages.")
+    var limit = 50
+
+    @Option("--before", value: "number", help: "Find messages before the one with this number.")
+    var before: Int?
+
+    @Flag("--text", help: "Print lines for people instead of records.")
+    var text = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("text", help: "The text to find.")
+    var wanted: String
+
+    @Argument("who", help: "A contact, an id, me, or the name of a chat. Default: all.")
+    var who: String?
+
+    func validate() throws {
+        guard limit > 0 else { throw UsageError("--limit must be 1 or more") }
+        guard !wanted.isEmpty else { throw UsageError("the text to find is empty") }
+    }
+
+    func execute() throws {
+        let history = try options.open()
+        let conversation = try who.map { try history.conversation($0) }
+        let output = try Output(path: "-", content: .text)
+        let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
+        var printed: Set<Int64> = []
+        try history.store.search(
+            wanted, in: conversation, before: before.map(Int64.init) ?? .max
+        ) { found in
+            guard let entry = try target(of: found, history.store), !printed.contains(entry.number)
+            else { return true }
+            let view = try history.store.views(of: [entry])[0]
+            guard let body = view.body, SearchText(wanted).occurs(in: body) else { return true }
+            printed.insert(entry.number)
+            try showing.print([view])
+            return printed.count < limit
+        }
+        try output.finish()
+        guard !printed.isEmpty else { throw history.nothing("no message contains the text") }
+    }
+
+    /// Returns the message itself, or the message that an edit changes.
+    private func target(of found: HistoryEntry, _ store: IdentityStore) throws -> HistoryEntry? {
+        guard found.kind == .event else { return found }
+        guard let id = found.record["body"]?.object?["target"]?.object?["id"]?.string else {
+            return nil
+        }
+        let author = found.author(store.owner.id)
+        return try store.historyEntries(id: id, in: found.conversation).first {
+            $0.author(store.owner.id) == author
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history favourite`: lists a conversation first.
+struct FavouriteCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "favourite", abstract: "List a conversation before the others.",
+        usage: "history favourite [--off] WHO")
+
+    @Flag("--off", help: "List it by its newest message again.")
+    var off = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("who", help: "A contact, an id, me, or the name of a chat.")
+    var who: String
+
+    func execute() throws { try options.change(who) { $0.isFavourite = !off } }
+}
+
+/// `history mute`: marks a conversation for programs that announce messages.
+struct MuteCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "mute", abstract: "Mark a conversation whose messages are not to be announced.",
+        usage: "history mute [--off] WHO",
+        discussion: "history list prints the mark, for programs that announce messages.")
+
+    @Flag("--off", help: "Remove the mark.")
+    var off = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("who", help: "A contact, an id, me, or the name of a chat.")
+    var who: String
+
+    func execute() throws { try options.change(who) { $0.isMuted = !off } }
+}
+
+/// `history rename`: names a conversation.
+struct RenameCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "rename", abstract: "Name a conversation in this history.",
+        usage: """
+            history rename WHO NAME
+            history rename --off WHO
+            """,
+        discussion: "To rename a contact everywhere: contact rename OLD NEW")
+
+    @Flag("--off", help: "Remove the name.")
+    var off = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("who", help: "A contact, an id, me, or the name of a chat.")
+    var who: String
+
+    @Argument("name", help: "The new name, 1 to 64 bytes.")
+    var name: String?
+
+    func validate() throws {
+        guard off == (name == nil) else {
+            throw UsageError(off ? "--off takes no name" : "no name is given")
+        }
+        guard let name else { return }
+        guard (1...64).contains(name.utf8.count),
+            !name.unicodeScalars.contains(where: \.isInvisible)
+        else {
+            throw UsageError("the name must have 1 to 64 bytes and no invisible characters")
+        }
+    }
+
+    func execute() throws {
+        try options.change(who) { $0.name = name }
+    }
+}
+
+extension HistoryOptions {
+    /// Changes the settings of a conversation.
+    fileprivate func change(
+        _ who: String, _ change: (inout ConversationSettings) -> Void
+    ) throws {
+        let history = try open()
+        let conversation = try history.conversation(who)
+        try history.store.transaction { try $0.change(conversation, change) }
+    }
+}

@@ -1,0 +1,180 @@
+import Sotto
+import SottoState
+import SottoTool
+
+/// Prints messages: records, or lines for people.
+final class MessageShowing {
+    private let history: OpenHistory
+    private let output: Output
+    private var text: TextLayout?
+    private let isMixed: Bool
+    private var read: [Conversation: Int64] = [:]
+
+    /// `isMixed` tells that the messages are of several conversations.
+    init(_ history: OpenHistory, _ output: Output, text: Bool, isMixed: Bool) {
+        self.history = history
+        self.output = output
+        self.isMixed = isMixed
+        if text { self.text = TextLayout(output) }
+    }
+
+    /// Prints messages in this order.
+    func print(_ views: [MessageView]) throws {
+        let names = try views.map { try name(of: $0.entry) }
+        if text != nil {
+            text?.prepare(try zip(views, names).map { try mixedName(of: $0.entry, $1) })
+        }
+        for (view, name) in zip(views, names) {
+            if text != nil {
+                let shown = try isMixed ? mixedName(of: view.entry, name) : name
+                try text?.print(view, name: shown, reactors: reactors(of: view))
+            } else {
+                try output.writeRecord(record(of: view, name))
+            }
+        }
+        if !output.isFile { try output.flush() }
+    }
+
+    /// Prints the events themselves, as they were stored.
+    func print(raw entries: [HistoryEntry]) throws {
+        for entry in entries {
+            var record = try base(of: entry, name(of: entry))
+            entry.addStatus(to: &record)
+            try output.writeRecord(record)
+        }
+        if !output.isFile { try output.flush() }
+    }
+
+    private func name(of entry: HistoryEntry) throws -> String {
+        if entry.direction == .sent { return "me" }
+        if let author = entry.author(history.store.owner.id) {
+            let name = try history.name(of: author)
+            return name == author.description ? entry.record["name"]?.string ?? name : name
+        }
+        return entry.chatName.map { "[\($0)]" } ?? "unknown sender"
+    }
+
+    /// Returns the name in a list of several conversations: a sent message has its recipient.
+    private func mixedName(of entry: HistoryEntry, _ name: String) throws -> String {
+        guard isMixed, entry.direction == .sent else { return name }
+        if let peer = entry.peer {
+            return peer == history.store.owner.id ? name : "to " + (try history.name(of: peer))
+        }
+        return entry.chatName.map { "to [\($0)]" } ?? name
+    }
+
+    private func reactors(of view: MessageView) throws -> [(emoji: String, name: String)] {
+        try view.reactions.map { ($0.emoji, try $0.from.map { try history.name(of: $0) } ?? "?") }
+    }
+
+    /// Returns the record with the present name and trust of its sender.
+    private func base(of entry: HistoryEntry, _ name: String) throws -> JSONObject {
+        var record = entry.record
+        if entry.isGone {
+            record = ["v": .integer(1), "type": .string("message")]
+            if let peer = entry.peer {
+                let parties = [history.store.owner.id, peer].map { JSON.string($0.description) }
+                let isSent = entry.direction == .sent
+                (record["from"], record["to"]) = (parties[isSent ? 0 : 1], parties[isSent ? 1 : 0])
+            }
+        } else if let author = entry.author(history.store.owner.id) {
+            let contact = try history.store.contact(id: author)
+            let isOwn = author == history.store.owner.id
+            record["name"] = name == author.description ? nil : .string(name)
+            record["trust"] = .string((isOwn ? .verified : contact?.trust ?? .unverified).rawValue)
+        }
+        record["number"] = .integer(entry.number)
+        record["direction"] = .string(entry.direction == .sent ? "sent" : "received")
+        record["received"] = entry.received.map { .string($0.description) }
+        return record
+    }
+
+    private func record(of view: MessageView, _ name: String) throws -> JSONObject {
+        let entry = view.entry
+        var record = try base(of: entry, name)
+        if let body = view.body {
+            record["body"] = .object(body)
+        } else {
+            record["body"] = nil
+            record["deleted"] = .bool(true)
+        }
+        entry.addStatus(to: &record)
+        if entry.direction == .received, view.body != nil {
+            record["unread"] = try isUnread(entry) ? .bool(true) : nil
+        }
+        if view.isEdited, let last = view.versions.last {
+            record["edited"] = .object(
+                JSONObject([
+                    ("time", last.time.map { .string($0.description) }),
+                    ("versions", .integer(Int64(view.versions.count))),
+                ]))
+        }
+        if !view.reactions.isEmpty {
+            record["reactions"] = .array(
+                view.reactions.map {
+                    .object(
+                        JSONObject([
+                            ("from", $0.from.map { .string($0.description) }),
+                            ("emoji", .string($0.emoji)),
+                            ("time", $0.time.map { .string($0.description) }),
+                        ]))
+                })
+        }
+        record["pinned"] = view.pin.map {
+            .object(
+                JSONObject([
+                    ("from", $0.from.map { .string($0.description) }),
+                    ("time", $0.time.map { .string($0.description) }),
+                    ("until", $0.until.map { .string($0.description) }),
+                ]))
+        }
+        if !view.receipts.isEmpty {
+            record["receipts"] = .array(
+                view.receipts.map {
+                    .object(
+                        JSONObject([
+                            ("from", .string($0.from.description)),
+                            ("status", .string($0.status == .read ? "read" : "delivered")),
+                            ("time", $0.time.map { .string($0.description) }),
+                        ]))
+                })
+        }
+        return record
+    }
+
+    /// Prints a message with all its versions.
+    func print(withVersions view: MessageView) throws {
+        var record = try record(of: view, name(of: view.entry))
+        record["versions"] = .array(
+            view.versions.map { version in
+                .object(
+                    JSONObject([
+                        ("time", version.time.map { .string($0.description) }),
+                        ("body", .object(version.body)),
+                    ]))
+            })
+        try output.writeRecord(record)
+    }
+
+    private func isUnread(_ entry: HistoryEntry) throws -> Bool {
+        if read[entry.conversation] == nil {
+            read[entry.conversation] = try history.store.summary(of: entry.conversation)?.read ?? 0
+        }
+        return entry.number > read[entry.conversation] ?? 0
+    }
+}
+
+extension HistoryEntry {
+    /// Adds what is known of the message.
+    fileprivate func addStatus(to record: inout JSONObject) {
+        switch state {
+        case .new: break
+        case .stored: record["status"] = .string("stored")
+        case .delivered: record["status"] = .string("delivered")
+        case .read: record["status"] = .string("read")
+        case .failed: record["status"] = .string("failed")
+        case .deleted: record["deleted"] = .bool(true)
+        case .damaged: record["damaged"] = .bool(true)
+        }
+    }
+}

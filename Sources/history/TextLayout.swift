@@ -1,0 +1,141 @@
+import Glibc
+import Sotto
+import SottoState
+import SottoTool
+
+/// Messages for people: `09:30 bob  text`, with the date before the first message of a day.
+///
+/// The sender's name is printed once for messages that follow within 60 seconds. Colours, the terminal's width and
+/// escapes apply only on a terminal.
+struct TextLayout {
+    private let output: Output
+    private let isColoured: Bool
+    private var nameWidth = 0
+    private var last: (author: String, time: Int64)?
+    private var day = ""
+
+    /// The maximum width of the column of names.
+    private static let maximalNameWidth = 16
+    /// The maximum number of lines of one message on a terminal.
+    private static let lineLimit = 100
+    private static let together: Int64 = 60
+
+    init(_ output: Output) {
+        self.output = output
+        let isDumb =
+            getenv("NO_COLOR") != nil || getenv("TERM").map { String(cString: $0) } == "dumb"
+        isColoured = output.isTerminal && !isDumb
+    }
+
+    /// Sets the width of the column of names for the next messages.
+    mutating func prepare(_ names: [String]) {
+        let widest = names.map { Table.width(Self.oneLine($0)) }.max() ?? 0
+        nameWidth = min(max(nameWidth, widest), Self.maximalNameWidth)
+    }
+
+    mutating func print(
+        _ view: MessageView, name: String, reactors: [(emoji: String, name: String)]
+    ) throws {
+        let entry = view.entry
+        let time = entry.time ?? entry.received
+        let clock = time.map(Self.local)
+        if let clock, clock.day != day {
+            day = clock.day
+            last = nil
+            try output.write(Array((coloured("-- \(day) --", .faint) + "\n").utf8))
+        }
+        let author = "\(entry.conversation) \(name)"
+        let seconds = time?.seconds ?? 0
+        let isSame =
+            last.map { $0.author == author && abs(seconds - $0.time) < Self.together } ?? false
+        last = (author, seconds)
+        let shown = isSame ? "" : Table.cut(Self.oneLine(name), to: Self.maximalNameWidth)
+        let gap = String(repeating: " ", count: max(0, nameWidth - Table.width(shown)))
+        let head = (clock?.minute ?? "--:--") + " "
+        let width = head.count + nameWidth + 2
+        let lines = lines(of: view, indent: width)
+        let isOwn = entry.direction == .sent
+        let beginning =
+            coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
+        let space = "\n" + String(repeating: " ", count: width)
+        try output.write(
+            Array((beginning + lines.joined(separator: space) + marks(view, reactors) + "\n").utf8))
+    }
+
+    // MARK: Content
+
+    private func lines(of view: MessageView, indent: Int) -> [String] {
+        guard let body = view.body else {
+            let what = view.entry.state == .damaged ? "damaged" : "deleted"
+            return [coloured("[message \(what)]", .faint)]
+        }
+        let text = Self.text(of: body)
+        guard output.isTerminal else {
+            return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        }
+        let width = output.terminalWidth.map { max(24, $0 - indent) }
+        let lines = TerminalParagraph.show(text, width: width)
+            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines.count > Self.lineLimit else { return lines }
+        let rest = lines.count - Self.lineLimit
+        return lines.prefix(Self.lineLimit) + [coloured("[\(rest) more lines]", .faint)]
+    }
+
+    /// Returns the text of a body, or a description of it.
+    private static func text(of body: JSONObject) -> String {
+        let text = body["text"]?.string
+        switch body["type"]?.string {
+        case "text": return text ?? ""
+        case "file":
+            let name = body["name"]?.string ?? "without a name"
+            return "[file \(oneLine(name))]" + (text.map { " " + $0 } ?? "")
+        case "data": return "[data that is not text]"
+        case let type: return text ?? "[a message of the unsupported type \(oneLine(type ?? "-"))]"
+        }
+    }
+
+    /// Returns the marks after the text.
+    private func marks(_ view: MessageView, _ reactors: [(emoji: String, name: String)]) -> String {
+        var marks: [String] = []
+        if view.isEdited { marks.append("edited") }
+        if view.pin != nil { marks.append("pinned") }
+        marks += reactors.map { "\($0.emoji) \(Table.cut($0.name, to: Self.maximalNameWidth))" }
+        switch view.entry.state {
+        case .delivered: marks.append("delivered")
+        case .read: marks.append("read")
+        case .failed: marks.append("not accepted by the relay")
+        case .new, .stored, .deleted, .damaged: break
+        }
+        return marks.map { "  " + coloured("[\(Self.oneLine($0))]", .faint) }.joined()
+    }
+
+    /// Returns a name on one line, without characters that a terminal interprets.
+    private static func oneLine(_ name: String) -> String {
+        let plain = name.unicodeScalars.map { scalar -> Unicode.Scalar in
+            scalar.isInvisible ? "\u{FFFD}" : scalar
+        }
+        return String(String.UnicodeScalarView(plain))
+    }
+
+    // MARK: Colours and time
+
+    private enum Colour: String {
+        case faint = "2"
+        case own = "36"
+        case other = "33"
+    }
+
+    private func coloured(_ text: String, _ colour: Colour) -> String {
+        isColoured && !text.isEmpty ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// Returns the day and the minute of a time in the local time zone.
+    private static func local(_ time: Timestamp) -> (day: String, minute: String) {
+        var seconds = time_t(time.seconds)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        func two(_ value: Int32) -> String { (value < 10 ? "0" : "") + String(value) }
+        let day = "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+        return (day, "\(two(parts.tm_hour)):\(two(parts.tm_min))")
+    }
+}

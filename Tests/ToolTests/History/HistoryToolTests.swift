@@ -1,0 +1,241 @@
+import Sotto
+import SottoDatabase
+import SottoState
+import TestSupport
+import Testing
+
+/// `history` over what `encrypt` and `decrypt` stored.
+@Suite struct HistoryToolTests {
+    let two: Couple
+    var alice: Party { two.alice }
+    var bob: Party { two.bob }
+
+    init() throws {
+        two = try Couple()
+        for (one, other) in [(two.alice, two.bob), (two.bob, two.alice)] {
+            #expect(try one.run("contact", ["add", other.card]).status == 0)
+        }
+    }
+
+    /// Sends lines of `encrypt --jsonl` and opens them. Returns the envelopes.
+    @discardableResult
+    func tell(_ lines: [String], from sender: Party, to reader: Party) throws -> [String] {
+        let sent = try sender.write(lines, to: reader)
+        #expect(try reader.read(sent).status == 0)
+        return sent
+    }
+
+    func records(_ party: Party, _ arguments: String...) throws -> [JSONObject] {
+        let run = try party.run("history", arguments)
+        guard [0, 1].contains(run.status) else { throw Unexpected(run) }
+        return try run.lines.map { try JSON.object(parsing: Array($0.utf8)) }
+    }
+
+    func texts(_ records: [JSONObject]) -> [String] {
+        records.map { $0["body"]?.object?["text"]?.string ?? "-" }
+    }
+
+    // MARK: Pages
+
+    @Test func bothSidesHaveTheSameConversation() throws {
+        try tell(["one", "two"], from: alice, to: bob)
+        try tell(["three"], from: bob, to: alice)
+        let (mine, theirs) = (try records(alice, "bob"), try records(bob, "alice"))
+        #expect(texts(mine) == ["one", "two", "three"] && texts(theirs) == texts(mine))
+        for (a, b) in zip(mine, theirs) {
+            for name in ["id", "from", "to", "time", "suite"] { #expect(a[name] == b[name]) }
+            #expect(a["direction"] != b["direction"])
+        }
+        #expect(mine.map { $0["unread"] != nil } == [false, false, true])
+        #expect(try texts(records(alice, "bob", "--limit", "1")) == ["three"])
+        let number = try #require(mine[1]["number"]?.integer)
+        #expect(try texts(records(alice, "bob", "--before", "\(number)")) == ["one"])
+        #expect(try texts(records(alice)) == ["one", "two", "three"])
+        #expect(try records(alice, "--after", "2100-01-01T00:00:00Z").isEmpty)
+    }
+
+    @Test func eachSuiteIsRecordedBeforeTheEnvelopeIsWritten() throws {
+        let chat = try two.home.command(
+            "keygen", ["chat", "--name", "family", "-o", "family.chat"], environment: [:]
+        ).run(stdin: .whole(Array("correct horse battery staple\n".utf8)))
+        #expect(chat.status == 0)
+        for arguments in [
+            ["--to", "bob", "--suite", "sealed"], ["--to", "bob.card"], ["--to", "me"],
+            ["--chat", "family.chat"], ["--chat", "family.chat", "--to", "bob"],
+        ] {
+            let text = arguments.joined(separator: " ")
+            let run = try alice.run("encrypt", arguments, stdin: Array(text.utf8))
+            let envelope = try JSON.object(parsing: Array(try #require(run.lines.first).utf8))
+            let last = try #require(try records(alice, "--limit", "1").first)
+            #expect(texts([last]) == [text] && last["direction"] == .string("sent"))
+            #expect(last["id"] == envelope["id"] && last["suite"] == envelope["suite"])
+        }
+        #expect(try texts(records(alice, "family")).count == 2)
+        #expect(try texts(records(alice, "me")) == ["--to me"])
+    }
+
+    @Test func withoutAStateNothingIsRecorded() throws {
+        let stateless = try alice.run(
+            "encrypt", ["--stateless", "--to", "bob.card"], stdin: Array("x".utf8))
+        #expect(stateless.status == 0)
+        #expect(try bob.read(stateless.lines, "--stateless", "--trust", "any").status == 0)
+        #expect(try alice.run("history").status == 1 && bob.run("history").status == 1)
+        // The first message makes the state, as in decrypt.
+        let carol = try Party("carol", in: two.home)
+        #expect(try carol.encrypt("hello", to: bob).status == 0)
+        #expect(try texts(records(carol)) == ["hello"])
+    }
+
+    @Test func aFailedLineIsNotInTheHistory() throws {
+        let run = try alice.run(
+            "encrypt", ["--to", "bob", "--jsonl"],
+            stdin: lines([
+                "good", #"{"body":{"type":"text"}}"#, String(repeating: "x", count: 40_000),
+            ])
+        )
+        #expect(run.status == 15)
+        #expect(try texts(records(alice)) == ["good"])
+    }
+
+    // MARK: Views
+
+    @Test func aMessageIsPrintedAsItStandsNow() throws {
+        let sent = try tell(["first"], from: alice, to: bob)
+        let id = try #require(try JSON.object(parsing: Array(sent[0].utf8))["id"]?.string)
+        let target = #""target":{"id":"\#(id)","from":"\#(alice.identity.id)"}"#
+        try tell(
+            [#"{"body":{"type":"edit",\#(target),"body":{"type":"text","text":"second"}}}"#],
+            from: alice, to: bob)
+        try tell([#"{"body":{"type":"reaction","emoji":"👍",\#(target)}}"#], from: bob, to: alice)
+        try tell([#"{"body":{"type":"pin",\#(target)}}"#], from: bob, to: alice)
+        for (party, peer) in [(alice, "bob"), (bob, "alice")] {
+            let page = try records(party, peer)
+            #expect(texts(page) == ["second"])
+            #expect(page[0]["edited"]?.object?["versions"] == .integer(2))
+            #expect(page[0]["reactions"]?.array?.count == 1)
+            #expect(page[0]["pinned"]?.object?["from"] == .string(bob.identity.id.description))
+            #expect(try texts(records(party, peer, "--pinned")) == ["second"])
+            #expect(try records(party, peer, "--raw").count == 4)
+            let shown = try #require(try records(party, "show", id).first)
+            let versions = shown["versions"]?.array?.compactMap { $0.object?["body"]?.object }
+            #expect(versions?.compactMap { $0["text"]?.string } == ["first", "second"])
+            #expect(try records(party, "show", "--raw", String(id.prefix(8))).count == 4)
+            // The last text is found, and no earlier one.
+            #expect(try texts(records(party, "search", "SECOND")) == ["second"])
+            #expect(try party.run("history", ["search", "first"]).status == 1)
+        }
+        try tell([#"{"body":{"type":"delete",\#(target)}}"#], from: alice, to: bob)
+        for party in [alice, bob] {
+            let page = try records(party)
+            #expect(page.count == 1 && page[0]["deleted"] == .bool(true) && page[0]["body"] == nil)
+            #expect(try party.run("history", ["search", "second"]).status == 1)
+        }
+    }
+
+    @Test func linesForPeopleHaveTheNameOnce() throws {
+        try tell(["hello", #"{"text":"two\nlines"}"#], from: alice, to: bob)
+        try tell(["answer"], from: bob, to: alice)
+        let run = try alice.run("history", ["bob", "--text"])
+        let day = try #require(run.lines.first)
+        #expect(day.hasPrefix("-- 20") && day.hasSuffix(" --"))
+        let rest = run.lines.dropFirst().map { String($0.dropFirst(6)) }
+        #expect(rest == ["me   hello", "     two", "     lines", "bob  answer"])
+        // Names and texts of an attacker: no control character reaches the columns of names.
+        let list = try alice.run("history", ["list", "--text"])
+        #expect(list.status == 0 && list.text.contains("bob  1 new"))
+    }
+
+    // MARK: Conversations
+
+    @Test func conversationsAreListedAndRead() throws {
+        try tell(["1", "2", "3"], from: alice, to: bob)
+        let list = try records(bob, "list")
+        #expect(list.count == 1 && list[0]["unread"] == .integer(3))
+        #expect(list[0]["with"] == .string(alice.identity.id.description))
+        #expect(list[0]["last"]?.object?["body"]?.object?["text"] == .string("3"))
+        #expect(try bob.run("history", ["unread", "--text"]).text == "3\n")
+        let second = try #require(try records(bob, "alice")[1]["number"]?.integer)
+        #expect(try bob.run("history", ["read", "--upto", "\(second)", "alice"]).status == 0)
+        #expect(try bob.run("history", ["unread", "--text"]).text == "1\n")
+        #expect(try bob.run("history", ["read", "alice", "-q"]).stderr.isEmpty)
+        let none = try bob.run("history", ["unread"])
+        #expect(none.status == 1 && none.lines.count == 1)
+        // What was sent is never unread.
+        #expect(try alice.run("history", ["unread", "--text"]).text == "0\n")
+    }
+
+    @Test func aConversationHasANameAndMarks() throws {
+        try tell(["1"], from: alice, to: bob)
+        for arguments in [
+            ["favourite", "alice"], ["mute", "alice"], ["rename", "alice", "Alice L."],
+        ] {
+            #expect(try bob.run("history", arguments).status == 0)
+        }
+        let list = try #require(try records(bob, "list").first)
+        #expect(list["favourite"] == .bool(true) && list["muted"] == .bool(true))
+        #expect(list["name"] == .string("Alice L."))
+        #expect(try texts(records(bob, "alice l.")) == ["1"])
+        for arguments in [
+            ["favourite", "--off", "alice"], ["mute", "--off", "alice"],
+            ["rename", "--off", "alice"],
+        ] {
+            #expect(try bob.run("history", arguments).status == 0)
+        }
+        let plain = try #require(try records(bob, "list").first)
+        #expect(plain["favourite"] == .bool(false) && plain["name"] == .string("alice"))
+        for name in ["", "a\u{202E}b", "a\nb", String(repeating: "x", count: 65)] {
+            #expect(try bob.run("history", ["rename", "alice", name]).status == 64)
+        }
+    }
+
+    // MARK: Deletion
+
+    @Test func aDeletedMessageLeavesNothingInTheFileAndDoesNotComeBack() throws {
+        let sent = try tell(["keep", "erase"], from: alice, to: bob)
+        let sealed = try bob.state { connection throws(StateError) in
+            try connection.rows("SELECT sealed FROM message ORDER BY number") { $0.bytes(0) }
+        }
+        func contents() throws -> String {
+            let log = Scratch.contents(two.home.files(bob.database + "-wal"))
+            return hex(try two.home.files.read(bob.database) + log)
+        }
+        let id = try #require(try records(bob)[1]["id"]?.string)
+        #expect(try bob.run("history", ["delete", id]).status == 0)
+        #expect(try contents().contains(hex(sealed[0].suffix(32))))
+        // The end of the content: the beginning may be on another page.
+        #expect(try !contents().contains(hex(sealed[1].suffix(32))))
+        #expect(try !contents().contains(hex(sealed[1].prefix(32))))
+        let page = try records(bob)
+        #expect(texts(page) == ["keep", "-"] && page[1]["deleted"] == .bool(true))
+        let again = try bob.read(sent)
+        #expect(again.status == 0)
+        #expect(try again.messages.map(\.text) == ["keep"])
+        #expect(try bob.run("history", ["delete", id]).status == 1)
+        #expect(try bob.run("history", ["delete", "--all", "alice"]).status == 0)
+        #expect(try records(bob).allSatisfy { $0["deleted"] == .bool(true) })
+        #expect(try bob.read(sent).messages.isEmpty)
+        // The other side keeps its copy.
+        #expect(try texts(records(alice)) == ["keep", "erase"])
+    }
+
+    // MARK: Status
+
+    @Test func theOutcomeOfSendIsCollected() throws {
+        let sent = try alice.write(["a", "b", "c"], to: bob)
+        let ids = try sent.map {
+            try #require(try JSON.object(parsing: Array($0.utf8))["id"]?.string)
+        }
+        let directory = try StateDirectory(path: two.home.files(alice.stateDirectory))
+        let outbox = try Outbox(directory: directory, lockTimeout: 20)
+        let foreign = Envelope.newID()
+        let numbers = try outbox.append(
+            (ids + [foreign]).map { Outbox.Item(id: $0, to: "bob", envelope: [0x41]) }, relay: "r")
+        func statuses() throws -> [JSON?] { try records(alice).map { $0["status"] } }
+        #expect(try statuses() == [nil, nil, nil])
+        try outbox.settle([(numbers[0], "stored"), (numbers[3], "stored")])
+        try outbox.settle([(numbers[1], "rejected 403 no such mailbox")])
+        #expect(try statuses() == [.string("stored"), .string("failed"), nil])
+        // Outcomes of another identity stay for it.
+        #expect(try outbox.outcomes().map(\.id) == [foreign])
+    }
+}
