@@ -53,7 +53,7 @@ struct OpenHistory {
         guard named.count < 2 else {
             throw Failure(
                 .usage, "\(who) is the name of several conversations",
-                hint: "list the ids: history list")
+                hint: "list the ids: sotto history list")
         }
         return try named.first?.conversation ?? .peer(book.find(who).id)
     }

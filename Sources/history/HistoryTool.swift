@@ -21,13 +21,15 @@ struct HistoryTool: CoreProgram {
             number, and later messages have higher ones. WHO is a contact, an id, me for notes to yourself, or the \
             name of a chat. Without --text the output is message records, one JSON object per line.
 
+            history is also a command of bash, zsh and fish: there, use sotto history.
+
             EXAMPLES
-              history bob --text
-              history bob --before 1200 --limit 100
-              history --follow | jq -r .body.text
-              history search 'dinner at' bob --text
-              history read bob
-              history delete 5f0c
+              sotto history bob --text
+              sotto history bob --before 1200 --limit 100
+              sotto history --follow | jq -r .body.text
+              sotto history search 'dinner at' bob --text
+              sotto history read bob
+              sotto history delete 5f0c
             """,
         version: sottoVersion,
         subcommands: [

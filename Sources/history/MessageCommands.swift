@@ -16,7 +16,7 @@ extension OpenHistory {
         case .none:
             throw Failure(
                 .noInput, "the history has no message \(text)",
-                hint: "list the messages with their ids: history --limit 20")
+                hint: "list the messages with their ids: sotto history --limit 20")
         case .several:
             throw Failure(
                 .usage, "\(text) is the beginning of several ids", hint: "write more of it")

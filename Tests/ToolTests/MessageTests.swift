@@ -199,7 +199,7 @@ struct MessageTests {
     }
 
     @Test func statelessRemembersNothing() throws {
-        let envelope = try seal("once")
+        let envelope = try seal("once", "--stateless")
         for _ in 0..<2 {
             let run = try open(envelope, "bob", "--stateless")
             #expect(run.status == 0)

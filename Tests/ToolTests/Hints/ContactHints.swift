@@ -104,14 +104,14 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "list the messages with their ids: history --limit 20",
+            "list the messages with their ids: sotto history --limit 20",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
                 return try world.run("history", ["show", "ffffffff"])
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "list the ids: history list",
+            "list the ids: sotto history list",
             situation: { world in
                 try world.addBob()
                 try world.must("encrypt", ["--to", "bob", "-q"], text: "x")

@@ -65,6 +65,7 @@ struct HintTests {
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
+        "To rename a contact everywhere: contact rename OLD NEW": "the help of a subcommand",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
         "decrypt a file or messages; print only authentic data": "a line of the list of tools",
         "send envelopes through a relay, or keep them until it can be reached":

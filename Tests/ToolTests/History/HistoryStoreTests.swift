@@ -271,9 +271,9 @@ import Testing
         try store.transaction { transaction in
             try receive("", from: bob, in: transaction, body: delete(theirs, bob))
         }
-        // The message and its edits are erased.
+        // The message and all edits of it are erased, also those that did not count.
         let gone = try store.history(conversation: .peer(bob.id), limit: 99, events: true)
-        #expect(gone.filter { $0.state == .deleted }.map(\.number) == [2, 12, 13])
+        #expect(gone.filter { $0.state == .deleted }.map(\.number) == [2, 6, 10, 12, 13])
         #expect(gone.filter(\.isGone).allSatisfy { $0.record == [:] })
     }
 
