@@ -100,7 +100,10 @@ public struct Contact: Sendable, Equatable {
             let added = record["added"]?.string.flatMap({ Timestamp($0) })
         else { return nil }
         self.init(name: name, id: id, card: nil, trust: trust, added: added)
-        isBlocked = record["blocked"]?.bool ?? false
+        if let value = record["blocked"] {
+            guard let isBlocked = value.bool else { return nil }
+            self.isBlocked = isBlocked
+        }
         if let text = record["suite"] {
             guard let name = text.string else { return nil }
             // Other suites cannot be set. Version 0.1.0 accepted messengers' formats.
@@ -123,7 +126,9 @@ public struct Contact: Sendable, Equatable {
         }
         if let value = record["formerAddresses"] {
             guard let list = value.array else { return nil }
-            formerAddresses = list.prefix(Self.formerLimit).compactMap(address)
+            let addresses = list.compactMap(address)
+            guard addresses.count == list.count else { return nil }
+            formerAddresses = Array(addresses.prefix(Self.formerLimit))
         }
         if let value = record["card"] {
             guard let card = Self.card(value), card.id == id else { return nil }
