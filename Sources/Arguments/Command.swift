@@ -17,8 +17,17 @@ public protocol Command: ArgumentGroup, SendableMetatype {
     /// The name and the help of the command.
     static var configuration: CommandConfiguration { get }
 
+    /// Throws a ``UsageError`` for arguments without effect in the mode that they select; see ``GivenArguments``. It is
+    /// called before ``ArgumentGroup/validate()`` of the groups and of the command.
+    func checkMode() throws
+
     /// Runs the command.
     mutating func execute() throws
+}
+
+extension Command {
+    /// Accepts all arguments: the command has one mode.
+    public func checkMode() {}
 }
 
 /// The name and the help of a command.

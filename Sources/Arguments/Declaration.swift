@@ -19,8 +19,9 @@ final class Declaration {
     let defaultValue: () -> String?
     /// Takes a word. Returns whether it is a valid value. A flag takes the empty word.
     let take: (String) -> Bool
-    /// Whether the command line contains the argument.
-    var isGiven = false
+    /// The name with which the command line gives the argument, for a positional one `<file>`; `nil` if it does not.
+    var givenAs: String?
+    var isGiven: Bool { givenAs != nil }
 
     init(
         _ kind: Kind, names: [String] = [], valueName: String, help: String,

@@ -22,6 +22,7 @@ extension Command {
         }
         let extra = try reading.finish()
         guard extra.isEmpty else { throw call.refusal(of: extra, after: words) }
+        try command.checkMode()
         try declarations.validateGroups()
         try command.validate()
         return command

@@ -128,7 +128,7 @@ struct Reading {
         if declaration.isGiven, declaration.kind == .option, !declaration.isRepeating, let name {
             return note("'\(name)' is given twice")
         }
-        declaration.isGiven = true
+        declaration.givenAs = label(of: name, valueName: name == nil ? declaration.valueName : nil)
         guard !declaration.take(word) else { return }
         let choices = declaration.choices().joined(separator: ", ")
         note(

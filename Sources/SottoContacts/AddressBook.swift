@@ -51,15 +51,18 @@ public final class AddressBook {
     private let loaded: Lazily<Identity>
     private let opened: Lazily<IdentityStore?>
     private var made: IdentityStore?
-    private let lockTimeout: Double
+    private let lockTimeout: Double?
 
-    /// Creates the address book of the identity that `load` reads once.
-    public init(_ load: @escaping () throws -> Identity, lockTimeout: Double) {
+    /// Creates the address book of the identity that `load` reads once. `lockTimeout` is the number of seconds to wait
+    /// for another process; `nil` creates an address book without contacts, which does not use the state.
+    public init(_ load: @escaping () throws -> Identity, lockTimeout: Double?) {
         self.lockTimeout = lockTimeout
         let loaded = Lazily(load)
         self.loaded = loaded
         opened = Lazily {
-            guard let directory = try StateDirectory.existing() else { return nil }
+            guard let lockTimeout, let directory = try StateDirectory.existing() else {
+                return nil
+            }
             return try IdentityStore.existing(
                 in: directory, identity: loaded.get(), lockTimeout: lockTimeout)
         }
@@ -88,8 +91,13 @@ public final class AddressBook {
         return loaded.isReady ? try writableStore() : nil
     }
 
-    /// Returns the identity's state for writing; creates it if it does not exist.
+    /// Returns the identity's state for writing; creates it if it does not exist. Throws a failure with status 64 if the
+    /// state is not used.
     public func writableStore() throws -> IdentityStore {
+        guard let lockTimeout else {
+            throw Failure(
+                .usage, "a session requires the state directory", hint: "omit --stateless")
+        }
         if let store = try store() { return store }
         let store = try IdentityStore(
             directory: .standard(), identity: identity(), lockTimeout: lockTimeout)
@@ -130,8 +138,12 @@ public final class AddressBook {
                     ? own(argument) : Correspondent(id: id, card: nil, contact: nil)
             }
             throw Failure(
-                .noInput, "\(argument) is neither a file nor a contact",
-                hint: "list the contacts: contact list")
+                .noInput,
+                "\(argument) is neither a file nor a contact"
+                    + (lockTimeout == nil ? ", because --stateless has no contacts" : ""),
+                hint: lockTimeout == nil
+                    ? "use a card file, a sotto: URI, or omit --stateless"
+                    : "list the contacts: contact list")
         }
         return try known(RecipientArgument.card(argument))
     }

@@ -21,11 +21,4 @@ public struct SenderOptions: ArgumentGroup {
 
     /// Creates the options with none given.
     public init() {}
-
-    /// Throws a usage error for a policy that needs contacts, if `stateless` leaves them out.
-    public func check(stateless: Bool) throws {
-        guard !stateless || trust == nil || trust == .any else {
-            throw UsageError("--stateless has no contacts, so only --trust any is possible")
-        }
-    }
 }

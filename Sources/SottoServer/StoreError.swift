@@ -57,7 +57,7 @@ extension StoreError: ReportableError {
     public var hint: String? {
         switch self {
         case .database(.damaged):
-            "restore a backup, or move it away; a new one is then created without sessions, contacts and messages"
+            "restore a backup, or move it away; a new one is then created without members, prekeys and waiting messages"
         case .database(let error): error.hint
         case .full(let name): DatabaseError.full(path: name).hint
         case .newerVersion(let name): DatabaseError.newerVersion(path: name).hint

@@ -103,7 +103,7 @@ public struct Contact: Sendable, Equatable {
             id: try fields["id"].sessionID(), card: nil,
             trust: try fields["trust"].text { Message.Trust(rawValue: $0) },
             added: try fields["added"].time())
-        isBlocked = fields["blocked"].value?.bool ?? false
+        isBlocked = try fields["blocked"].optional?.bool() ?? false
         // Other suites cannot be set. Version 0.1.0 accepted messengers' formats.
         if let name = try fields["suite"].optional?.text() {
             suite = Self.suites.first { $0.rawValue == name }
@@ -111,9 +111,10 @@ public struct Contact: Sendable, Equatable {
         accounts = try fields["profiles"].optional?.object() ?? JSONObject()
         compared = try fields["compared"].optional?.value { ComparedKeys($0) } ?? ComparedKeys()
         address = try fields["address"].optional?.value(Self.address)
-        formerAddresses =
-            try fields["formerAddresses"].optional?.array().prefix(Self.formerLimit)
-            .compactMap(Self.address) ?? []
+        let former = try fields["formerAddresses"].optional?.list {
+            (field) throws(FieldError) in try field.value(Self.address)
+        }
+        formerAddresses = Array((former ?? []).prefix(Self.formerLimit))
         card = try fields["card"].optional?.value(Self.card)
         guard card == nil || card?.id == id else { throw .member("card") }
         changed = try fields["changed"].optional?.value(Self.card)

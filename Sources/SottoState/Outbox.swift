@@ -37,6 +37,7 @@ public final class Outbox: Sendable {
     }
 
     private let database: DurableDatabase
+    private let path: String
     private let lockPath: String
     /// Identifies the items of this process.
     private let owner = Envelope.newID()
@@ -45,6 +46,7 @@ public final class Outbox: Sendable {
     public init(directory: StateDirectory, lockTimeout: Double) throws(StateError) {
         database = try directory.database(
             "outbox.db", migrations: Self.migrations, lockTimeout: lockTimeout)
+        path = directory.file("outbox.db")
         lockPath = directory.file("outbox.lock")
         // Outcomes that were never collected because their process was killed.
         try database.use { connection throws(StateError) in
@@ -124,10 +126,18 @@ public final class Outbox: Sendable {
             ) { row throws(StateError) in
                 let item = Item(
                     id: row.text(1), to: row.text(2), envelope: row.bytes(3),
-                    kind: Item.Kind(rawValue: row.integer(4)) ?? .envelope)
+                    kind: try kind(row.integer(4)))
                 return (row.integer(0), item)
             }
         }
+    }
+
+    /// Returns the kind with this number. Throws for an unknown one, because it tells how the item is sent.
+    func kind(_ number: Int64) throws(StateError) -> Item.Kind {
+        guard let kind = Item.Kind(rawValue: number) else {
+            throw StateError.database(.damaged(path: path))
+        }
+        return kind
     }
 
     /// Removes items whose outcome is known. For an item of another process, the outcome is stored for it. The outcome of
@@ -182,11 +192,12 @@ public final class Outbox: Sendable {
 
     /// Returns the rows of a statement.
     func read<T, each Value: DatabaseValue>(
-        _ sql: String, _ values: repeat each Value, row: (PreparedStatement<StateError>) -> T
+        _ sql: String, _ values: repeat each Value,
+        row: (PreparedStatement<StateError>) throws(StateError) -> T
     ) throws(StateError) -> [T] {
         try database.use { connection throws(StateError) in
             try connection.rows(sql, repeat each values) { statement throws(StateError) in
-                row(statement)
+                try row(statement)
             }
         }
     }

@@ -55,9 +55,9 @@ extension Outbox {
             SELECT kind, id, recipient, relay, url, day, length(envelope) FROM outbox
             WHERE outcome IS NULL ORDER BY number
             """
-        ) { row in
+        ) { row throws(StateError) in
             Waiting(
-                kind: Item.Kind(rawValue: row.integer(0)) ?? .envelope, id: row.text(1),
+                kind: try kind(row.integer(0)), id: row.text(1),
                 to: row.text(2), relay: row.text(3), url: row.isNull(4) ? nil : row.text(4),
                 since: Timestamp(seconds: row.integer(5) * 86_400), count: Int(row.integer(6)))
         }

@@ -17,6 +17,7 @@ extension Failure {
         case let error as SealedError: self.init(error)
         case let error as RatchetError: self.init(error)
         case let error as PreKeyBundleError: self.init(error)
+        case let error as SuiteError: self.init(error)
         case let error as ChatError: self.init(error)
         case let error as PhraseError: self.init(error)
         case let error as OpenSSHKeyError: self.init(error)
@@ -235,6 +236,25 @@ extension Failure {
             self.init(
                 .authentication, "a signature of the prekeys is not their owner's",
                 hint: "do not use them: they were replaced in transit")
+        }
+    }
+
+    init(_ error: SuiteError) {
+        switch error {
+        case .refused:
+            self.init(
+                .authentication, "the message cannot be opened",
+                hint: "it was changed, or the key, the chat or the sender's keys are wrong")
+        case .textOnly: self.init(.malformed, "the format carries only text")
+        case .tooLong(let limit):
+            self.init(
+                .malformed, "the message is longer than the suite's limit (\(limit) bytes)",
+                hint: "split it, or write a file with -r in place of --to")
+        case .noChat:
+            self.init(
+                .usage, "the suite needs a chat",
+                hint: "name its file with --chat; to make one: keygen chat -o family.chat")
+        case .severalChats: self.init(.usage, "a message can go to only one chat")
         }
     }
 

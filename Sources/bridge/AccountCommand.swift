@@ -13,11 +13,13 @@ struct AccountOptions: ArgumentGroup {
         "--whisper-id", value: "wsp-id", help: "Your WhisperID. Default: the one in the identity.")
     var whisperID: WhisperID?
 
-    /// Throws for options that are for none of `profiles`.
+    /// Throws for an option that is missing, or is for none of `profiles`.
     func check(_ profiles: Set<Profile>) throws {
-        guard profiles.contains(.kecalek) == (userID != nil) else {
-            throw UsageError(
-                userID == nil ? "kecalek requires --user-id" : "--user-id is only for kecalek")
+        guard userID == nil || profiles.contains(.kecalek) else {
+            throw UsageError("--user-id is only for kecalek")
+        }
+        guard userID != nil || !profiles.contains(.kecalek) else {
+            throw UsageError("kecalek requires --user-id")
         }
         guard whisperID == nil || profiles.contains(.whisper2) else {
             throw UsageError("--whisper-id is only for whisper2")
@@ -77,10 +79,12 @@ struct AccountCommand: Program {
     @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: profile) }
+
     func validate() throws {
-        guard !signed && form == nil || profile == .mercurio, !signed || form == nil else {
-            throw UsageError("only one of --signed and --form can be used, with mercurio")
-        }
+        if form != nil { try given.refuse("--signed", with: "--form") }
         try accounts.check([profile])
     }
 
@@ -141,15 +145,11 @@ struct CardCommand: Program {
     }
 
     func execute() throws {
-        if let relay, (try? RelayURL(relay)) == nil {
-            throw Failure(
-                .usage, "the relay address is not of the form tcp://host:port",
-                hint: "use an address such as --relay tcp://relay.example.org:7667")
-        }
+        let relay = try relay.map { try RelayURL(argument: $0) }
         let owner = try identity.load()
         accounts.whisperID?.warnIfMistyped()
         let card = try owner.card(
-            relay: relay.flatMap { try? RelayURL($0).text },
+            relay: relay?.text,
             profiles: Profiles(
                 kecalek: profiles.contains(.kecalek) ? try accounts.kecalek(owner).userID : nil,
                 whisper2: profiles.contains(.whisper2) ? try accounts.whisper2(owner) : nil,
@@ -158,5 +158,18 @@ struct CardCommand: Program {
         let output = try Output(path: "-", content: .text)
         if let record = card.record { try output.writeLine(record) }
         try output.finish()
+    }
+}
+
+extension RelayURL {
+    /// Parses the value of `--relay`. Throws a failure with status 64.
+    init(argument: String) throws(Failure) {
+        do throws(RelayURL.Invalid) {
+            try self.init(argument)
+        } catch {
+            throw Failure(
+                .usage, "the relay address is not of the form tcp://host:port",
+                hint: "use an address such as --relay tcp://relay.example.org:7667")
+        }
     }
 }

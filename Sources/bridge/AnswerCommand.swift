@@ -16,10 +16,6 @@ struct AnswerCommand: Program {
             Any other length is refused: by signing longer texts, a server could obtain signed messages.
             """)
 
-    enum Messenger: String, ExpressibleByArgument, CaseIterable {
-        case whisper2, kecalek
-    }
-
     @Option("--key", value: "file", help: "The RSA key for Kecalek's login, a PEM file.")
     var key: String?
 
@@ -28,24 +24,18 @@ struct AnswerCommand: Program {
     @OptionGroup var identity: IdentityOptions
 
     @Argument("messenger", help: "The messenger: whisper2 or kecalek.")
-    var messenger: Messenger
+    var messenger: AnswerMode
 
     @Argument("file", help: "Identity file, for whisper2. Default: as -i.")
     var file: String?
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: messenger) }
+
     func validate() throws {
-        switch messenger {
-        case .whisper2:
-            guard key == nil && password.password == nil else {
-                throw UsageError("--key and --password are only for kecalek")
-            }
-        case .kecalek:
-            guard key != nil else {
-                throw UsageError("kecalek requires --key, the RSA key for the login")
-            }
-            guard file == nil, !identity.isGiven else {
-                throw UsageError("kecalek takes no identity: use --key for the login key")
-            }
+        guard messenger != .kecalek || key != nil else {
+            throw UsageError("kecalek requires --key, the RSA key for the login")
         }
     }
 

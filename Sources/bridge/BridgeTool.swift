@@ -60,14 +60,7 @@ struct BridgeTool: CoreProgram {
     }
 }
 
-/// The formats of messages.
-enum MessageFormat: String, ExpressibleByArgument, CaseIterable {
-    case shainy, whisper2, mercurio
-    /// A ratchet message alone, without ids and time.
-    case kecalek
-    /// A ratchet message in a record of Message Flow.
-    case flow
-
+extension BridgeFormat {
     /// The messenger without sessions, or `nil`.
     var messenger: Messenger? { Messenger(rawValue: rawValue) }
 }

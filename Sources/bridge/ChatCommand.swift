@@ -40,15 +40,11 @@ struct ChatCommand: Program {
     @Flag("-q", "--quiet", help: "Print only warnings on stderr.")
     var quiet = false
 
-    func validate() throws {
-        guard [publicRecord != nil, readName != nil, new.isGiven].count(where: { $0 }) <= 1 else {
-            throw UsageError(
-                "--public and --read-name cannot be combined with each other or with options for a new chat"
-            )
-        }
-        guard !showSecret || publicRecord != nil else {
-            throw UsageError("--show-secret requires --public")
-        }
+    let given = GivenArguments()
+
+    func checkMode() throws {
+        try given.check(
+            for: publicRecord != nil ? ChatMode.printed : readName != nil ? .read : .new)
     }
 
     func execute() throws {

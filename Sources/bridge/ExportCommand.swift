@@ -24,10 +24,6 @@ struct ExportCommand: Program {
               bridge export contacts -o contacts.w2
             """)
 
-    enum Kind: String, ExpressibleByArgument, CaseIterable {
-        case ecp1, rsa, contacts
-    }
-
     @OptionGroup var destination: SecretFileOptions
 
     @OptionGroup var password: PasswordOptions
@@ -46,22 +42,17 @@ struct ExportCommand: Program {
     var quiet = false
 
     @Argument("what", help: "The format to write: ecp1, rsa or contacts.")
-    var kind: Kind
+    var kind: ExportMode
 
     @Argument("name", help: "The identity file; for contacts, the contacts. Default: as -i; all.")
     var names: [String] = []
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: kind) }
+
     func validate() throws {
-        guard !unprotected || kind == .rsa else {
-            throw UsageError("--unprotected is only for rsa")
-        }
-        guard !unprotected || password.password == nil else {
-            throw UsageError("--unprotected and --password cannot be combined")
-        }
-        guard password.password == nil || kind != .contacts else {
-            throw UsageError("--password is only for ecp1 and rsa")
-        }
-        guard !json || kind == .contacts else { throw UsageError("--json is only for contacts") }
+        if unprotected { try given.refuse("--password", with: "--unprotected") }
         guard kind == .contacts || names.count <= 1 else {
             throw UsageError("only one identity file can be given")
         }

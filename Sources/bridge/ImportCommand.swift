@@ -4,13 +4,14 @@ import SottoContacts
 import SottoMessengers
 import SottoState
 import SottoTool
+import SottoWire
 
 struct ImportCommand: Program {
     static let configuration = CommandConfiguration(
         name: "import",
         abstract: "Read a key or the contacts from a messenger's own file.",
         usage: """
-            bridge import ecp1 KEYFILE [--password SOURCE] [--name NAME] [-o IDENTITY] [--protect]
+            bridge import ecp1 KEYFILE [--password SOURCE] [--name NAME] [--relay URL] [-o IDENTITY] [--protect]
             bridge import rsa PEM [--password SOURCE] [-i IDENTITY]
             bridge import contacts [FILE]
             """,
@@ -24,11 +25,14 @@ struct ImportCommand: Program {
               bridge import contacts contacts.w2
             """)
 
-    enum Kind: String, ExpressibleByArgument, CaseIterable {
-        case ecp1, rsa, contacts
-    }
-
     @OptionGroup var saving: SavingOptions
+
+    @Option(
+        "--relay", value: "url",
+        help:
+            "ecp1: the relay where you fetch your mail; it is stored in the identity and included in its cards."
+    )
+    var relay: String?
 
     @OptionGroup var password: PasswordOptions
 
@@ -37,22 +41,16 @@ struct ImportCommand: Program {
     @OptionGroup var lock: LockOptions
 
     @Argument("what", help: "The format to read: ecp1, rsa or contacts.")
-    var kind: Kind
+    var kind: ImportMode
 
     @Argument("file", help: "Input file. Default for contacts: stdin.")
     var file: String?
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: kind) }
+
     func validate() throws {
-        let isSaving = saving.output != nil || saving.protect || !saving.name.isEmpty
-        guard !isSaving || kind == .ecp1 else {
-            throw UsageError("--name, -o and --protect are only for ecp1")
-        }
-        guard !identity.isGiven || kind != .ecp1 else {
-            throw UsageError("ecp1 makes an identity and reads none")
-        }
-        guard password.password == nil || kind != .contacts else {
-            throw UsageError("contacts has no password: its key is derived from the words")
-        }
         guard file != nil || kind == .contacts else {
             throw UsageError("\(kind.rawValue) requires a file")
         }
@@ -68,6 +66,7 @@ struct ImportCommand: Program {
 
     private func importECP1(_ path: String) throws {
         let tool = BridgeTool.toolName
+        let relay = try relay.map { try RelayURL(argument: $0) }
         let output = try saving.open(tool: tool)
         let file = try ECP1File(Input(path: path).readAll(limit: ECP1File.limit))
         let seed = try file.open(password: try KeyFile.password(of: path, password.password))
@@ -83,7 +82,7 @@ struct ImportCommand: Program {
             Terminal.say(
                 "\(tool): note: the id is the same, but the age keys are new: give out a new card")
         }
-        let owner = Identity(seed: seed, name: saving.name)
+        let owner = Identity(seed: seed, name: saving.name, relay: relay?.text)
         try saving.save(owner, to: output)
         if !saving.quiet { Terminal.say("id \(owner.id)") }
     }

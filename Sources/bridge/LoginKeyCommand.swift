@@ -45,30 +45,21 @@ struct LoginKeyCommand: Program {
 
     @OptionGroup var identity: IdentityOptions
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: mode) }
+
     func validate() throws {
-        guard
-            !(record != nil
-                && (revoke || publicHalf != nil || destination.path != nil || unprotected)),
-            !(revoke
-                && (publicHalf != nil || destination.path != nil || unprotected
-                    || password.password != nil))
-        else {
-            throw UsageError(
-                "--record and --revoke cannot be combined with --public, -o or --unprotected")
-        }
-        guard record != nil || revoke || identity.identities.isEmpty && identity.passphrase == nil
-        else {
-            throw UsageError("-i is only for --record and --revoke")
-        }
+        if unprotected { try given.refuse("--password", with: "--unprotected") }
         guard RSALoginKey.Size(rawValue: bits) != nil else {
             throw UsageError("--bits must be 2048, 3072 or 4096")
         }
-        guard !unprotected || password.password == nil else {
-            throw UsageError("--unprotected and --password cannot be combined")
-        }
-        guard publicHalf == nil || destination.path == nil && !unprotected else {
-            throw UsageError("--public cannot be combined with -o or --unprotected")
-        }
+    }
+
+    private var mode: LoginKeyMode {
+        if record != nil { return .record }
+        if revoke { return .revocation }
+        return publicHalf == nil ? .new : .publicKey
     }
 
     func execute() throws {

@@ -21,10 +21,17 @@ final class MessengerInput: MessageInput {
         case ownCopy([UInt8])
     }
 
-    private let format: MessageFormat
-    private let readsOwnCopies: Bool
+    /// What the lines are.
+    enum Form {
+        case messenger(Messenger, MessengerOptions)
+        /// Records of a session; acknowledgements are appended to the file at this path.
+        case session(BridgeFormat, acknowledgements: String?)
+        /// The base64 of copies that Kecalek encrypted to the own identity key.
+        case ownCopies
+    }
+
+    private let form: Form
     private let acknowledgements: Acknowledgements?
-    private let isPreview: Bool
     private let identity: Identity?
     private let signers: DemandedSigners
     private let keys: MessengerKeys
@@ -35,15 +42,20 @@ final class MessengerInput: MessageInput {
     private var owners: [SessionID: SessionID] = [:]
 
     init(
-        tool: OpenCommand, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners
+        _ form: Form, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners
     ) throws {
-        format = tool.format
-        readsOwnCopies = tool.ownCopy
-        acknowledgements = try tool.ack.map { try Acknowledgements(path: $0) }
-        isPreview = tool.preview
+        self.form = form
         self.identity = identity
         self.signers = signers
-        keys = MessengerKeys(identity: identity, chats: chats, options: tool.options)
+        var path: String?
+        var options = MessengerOptions()
+        switch form {
+        case .messenger(_, let chosen): options = chosen
+        case .session(_, let acknowledgements): path = acknowledgements
+        case .ownCopies: break
+        }
+        acknowledgements = try path.map { try Acknowledgements(path: $0) }
+        keys = MessengerKeys(identity: identity, chats: chats, options: options)
         keys.whisper2Account = { [unowned self] in account($0) }
         keys.mercurioOwner = { [unowned self] in mercurioOwner($0) }
     }
@@ -53,7 +65,7 @@ final class MessengerInput: MessageInput {
     func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)? {
         let text = bytes.filter { ![0x20, 0x09, 0x0D].contains($0) }
         if text.isEmpty { return nil }
-        if readsOwnCopies {
+        if case .ownCopies = form {
             guard let copy = Base64.standard.decode(utf8: text[...]) else {
                 return (.failure(Failure(.malformed, "the line is not base64")), nil)
             }
@@ -66,17 +78,23 @@ final class MessengerInput: MessageInput {
 
     private func content(of record: JSONObject) throws -> Content {
         if let failure = Failure(errorRecord: record) { throw failure }
-        guard let messenger = format.messenger else { return try sessionContent(of: record) }
-        guard record["type"]?.string == "envelope" else { return .record(record, messenger) }
-        guard record["suite"]?.string == messenger.rawValue else {
-            throw Failure(
-                .usage, "the envelope has another suite than \(messenger.rawValue)",
-                hint: "open it with decrypt, or with another format")
+        switch form {
+        case .messenger(let messenger, _):
+            guard record["type"]?.string == "envelope" else { return .record(record, messenger) }
+            guard record["suite"]?.string == messenger.rawValue else {
+                throw Failure(
+                    .usage, "the envelope has another suite than \(messenger.rawValue)",
+                    hint: "open it with decrypt, or with another format")
+            }
+            return .envelope(record, messenger)
+        case .session(let format, _): return try sessionContent(of: record, format)
+        case .ownCopies: throw Failure(.malformed, "the line is not base64")
         }
-        return .envelope(record, messenger)
     }
 
-    private func sessionContent(of record: JSONObject) throws -> Content {
+    private func sessionContent(
+        of record: JSONObject, _ format: BridgeFormat
+    ) throws -> Content {
         switch record["type"]?.string {
         case "new_message": return .flow(try MessageFlowMessage(record: record))
         case "ack": return .ack(try MessageFlowAck(record: record))
@@ -209,7 +227,7 @@ final class MessengerInput: MessageInput {
 
     /// Writes acknowledgements for Message Flow's server, without distinguishing failures.
     func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws {
-        guard let acknowledgements, !isPreview else { return }
+        guard let acknowledgements else { return }
         try acknowledgements.write(
             zip(batch, results).compactMap { line, result in
                 guard let record = try? JSON.object(parsing: line.bytes),

@@ -4,63 +4,51 @@ import SottoMessengers
 import SottoState
 import SottoTool
 
+/// The recipients of messages in a messenger's format without sessions.
+struct MessengerTarget {
+    let messenger: Messenger
+    /// Cards and names; empty for a chat.
+    let to: [String]
+    /// The file of the chat.
+    let chat: String?
+    let options: MessengerOptions
+    let trust: TrustPolicy?
+    let identity: IdentityOptions
+    /// Seconds to wait for another process that uses the state; `nil` if no state is used.
+    let lockTimeout: Double?
+    let quiet: Bool
+}
+
 /// Makes records of a messenger without sessions.
 struct MessengerSealing {
     private let messenger: Messenger
     private let keys: MessengerKeys
     private let recipients: [MessengerRecipient]
 
-    init(tool: SealCommand, _ messenger: Messenger, attachment: Attachment?) throws {
-        self.messenger = messenger
-        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+    init(_ target: MessengerTarget, attachment: Attachment?) throws {
+        messenger = target.messenger
+        let book = AddressBook(target.identity.load, lockTimeout: target.lockTimeout)
         // A chat needs no identity, so a user without one can write to it.
         let identity = messenger == .shainy ? nil : try book.identity()
-        var options = MessengerOptions()
-        options.gcm = tool.gcm
-        options.hidesHash = tool.hidesHash
-        options.isPublic = tool.publicChannel
-        options.showsSecret = tool.showSecret
-        options.group = tool.group
-        options.whisperID = tool.whisperID
+        var options = target.options
         options.attachment = try attachment?.writeWhisper2()
         keys = MessengerKeys(
             identity: identity,
-            chats: try tool.chat.map { [try MessengerChatFile.read($0)] } ?? [], options: options)
-        let people = try tool.to.map { argument -> Correspondent in
-            guard tool.stateless else { return try book.find(argument) }
-            return try Self.stateless(argument, book)
-        }
-        if !tool.stateless {
-            for person in people { try book.check(person, messenger: messenger, tool.trust) }
-        }
+            chats: try target.chat.map { [try MessengerChatFile.read($0)] } ?? [], options: options)
+        let people = try target.to.map { try book.find($0) }
+        for person in people { try book.check(person, messenger: messenger, target.trust) }
         recipients =
             people.isEmpty
             ? [.chat] : people.map { MessengerRecipient(id: $0.id, profiles: $0.profiles) }
-        if !tool.quiet { note(tool) }
+        if !target.quiet { note() }
     }
 
-    /// Returns a correspondent without the address book.
-    private static func stateless(_ argument: String, _ book: AddressBook) throws -> Correspondent {
-        if RecipientArgument.isWhisper2(argument) {
-            let account = try Whisper2AddURL.contact(argument)
-            guard let key = account.signingKey else { throw Failure.noSigningKey }
-            return Correspondent(
-                id: SessionID(publicKey: key), card: nil, contact: nil,
-                profiles: Profiles(whisper2: account))
-        }
-        let card =
-            try ContactName.meansOwner(argument)
-            ? book.identity().card() : RecipientArgument.card(argument)
-        return Correspondent(
-            id: card.id, card: card, contact: nil, profiles: try card.profiles())
-    }
-
-    private func note(_ tool: SealCommand) {
+    private func note() {
         Terminal.say(
             "bridge: note: \(messenger.rawValue) is another messenger's format: \(messenger.format.legacyReason)"
         )
         guard messenger == .shainy else { return }
-        if tool.publicChannel {
+        if keys.options.isPublic {
             Terminal.say("bridge: warning: the channel is public: this is not confidential")
         } else if let chat = keys.chats.first?.chat,
             Double(chat.strength) < PhraseStrength.recommended

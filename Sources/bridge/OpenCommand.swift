@@ -96,98 +96,17 @@ struct OpenCommand: Program {
     var quiet = false
 
     @Argument("format", help: "The format: shainy, whisper2, mercurio, kecalek or flow.")
-    var format: MessageFormat
+    var format: BridgeFormat
 
     @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
-    func validate() throws {
-        func demand(_ isGiven: Bool, _ name: String, _ formats: MessageFormat...) throws {
-            guard !isGiven || formats.contains(format) else {
-                let names = formats.map(\.rawValue).joined(separator: " and ")
-                throw UsageError("\(name) is only for \(names)")
-            }
-        }
-        try demand(!chat.isEmpty, "--chat", .shainy)
-        try demand(allowHiddenHash, "--allow-hidden-hash", .shainy)
-        try demand(maxSkew != nil, "--max-skew", .whisper2)
-        try demand(whisperID != nil, "--whisper-id", .whisper2)
-        try demand(attachment != nil, "--attachment", .whisper2)
-        try demand(oaepSHA1, "--oaep-sha1", .mercurio)
-        try demand(ownCopy, "--own-copy", .kecalek)
-        try demand(ack != nil, "--ack", .flow)
-        try senders.check(stateless: stateless)
-        guard maxSkew.map((0...1_000_000_000).contains) ?? true else {
-            throw UsageError("--max-skew must be 0 to 1000000000 seconds")
-        }
-        guard attachment == nil || !form.text && !preview else {
-            throw UsageError(
-                "--text and --preview are only for messages, but the input is a file")
-        }
+    let given = GivenArguments()
+
+    func checkMode() throws {
+        try given.check(
+            for: OpenMode(format, isAttachment: attachment != nil, isOwnCopy: ownCopy))
     }
 
-    func execute() throws {
-        for path in [output, ack] {
-            try Output.check(
-                path,
-                isNoneOf: identity.files + senders.from + chat + [attachment].compactMap(\.self))
-        }
-        if let attachment { return try openAttachment(of: attachment) }
-        let input = try Input(path: file)
-        if !input.isReady, !input.isTerminal, chat.isEmpty { try identity.askAhead() }
-        let source = PeekingSource(input)
-        guard try !source.peek(1).isEmpty else {
-            throw Failure(.no, form.text ? "" : "the input is empty")
-        }
-        let (plan, book) = (plan, AddressBook(identity.load, lockTimeout: lock.timeout))
-        let chats = try chat.map { try MessengerChatFile.read($0) }
-        let owner = try plan.owner(book, hasChats: !chats.isEmpty)
-        let senderPolicy = try plan.senderPolicy(book, owner: owner)
-        let lines = try MessengerInput(
-            tool: self, identity: owner, chats: chats, signers: senderPolicy.signers)
-        try MessageReading(
-            plan, lines, book: book, owner: owner, chats: chats.map(\.chat),
-            senderPolicy: senderPolicy, input: input, source: source
-        ).run()
-    }
-
-    private var plan: ReadingPlan {
-        var plan = ReadingPlan(tool: BridgeTool.toolName, form: form, identity: identity)
-        plan.from = senders.from
-        plan.trust = senders.trust
-        plan.preview = preview
-        plan.stateless = stateless
-        plan.takesUnproven = allowUnverified
-        plan.quiet = quiet
-        plan.lockTimeout = lock.timeout
-        plan.output = output
-        return plan
-    }
-
-    private func openAttachment(of source: String) throws {
-        let (attached, key) = try AttachedFile.find(source, identity, lockTimeout: lock.timeout)
-        guard attached.isWhisper2 else {
-            throw Failure(
-                .usage, "the attachment does not have Whisper2's format",
-                hint: "give the same arguments to decrypt")
-        }
-        try AttachedFile.decrypt(file, to: output) { blob, sink in
-            do {
-                try copy(
-                    from: Whisper2AttachmentReader(blob, key: SecretBytes(copying: key)), to: sink)
-            } catch is Whisper2AttachmentError {
-                throw SuiteError.refused
-            }
-        }
-    }
-
-    /// The options for the formats.
-    var options: MessengerOptions {
-        var options = MessengerOptions()
-        options.allowsHiddenHash = allowHiddenHash
-        options.maximumSkew = maxSkew.map { Int64($0) * 1000 }
-        options.whisperID = whisperID
-        options.rsaPadding = oaepSHA1 ? .sha1 : .sha256
-        return options
-    }
+    func execute() throws { try OpenPlan(self).run() }
 }

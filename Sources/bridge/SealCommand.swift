@@ -97,89 +97,16 @@ struct SealCommand: Program {
     var quiet = false
 
     @Argument("format", help: "The format: shainy, whisper2, mercurio, kecalek or flow.")
-    var format: MessageFormat
+    var format: BridgeFormat
 
     @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
-    private var isSession: Bool { format.messenger == nil }
+    let given = GivenArguments()
 
-    func validate() throws {
-        func demand(_ isGiven: Bool, _ name: String, _ formats: MessageFormat...) throws {
-            guard !isGiven || formats.contains(format) else {
-                let names = formats.map(\.rawValue).joined(separator: " and ")
-                throw UsageError("\(name) is only for \(names)")
-            }
-        }
-        try demand(gcm, "--gcm", .shainy)
-        try demand(hidesHash, "--no-hash", .shainy)
-        try demand(publicChannel, "--public-channel", .shainy)
-        try demand(showSecret, "--show-secret", .shainy)
-        try demand(chat != nil, "--chat", .shainy)
-        try demand(whisperID != nil, "--whisper-id", .whisper2)
-        try demand(group != nil, "--group", .whisper2)
-        try demand(userID != nil, "--user-id", .flow)
-        try demand(session.begins, "--bundle, --new-session or --require-opk", .kecalek, .flow)
-        try demand(classic, "--classic", .kecalek, .flow)
-        try demand(attachment.attach != nil, "--attach", .whisper2, .kecalek, .flow)
-        guard chat == nil || !publicChannel else {
-            throw UsageError("--public-channel and --chat cannot be combined")
-        }
-        for (name, value) in [("--user-id", userID), ("--group", group)] {
-            if let value {
-                guard (1...255).contains(value.utf8.count), !hasControls(value) else {
-                    throw UsageError("\(name) must have 1 to 255 bytes and no control characters")
-                }
-            }
-        }
-        guard attachment.attach == nil || !jsonl else {
-            throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
-        }
-        guard !isSession || !stateless else {
-            throw Failure(
-                .usage, "a session requires the state directory", hint: "omit --stateless")
-        }
-        guard format != .shainy || to.isEmpty else {
-            throw UsageError("shainy is for a chat: use --chat FILE in place of --to")
-        }
-        guard format != .shainy || chat != nil || publicChannel else {
-            throw UsageError("shainy requires --chat FILE or --public-channel")
-        }
-        guard format == .shainy || !to.isEmpty else {
-            throw UsageError("no recipient is given: use --to CARD")
-        }
-        guard !isSession || to.count == 1 else {
-            throw UsageError("\(format.rawValue) requires exactly one --to")
-        }
-        guard session.bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1
-        else {
-            throw UsageError("standard input can be a bundle or the message, not both")
-        }
+    func checkMode() throws {
+        try given.check(for: SealMode(format, isPublic: publicChannel))
     }
 
-    func execute() throws {
-        let read =
-            identity.files + to + session.bundle + [chat, attachment.attach].compactMap(\.self)
-        try Output.check(output, isNoneOf: read)
-        try Output.check(attachment.blob, isNoneOf: read + [file].compactMap(\.self))
-        guard attachment.blob == nil || attachment.blob != output else {
-            throw UsageError("--blob and -o are the same file")
-        }
-        let input = try Input(path: file)
-        let file = attachment.attachment
-        let sealing: ([MessageText]) throws -> [Result<[JSONObject], Failure>]
-        if let messenger = format.messenger {
-            sealing = try MessengerSealing(tool: self, messenger, attachment: file).seal
-        } else {
-            sealing = try SessionSealing(tool: self).seal
-        }
-        let writing = MessageWriting(
-            tool: BridgeTool.toolName, input: input,
-            output: try Output(path: output, content: .text, inputs: [input]), seal: sealing,
-            print: { records, output in
-                for record in records { try output.writeRecord(record) }
-            })
-        try jsonl
-            ? writing.runByLine() : writing.runWhole(attachment: file, isKept: isSession)
-    }
+    func execute() throws { try SealPlan(self).run() }
 }

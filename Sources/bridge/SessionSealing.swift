@@ -4,31 +4,48 @@ import SottoMessengers
 import SottoState
 import SottoTool
 
+/// The recipient of messages in a session, for Kecalek and Message Flow.
+struct SessionTarget {
+    /// A card or a name.
+    let to: String
+    /// Whether the records are those of Message Flow, else the encrypted payload alone.
+    let isFlow: Bool
+    /// The sender's name in Message Flow; `nil` for the id.
+    let userID: String?
+    let session: SessionOptions
+    let isClassic: Bool
+    let trust: TrustPolicy?
+    let identity: IdentityOptions
+    let lockTimeout: Double
+    let quiet: Bool
+}
+
 /// Makes records of a session, for Kecalek and Message Flow.
 struct SessionSealing {
-    private let format: MessageFormat
+    private let isFlow: Bool
     private let store: IdentityStore
     private let peer: SessionID
     /// The names of the sender and the recipient in Message Flow.
     private let names: (own: String, peer: String)
 
-    init(tool: SealCommand) throws {
-        format = tool.format
-        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+    init(_ target: SessionTarget) throws {
+        isFlow = target.isFlow
+        let book = AddressBook(target.identity.load, lockTimeout: target.lockTimeout)
         let owner = try book.identity()
         store = try book.writableStore()
-        let person = try book.find(tool.to[0])
+        let person = try book.find(target.to)
         guard person.id != owner.id else {
             throw Failure(.usage, "a session with yourself is not possible", hint: "omit --to me")
         }
-        try book.check(person, suite: .ratchet, tool.trust)
+        try book.check(person, suite: .ratchet, target.trust)
         let sessions = try SessionPlan(
-            tool: BridgeTool.toolName, tool.session, classic: tool.classic, quiet: tool.quiet)
+            tool: BridgeTool.toolName, target.session, classic: target.isClassic,
+            quiet: target.quiet)
         try sessions.check([person])
         _ = try sessions.prepare(person, store)
         peer = person.id
         names = (
-            tool.userID ?? owner.id.description, person.profiles.kecalek ?? peer.description
+            target.userID ?? owner.id.description, person.profiles.kecalek ?? peer.description
         )
     }
 
@@ -46,7 +63,7 @@ struct SessionSealing {
     }
 
     private func record(of envelope: Envelope) throws -> JSONObject {
-        if format == .kecalek {
+        guard isFlow else {
             return try MessageFlowContent(payload: envelope.payload).file
         }
         return try MessageFlowMessage(envelope: envelope, from: names.own, to: names.peer).record()

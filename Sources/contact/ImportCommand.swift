@@ -40,6 +40,8 @@ struct ImportCommand: Program {
                     "this is not a backup of this identity: no contact is imported as verified")
             }
             content = MemorySource(bytes)
+        } else if passphrase != nil {
+            throw Failure(.usage, "--passphrase is only for a backup, but the input is not one")
         }
         var work = try ContactImport(store: try open.book.writableStore(), isOurs: isOurs)
         var lines = LineReader(content, limit: Self.lineLimit)

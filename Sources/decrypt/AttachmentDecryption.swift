@@ -2,22 +2,24 @@ import Sotto
 import SottoContacts
 import SottoTool
 
-extension DecryptTool {
-    /// Decrypts an attachment with the key in a message record. `source` is a file with the record, `-`, or the number
-    /// of an opened message.
-    func openAttachment(of source: String) throws {
-        guard !form.text, !preview else {
-            throw Failure(
-                .usage, "--text and --preview are only for messages, but the input is a file")
-        }
+/// Decrypts an attachment with the key in a message record.
+struct AttachmentDecryption {
+    /// A file with the record, `-`, or the number of an opened message.
+    let record: String
+    let blob: String?
+    let identity: IdentityListOptions
+    let lockTimeout: Double
+    let output: String?
+
+    func run() throws {
         let (attached, key) = try AttachedFile.find(
-            source, identity, lockTimeout: lock.timeout)
+            record, identity, lockTimeout: lockTimeout)
         guard !attached.isWhisper2 else {
             throw Failure(
                 .usage, "the attachment has Whisper2's format",
                 hint: "give the same arguments to bridge open whisper2")
         }
-        try AttachedFile.decrypt(file, to: output) { blob, sink in
+        try AttachedFile.decrypt(blob, to: output) { blob, sink in
             guard blob.count <= FileEncryption.limit + FileEncryption.overhead else {
                 throw SuiteError.refused
             }

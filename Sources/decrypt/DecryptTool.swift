@@ -1,6 +1,7 @@
-import Arguments
+public import Arguments
 import Sotto
 import SottoContacts
+public import SottoState
 import SottoTool
 
 @main
@@ -73,7 +74,17 @@ struct DecryptTool: CoreProgram {
     @Flag("--json", help: "Print the result as a JSON record.")
     var json = false
 
-    @OptionGroup var again: AgainOptions
+    @Flag(
+        "--again",
+        help: "Print messages again that were opened before, from the state; read no input.")
+    var again = false
+
+    @Option(
+        "--since", value: "when",
+        help:
+            "With --again: only messages after this number, or opened since this time, such as 2026-11-22T09:00:00Z."
+    )
+    var since: IdentityStore.Since?
 
     @Option(
         "--chat", value: "file",
@@ -92,123 +103,27 @@ struct DecryptTool: CoreProgram {
     @Flag("-q", "--quiet", help: "Print no progress and no notes on stderr.")
     var quiet = false
 
+    let given = GivenArguments()
+
     @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
-    func validate() throws {
-        try senders.check(stateless: stateless)
-        guard
-            !again.again
-                || chat.isEmpty && attachment == nil && file == nil && verify == nil
-                    && passphrase == nil
-                    && !(preview || stateless || hold || inspect)
-        else { throw UsageError("--again reads only the state and takes no input") }
-        guard inspect || !json else { throw UsageError("--json requires --inspect") }
-        guard !inspect || chat.isEmpty && attachment == nil && senders.trust == nil && verify == nil
-        else {
-            throw UsageError("--inspect can be combined only with --json, -o, -q and a file")
-        }
-        try passphrase?.validate()
-    }
+    func checkMode() throws { try given.check(for: mode) }
 
-    func execute() throws {
-        try Output.check(
-            output,
-            isNoneOf: identity.files + senders.from + chat
-                + [attachment, passphrase?.path].compactMap(\.self))
-        if again.again { return try StoredMessages(tool: self).run() }
-        if let record = attachment {
-            try openAttachment(of: record)
-            return
-        }
-        if let verify {
-            try DetachedVerification(tool: self, path: verify).run()
-            return
-        }
-        let input = try Input(path: file)
-        if inspect { return try Inspection(tool: self, input: input).run() }
-        // Text that is typed while the tool waits for input, including a passphrase, would be visible.
-        if !input.isReady, !input.isTerminal, chat.isEmpty, passphrase == nil {
-            try identity.askAhead()
-        }
-        let source = PeekingSource(input)
-        let beginning = try source.peek(Self.beginningSize)
-        if AgeFormat.isAge(beginning) {
-            try FileDecryption(tool: self, input: input, source: source).run()
-        } else if try Self.hasEnvelopes(source, beginning) {
-            try openMessages(input, source)
-        } else if beginning.isEmpty {
-            throw Failure(.no, form.text ? "" : "the input is empty")
-        } else {
-            throw Failure(
-                .malformed, "the input is neither an age file nor envelopes",
-                hint: "give the output of encrypt")
-        }
-    }
+    func validate() throws { try passphrase?.validate() }
+
+    func execute() throws { try DecryptPlan(self).run() }
 }
 
-extension DecryptTool {
-    /// The plan for messages, and for those that were opened before.
-    var plan: ReadingPlan {
-        var plan = ReadingPlan(tool: Self.toolName, form: form, identity: identity)
-        plan.from = senders.from
-        plan.trust = senders.trust
-        plan.preview = preview
-        plan.stateless = stateless
-        plan.quiet = quiet
-        plan.lockTimeout = lock.timeout
-        plan.output = output
-        return plan
-    }
-
-    private func openMessages(_ input: Input, _ source: any ByteSource) throws {
-        let (plan, book) = (plan, plan.book())
-        let chats = try chat.map { try ChatFile.read($0) }
-        let owner = try plan.owner(book, hasChats: !chats.isEmpty)
-        try MessageReading(
-            plan, EnvelopeInput(chats: chats), book: book, owner: owner, chats: chats,
-            senderPolicy: plan.senderPolicy(book, owner: owner), input: input, source: source
-        ).run()
-    }
-
-    /// The number of bytes that identify most inputs.
-    static let beginningSize = 64
-    /// The number of bytes that are searched for an envelope.
-    private static let detectionLimit = 64 << 10
-
-    /// Returns whether a line begins like an envelope. Lines before it are reported as malformed and do not affect the
-    /// others.
-    fileprivate static func hasEnvelopes(
-        _ source: PeekingSource, _ beginning: [UInt8]
-    ) throws -> Bool {
-        let text = beginning.drop { $0 <= 0x20 }
-        if text.first == UInt8(ascii: "{") || text.starts(with: PhraseKey.mark.utf8) {
-            return true
-        }
-        var (line, searched) = (0, 0)
-        var isFound = false
-        _ = try source.peek(upTo: detectionLimit) { bytes in
-            while !isFound, let feed = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-                isFound = isEnvelopeLike(bytes[line..<feed])
-                line = feed + 1
-                searched = line
-            }
-            searched = bytes.count
-            isFound = isFound || isEnvelopeLike(bytes[line...])
-            return isFound
-        }
-        return isFound
-    }
-
-    /// Returns whether a line begins with a brace that is followed by a quotation mark, another brace, or the end of
-    /// the available bytes.
-    private static func isEnvelopeLike(_ line: ArraySlice<UInt8>) -> Bool {
-        let text = line.drop { $0 <= 0x20 }
-        if text.starts(with: PhraseKey.mark.utf8) { return true }
-        guard text.first == UInt8(ascii: "{") else { return false }
-        switch text.dropFirst().first(where: { $0 > 0x20 }) {
-        case nil, UInt8(ascii: "\""), UInt8(ascii: "}"): return true
-        default: return false
+extension IdentityStore.Since: ExpressibleByArgument {
+    /// Parses a number or an RFC 3339 time in UTC.
+    public init?(argument: String) {
+        if argument.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(argument) {
+            self = .number(number)
+        } else if let time = Timestamp(argument) {
+            self = .time(time)
+        } else {
+            return nil
         }
     }
 }

@@ -4,34 +4,25 @@ import SottoTool
 
 /// Verifies a minisign signature of the input by one of the `--from` signers.
 struct DetachedVerification {
-    let tool: DecryptTool
     /// The path of the signature file.
-    let path: String
+    let signature: String
+    let file: String?
+    let from: [String]
+    let identity: IdentityListOptions
+    let lockTimeout: Double
+    let quiet: Bool
 
     func run() throws {
-        guard !tool.senders.from.isEmpty else {
-            throw Failure(
-                .usage, "--verify requires the expected signer",
-                hint: "give the signer's card: --from CARD")
-        }
-        guard tool.output == nil, !tool.form.text, !tool.preview, !tool.hold else {
-            throw Failure(
-                .usage,
-                "--verify writes no plaintext and cannot be combined with -o, --text or --hold")
-        }
-        guard path != "-" || tool.file != nil && tool.file != "-" else {
-            throw Failure(.usage, "standard input can be the signature or the file, not both")
-        }
         let signature = try MinisignSignature(
-            try Input(path: path).readAll(limit: MinisignSignature.limit))
+            try Input(path: signature).readAll(limit: MinisignSignature.limit))
         let signers = try DemandedSigners(
-            tool.senders.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
+            from, AddressBook(identity.load, lockTimeout: lockTimeout)
         ).all
-        let input = try Input(path: tool.file)
+        let input = try Input(path: file)
         let hash = MinisignHash()
         try copy(
             from: input, to: hash,
-            progress: Progress(tool: DecryptTool.toolName, quiet: tool.quiet))
+            progress: Progress(tool: DecryptTool.toolName, quiet: quiet))
         hash.finish()
         for signer in signers
         where signature.isSignature(of: hash.value, by: signer.id.publicKey) {
@@ -52,7 +43,7 @@ struct DetachedVerification {
     }
 
     private func say(_ signer: Correspondent, _ signature: MinisignSignature) {
-        guard !tool.quiet else { return }
+        guard !quiet else { return }
         let id = signer.id.description
         Terminal.say("decrypt: signed by \(id)" + (signer.name == id ? "" : " (\(signer.name))"))
         if !signature.trustedComment.isEmpty {

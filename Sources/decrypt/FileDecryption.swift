@@ -5,72 +5,67 @@ import SottoTool
 
 /// Decrypts an age file, and verifies the signature inside if it has one.
 struct FileDecryption {
-    let tool: DecryptTool
-    let input: Input
-    let source: any ByteSource
-    let signers: DemandedSigners
-    private let identities: () throws -> [IdentityFile]
+    let identity: IdentityListOptions
+    let passphrase: SecretSource?
+    /// The signers of whom one must have signed; all are accepted if it is empty.
+    let from: [String]
+    let lockTimeout: Double
+    /// Whether no part is printed before all of it is verified.
+    let isHeld: Bool
+    let output: String?
+    let quiet: Bool
 
-    init(tool: DecryptTool, input: Input, source: any ByteSource) throws {
-        self.tool = tool
-        self.input = input
-        self.source = source
-        signers = try DemandedSigners(
-            tool.senders.from, AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout))
-        identities = { try tool.identity.loadAll(derivation: BcryptPBKDF.derivation) }
-    }
-
-    func run() throws {
-        guard !tool.form.text else {
-            throw Failure(.usage, "--text is only for messages, but the input is a file")
-        }
-        let identities = try loadIdentities()
-        let output = try Output(path: tool.output, content: .unknown, inputs: [input])
+    /// Decrypts `source`, the bytes of `input`.
+    func run(_ input: Input, _ source: any ByteSource) throws {
+        let signers = try DemandedSigners(
+            from, AddressBook(identity.load, lockTimeout: lockTimeout))
+        let identities = try loadIdentities().flatMap(\.ageIdentities)
+        let output = try Output(path: output, content: .unknown, inputs: [input])
         // `-o -` writes even binary data to a terminal.
         let shown: any ByteSink =
-            tool.output == nil && output.isTerminal ? TerminalText(output) : output
-        let passphrase = try PassphraseOnce(tool.passphrase)
-        let progress = Progress(tool: DecryptTool.toolName, quiet: tool.quiet)
-        if tool.hold, !output.isFile {
+            self.output == nil && output.isTerminal ? TerminalText(output) : output
+        let keys = Keys(
+            identities: identities, passphrase: try PassphraseOnce(passphrase), signers: signers)
+        if isHeld, !output.isFile {
             // The first pass verifies everything and stores the ciphertext; the second pass decrypts the stored
             // ciphertext.
             let spool = try Spool()
             try open(
-                TeeSource(source, to: spool), identities, passphrase, progress, to: NullSink(),
-                isFirstOfTwo: true)
+                TeeSource(source, to: spool), with: keys, to: NullSink(), isFirstOfTwo: true)
             try spool.rewind()
-            try open(
-                spool, identities, passphrase, progress,
-                to: output.isTerminal ? HoldingSink(shown) : shown)
+            try open(spool, with: keys, to: output.isTerminal ? HoldingSink(shown) : shown)
         } else {
-            try open(
-                source, identities, passphrase, progress,
-                to: output.isFile ? output : HoldingSink(shown))
+            try open(source, with: keys, to: output.isFile ? output : HoldingSink(shown))
         }
     }
 
     /// A file with a passphrase needs no identity, so a missing default identity is reported only if it is needed.
     private func loadIdentities() throws -> [IdentityFile] {
         do {
-            return try identities()
+            return try identity.loadAll(derivation: BcryptPBKDF.derivation)
         } catch let failure as Failure
-            where failure.status == .noInput && !tool.identity.isGiven
+            where failure.status == .noInput && !identity.isGiven
         {
             return []
         }
     }
 
+    private struct Keys {
+        let identities: [AgeIdentity]
+        let passphrase: PassphraseOnce
+        let signers: DemandedSigners
+    }
+
     private func open(
-        _ source: any ByteSource, _ files: [IdentityFile], _ passphrase: PassphraseOnce,
-        _ progress: Progress, to sink: any ByteSink, isFirstOfTwo: Bool = false
+        _ source: any ByteSource, with keys: Keys, to sink: any ByteSink,
+        isFirstOfTwo: Bool = false
     ) throws {
-        let identities = files.flatMap(\.ageIdentities)
         let age: AgeFileReader
         do {
             age = try AgeFileReader(
-                source, identities: identities, cipher: OpenSSLChunkCipher(),
-                passphrase: { try passphrase.get() })
-        } catch AgeError.noMatch where identities.isEmpty {
+                source, identities: keys.identities, cipher: OpenSSLChunkCipher(),
+                passphrase: { try keys.passphrase.get() })
+        } catch AgeError.noMatch where keys.identities.isEmpty {
             throw Failure(
                 .noKey, "no identity exists to decrypt the file",
                 hint: "select one with -i FILE, or create one with keygen")
@@ -82,17 +77,22 @@ struct FileDecryption {
             let signed = try SignedStreamReader(peeking)
             let signer = SessionID(publicKey: signed.signer)
             try checkAudience(of: signed, in: age)
-            try signers.check(signer)
+            try keys.signers.check(signer)
             content = signed
             verified = (signer, signed.audience)
-        } else if !signers.all.isEmpty {
+        } else if !keys.signers.all.isEmpty {
             throw Failure(
                 .authentication, "the file is not signed, but --from requires a signature")
         }
-        try copy(from: content, to: sink, progress: progress)
+        try copy(
+            from: content, to: sink,
+            progress: Progress(tool: DecryptTool.toolName, quiet: quiet))
         try sink.finish()
         // Reported only now, because the file could fail to authenticate until its end.
-        if let verified, !tool.quiet, !isFirstOfTwo { say(verified.signer, verified.audience) }
+        if let verified, !quiet, !isFirstOfTwo {
+            let name = keys.signers.find(verified.signer)?.name
+            say(verified.signer, name: name, verified.audience)
+        }
     }
 
     /// A file that a recipient re-encrypted to this identity was not signed for it.
@@ -107,9 +107,8 @@ struct FileDecryption {
         }
     }
 
-    private func say(_ signer: SessionID, _ audience: [UInt8]) {
-        let found = signers.find(signer).map { $0.name }
-        let name = found.map { $0 == signer.description ? "" : " (\($0))" } ?? ""
+    private func say(_ signer: SessionID, name: String?, _ audience: [UInt8]) {
+        let name = name.map { $0 == signer.description ? "" : " (\($0))" } ?? ""
         let anyone = audience == SignedStream.anyone ? ", for anyone" : ""
         Terminal.say("decrypt: signed by \(signer)\(name)\(anyone)")
     }

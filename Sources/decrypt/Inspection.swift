@@ -4,23 +4,19 @@ import SottoTool
 
 /// Describes an age file without a key.
 struct Inspection {
-    let tool: DecryptTool
-    let input: Input
+    let file: String?
+    let isJSON: Bool
+    let output: String?
 
     func run() throws {
-        guard tool.senders.from.isEmpty, tool.passphrase == nil, !tool.identity.isGiven,
-            !(tool.hold || tool.form.text || tool.preview || tool.stateless)
-        else {
-            throw Failure(.usage, "--inspect can be combined only with --json, -o, -q and a file")
-        }
-        let output = try Output(path: tool.output, content: .text, inputs: [input])
+        let input = try Input(path: file)
+        let output = try Output(path: output, content: .text, inputs: [input])
         let source = PeekingSource(input)
-        let beginning = try source.peek(DecryptTool.beginningSize)
-        guard AgeFormat.isAge(beginning) else {
+        guard try AgeFormat.isAge(source.peek(InputDecryption.beginningSize)) else {
             throw Failure(.malformed, "the input is not an age file")
         }
         let file = try AgeInspection(source)
-        if tool.json {
+        if isJSON {
             try output.writeLine(record(file))
         } else {
             try output.writeText(text(file))

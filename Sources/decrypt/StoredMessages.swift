@@ -7,23 +7,25 @@ import SottoTool
 ///
 /// Messages of blocked senders, and those that `--from` and `--trust` refuse, are left out.
 struct StoredMessages {
-    let tool: DecryptTool
+    let plan: ReadingPlan
+    /// The messages after this one; `nil` for all.
+    let since: IdentityStore.Since?
     /// The maximum number of messages that are read at once.
     private static let batchSize = 256
 
     func run() throws {
-        let book = tool.plan.book()
-        let senderPolicy = try tool.plan.senderPolicy(book, owner: book.identity())
+        let book = plan.book()
+        let senderPolicy = try plan.senderPolicy(book, owner: book.identity())
         guard let store = try book.store() else { throw Failure(.no, "") }
-        let output = try Output(path: tool.output, content: .text)
+        let output = try Output(path: plan.output, content: .text)
         let printer = MessagePrinter(
-            output: output, tool: DecryptTool.toolName, form: tool.form, identity: tool.identity,
-            quiet: tool.quiet)
+            output: output, tool: plan.tool, form: plan.form, identity: plan.identity,
+            quiet: plan.quiet)
         var last: Int64 = 0
         var count = 0
         while true {
             let messages = try store.opened(
-                since: tool.again.since ?? .number(0), after: last, limit: Self.batchSize)
+                since: since ?? .number(0), after: last, limit: Self.batchSize)
             guard let end = messages.last else { break }
             last = end.number
             count += try store.preview { transaction in

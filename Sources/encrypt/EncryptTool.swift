@@ -1,7 +1,6 @@
 import Arguments
 import Sotto
 import SottoContacts
-import SottoOpenSSL
 import SottoTool
 
 @main
@@ -94,7 +93,7 @@ struct EncryptTool: CoreProgram {
         help:
             "The encryption of a message, see SUITES. Default: the session if one exists, else sealed; "
             + "phrase with --chat.")
-    var suite: Suite?
+    var suite: SuiteArgument?
 
     @OptionGroup var session: SessionOptions
 
@@ -134,149 +133,14 @@ struct EncryptTool: CoreProgram {
     @Flag("-q", "--quiet", help: "Print no progress and no notes on stderr.")
     var quiet = false
 
+    let given = GivenArguments()
+
     @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
 
-    func validate() throws {
-        try passphrase?.validate()
-    }
+    func checkMode() throws { try given.check(for: mode) }
 
-    /// The suite that was selected by its name or by other options.
-    var chosenSuite: Suite? { suite ?? (chat == nil ? nil : .phrase) }
+    func validate() throws { try passphrase?.validate() }
 
-    /// Whether the input is a message.
-    private var isMessage: Bool { !to.isEmpty || chat != nil }
-
-    /// Checks the combination of options. Called late, so that an unknown option is reported first.
-    private func check() throws {
-        let isFile = !recipient.isEmpty || !recipientsFile.isEmpty
-        let isPassphrase = askPassphrase || passphrase != nil
-        guard detached || trustedComment == nil else {
-            throw UsageError("--trusted-comment requires --detached")
-        }
-        if detached {
-            guard !(isFile || isPassphrase || isMessage || sign || armor || jsonl || classic),
-                !session.begins, suite == nil, trust == nil, !bare, attachment.attach == nil
-            else { throw UsageError("--detached can be combined only with -i, -o and a file") }
-            return
-        }
-        guard [isFile, isPassphrase, isMessage].count(where: { $0 }) <= 1 else {
-            throw UsageError("only one of -r or -R, a passphrase, and --to or --chat can be used")
-        }
-        guard isFile || isPassphrase || isMessage else {
-            throw UsageError(
-                "no recipient is given: use -r CARD, -R FILE, -p, --to CARD or --chat FILE")
-        }
-        guard !(isPassphrase && classic) else {
-            throw UsageError("--classic is only for cards and cannot be used with a passphrase")
-        }
-        let isName = recipient.contains {
-            !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0)
-        }
-        guard !identity.isGiven || sign || isMessage || isName else {
-            throw UsageError("-i requires -s or --to; without them nothing is signed")
-        }
-        guard !isMessage || !(sign || armor) else {
-            throw UsageError("-s and -a are only for files; a message is always signed")
-        }
-        guard !jsonl || isMessage else {
-            throw UsageError("--jsonl requires --to or --chat")
-        }
-        guard
-            isMessage
-                || !session.begins && suite == nil && trust == nil && !bare
-                    && attachment.attach == nil
-        else {
-            throw UsageError(
-                "--suite, --trust and the message options require --to or --chat")
-        }
-        guard suite == nil || suite == .ratchet || !session.begins else {
-            throw UsageError("--suite \(suite!.rawValue) has no session to begin")
-        }
-        guard attachment.attach == nil || !jsonl else {
-            throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
-        }
-        guard isMessage else { return }
-        guard chosenSuite?.traits.isOfChat == true || !to.isEmpty else {
-            throw UsageError("no recipient is given: use --to CARD")
-        }
-        guard chat == nil || chosenSuite == .phrase else {
-            throw UsageError("--chat is only for --suite phrase")
-        }
-        guard !bare || chat != nil && to.isEmpty && attachment.attach == nil else {
-            throw UsageError("--bare requires --chat and has no --to and no --attach")
-        }
-        guard session.bundle.count(where: { $0 == "-" }) + (file == nil || file == "-" ? 1 : 0) <= 1
-        else {
-            throw UsageError("standard input can be a bundle or the message, not both")
-        }
-    }
-
-    func execute() throws {
-        try check()
-        let read =
-            identity.files + recipient + recipientsFile + to + session.bundle
-            + [chat, attachment.attach, passphrase?.path].compactMap(\.self)
-        try Output.check(output, isNoneOf: read)
-        try Output.check(attachment.blob, isNoneOf: read + [file].compactMap(\.self))
-        guard attachment.blob == nil || attachment.blob != output else {
-            throw UsageError("--blob and -o are the same file")
-        }
-        let input = try Input(path: file)
-        if detached {
-            try DetachedSigning(tool: self, input: input).run()
-        } else if isMessage {
-            try MessageEncryption(tool: self, input: input).run()
-        } else {
-            try encryptFile(input)
-        }
-    }
-
-    private func encryptFile(_ input: Input) throws {
-        let access = try fileAccess()
-        let signer = sign ? try identity.load() : nil
-        let output = try Output(
-            path: output, content: armor ? .text : .binary, inputs: [input])
-        let source = PeekingSource(input)
-        guard try sign || source.peek(SignedStream.magic.count) != SignedStream.magic else {
-            throw Failure(
-                .malformed, "the input begins like signed content, but is not signed",
-                hint: "sign it with -s, so that it is not mistaken for signed content")
-        }
-        var sink = try AgeFile.writer(
-            for: access, armored: armor, namesAudience: sign, cipher: OpenSSLChunkCipher(),
-            to: output)
-        if let signer {
-            var audience: [String] = []
-            if case .recipients(let recipients) = access { audience = recipients.map(\.text) }
-            sink = try SignedStreamWriter(
-                by: signer.signingKey, audience: SignedStream.audience(audience), to: sink)
-        }
-        try copy(
-            from: source, to: sink,
-            progress: Progress(tool: Self.toolName, quiet: quiet || input.isTerminal))
-        try sink.finish()
-    }
-
-    private func fileAccess() throws -> AgeAccess {
-        if passphrase != nil || askPassphrase {
-            let secret = NewSecret("passphrase", tool: Self.toolName, question: "Passphrase: ")
-            return .passphrase(Passphrase(try secret.read(passphrase, warns: !quiet)))
-        }
-        let book = AddressBook(identity.load, lockTimeout: lock.timeout)
-        if !stateless { book.openWithoutPrompt(identity) }
-        var targets = try recipient.map { try book.fileRecipient($0) }
-        for path in recipientsFile {
-            let list = try RecipientArgument.list(in: path)
-            guard !list.isEmpty else { throw Failure(.malformed, "\(path) contains no recipient") }
-            targets += try list.map { try book.checked($0) }
-        }
-        var recipients: [AgeRecipient] = []
-        for target in targets {
-            let recipient = try target.recipient(classic: classic)
-            // A repeated recipient is used once; a second stanza would only enlarge the file.
-            if !recipients.contains(recipient) { recipients.append(recipient) }
-        }
-        return .recipients(recipients)
-    }
+    func execute() throws { try EncryptPlan(self).run() }
 }

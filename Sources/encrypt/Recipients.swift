@@ -3,6 +3,46 @@ import SottoContacts
 import SottoState
 import SottoTool
 
+/// The mailboxes that get each message, and the keys for it.
+struct Mailboxes {
+    /// The protection of the messages.
+    enum Method {
+        /// A session if one exists or can begin, else `sealed`.
+        case best
+        case sealed
+        case ratchet
+        /// `phrase`, for the chat in this file.
+        case phrase(chat: String)
+    }
+
+    /// Cards, ids and names of contacts.
+    let to: [String]
+    let method: Method
+    let session: SessionOptions
+    /// Whether classic keys are used in place of post-quantum ones.
+    let isClassic: Bool
+    let trust: TrustPolicy?
+    let identity: IdentityOptions
+    /// Seconds to wait for another process that uses the state; `nil` if no state is used.
+    let lockTimeout: Double?
+    let quiet: Bool
+
+    /// Whether the messages need the state, also without a history.
+    var needsState: Bool {
+        if case .ratchet = method { return true }
+        return !session.bundle.isEmpty
+    }
+}
+
+/// A chat that gets each message without an address, and the history that records it.
+struct ChatTarget {
+    /// The chat's file.
+    let path: String
+    let identity: IdentityOptions
+    /// Seconds to wait for another process that uses the state; `nil` if no state is used.
+    let lockTimeout: Double?
+}
+
 /// The recipients of messages, and the route to each of them.
 struct Recipients {
     /// The encryption of messages to one recipient.
@@ -22,53 +62,53 @@ struct Recipients {
     /// relay.
     let relays: [String?]
 
-    init(tool: EncryptTool) throws {
-        let book = AddressBook(tool.identity.load, lockTimeout: tool.lock.timeout)
-        // A chat needs no identity, so a user without one can write to it.
-        let needsIdentity = tool.chosenSuite?.traits.isOfChat != true || !tool.to.isEmpty
-        let identity = needsIdentity ? try book.identity() : nil
-        keys = SuiteKeys(
-            identity: identity, chats: try tool.chat.map { [try ChatFile.read($0)] } ?? [],
-            classic: tool.classic)
+    /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
+    /// be read without a prompt.
+    init(_ chat: ChatTarget) throws {
+        keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(chat.path)])
+        let book = AddressBook(chat.identity.load, lockTimeout: chat.lockTimeout)
+        store = chat.lockTimeout == nil ? nil : try book.storeWithoutPrompt(chat.identity)
+        routes = [.suite(PhraseSuite.self, .chat)]
+        people = []
+        cards = [nil]
+        relays = [nil]
+    }
+
+    init(_ mailboxes: Mailboxes) throws {
+        let book = AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout)
+        let identity = try book.identity()
+        var chats: [Chat] = []
+        if case .phrase(let path) = mailboxes.method { chats = [try ChatFile.read(path)] }
+        keys = SuiteKeys(identity: identity, chats: chats, classic: mailboxes.isClassic)
         let sessions = try SessionPlan(
-            tool: EncryptTool.toolName, tool.session, classic: tool.classic, quiet: tool.quiet)
-        let needsState = tool.suite == .ratchet || sessions.hasBundles
-        if tool.stateless || identity == nil {
-            guard !needsState else {
-                throw Failure(
-                    .usage, "a session requires the state directory", hint: "omit --stateless")
-            }
-            store = tool.stateless ? nil : try book.storeWithoutPrompt(tool.identity)
-        } else {
-            store = try book.writableStore()
-        }
-        let people = try tool.to.map { argument in
-            guard tool.stateless else { return try book.find(argument) }
-            let card =
-                try ContactName.meansOwner(argument)
-                ? book.identity().card() : RecipientArgument.card(argument)
-            return Correspondent(id: card.id, card: card, contact: nil)
-        }
-        let plan = RoutePlan(tool: tool, own: identity?.id, sessions: sessions)
+            tool: EncryptTool.toolName, mailboxes.session, classic: mailboxes.isClassic,
+            quiet: mailboxes.quiet)
+        let usesState = mailboxes.lockTimeout != nil || mailboxes.needsState
+        store = usesState ? try book.writableStore() : nil
+        let people = try mailboxes.to.map { try book.find($0) }
+        let plan = RoutePlan(
+            method: mailboxes.method, own: identity.id, sessions: sessions,
+            quiet: mailboxes.quiet)
         try sessions.check(people)
         // If no session has to begin, this only reads the state and does not wait for other processes.
         var suites: Set<Suite> = []
         var routes: [Route] = []
         for person in people {
             let suite = try plan.suite(for: person, store)
-            if !tool.stateless { try book.check(person, suite: suite, tool.trust) }
+            try book.check(person, suite: suite, mailboxes.trust)
             suites.insert(suite)
             routes.append(try Self.route(person, suite))
         }
-        if people.isEmpty, let suite = tool.chosenSuite, let type = suite.messageSuite {
-            suites.insert(suite)
-            routes.append(.suite(type, .chat))
-        }
         self.routes = routes
         self.people = people.map(\.id)
-        cards = people.isEmpty ? routes.map { _ in nil } : people.map(\.card)
-        relays = people.isEmpty ? routes.map { _ in nil } : people.map(\.notedRelay)
-        if !tool.quiet { Self.note(suites, people, tool) }
+        cards = people.map(\.card)
+        relays = people.map(\.notedRelay)
+        if !mailboxes.quiet, !mailboxes.isClassic, suites.contains(.sealed),
+            people.contains(where: { $0.card?.hybrid == nil })
+        {
+            Terminal.say(
+                "encrypt: note: a sotto: URI has no post-quantum key; use the signed card instead")
+        }
         guard let store else { return }
         for (person, route) in zip(people, routes) {
             var hasBegun = false
@@ -93,28 +133,6 @@ struct Recipients {
                 hint: "get the card: \(cardLookupCommand(person.id))")
         }
         return .suite(type, Recipient(id: person.id, card: person.card))
-    }
-
-    /// Prints the notes before any output.
-    private static func note(
-        _ suites: Set<Suite>, _ people: [Correspondent], _ tool: EncryptTool
-    ) {
-        if suites.contains(.sealed), !tool.classic,
-            people.contains(where: { $0.card?.hybrid == nil })
-        {
-            Terminal.say(
-                "encrypt: note: a sotto: URI has no post-quantum key; use the signed card instead")
-        }
-    }
-
-    /// Returns the bare texts of messages to a chat.
-    func sealBare(_ messages: [MessageText]) throws -> [Result<String, Failure>] {
-        try messages.map { message in
-            try result {
-                try PhraseSuite.bareText(
-                    Draft(body: message.body, extra: message.extra), with: keys)
-            }
-        }
     }
 
     /// Returns the envelopes of each message, one for each recipient, or its failure. The messages are in the history

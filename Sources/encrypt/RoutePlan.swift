@@ -5,25 +5,26 @@ import SottoTool
 
 /// Selects the suite for each recipient.
 struct RoutePlan {
-    let tool: EncryptTool
+    let method: Mailboxes.Method
     let own: SessionID?
     let sessions: SessionPlan
+    let quiet: Bool
 
     /// Returns the suite for a recipient. The order is: the requested suite, an existing session, a session that can
     /// begin with a bundle that `recv` claimed, `sealed`.
     func suite(for person: Correspondent, _ store: IdentityStore?) throws -> Suite {
-        if let suite = tool.chosenSuite {
-            guard suite != .ratchet || person.id != own else {
+        switch method {
+        case .sealed: return .sealed
+        case .phrase: return .phrase
+        case .ratchet:
+            guard person.id != own else {
                 throw Failure(
                     .usage, "a session with yourself is not possible", hint: "omit --suite")
             }
-            return suite
-        }
-        if sessions.bundle(of: person.id) != nil || tool.session.newSession
-            || tool.session.requireOneTime
-        {
             return .ratchet
+        case .best: break
         }
+        if sessions.requires(person.id) { return .ratchet }
         if let suite = person.contact?.suite { return suite }
         guard let store else { return .sealed }
         return try store.preview { state -> Suite in
@@ -47,7 +48,7 @@ struct RoutePlan {
         } catch {
             return
         }
-        guard !isReported, !tool.quiet else { return }
+        guard !isReported, !quiet else { return }
         let what =
             suite == .ratchet
             ? "ratchet, with forward secrecy"

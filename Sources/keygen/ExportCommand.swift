@@ -49,20 +49,12 @@ struct ExportCommand: Program {
     @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: ExportMode(key, isPublic: publicKey)) }
+
     func validate() throws {
-        guard !unprotected || key == .minisign else {
-            throw UsageError("--unprotected is only for minisign")
-        }
-        guard !unprotected || password.password == nil else {
-            throw UsageError("--unprotected and --password cannot be combined")
-        }
-        guard password.password == nil || key == .minisign else {
-            throw UsageError("--password is only for minisign")
-        }
-        guard !classic || key == .age else { throw UsageError("--classic is only for age") }
-        guard !publicKey || !unprotected && password.password == nil else {
-            throw UsageError("--public-key needs no password")
-        }
+        if unprotected { try given.refuse("--password", with: "--unprotected") }
     }
 
     func execute() throws {

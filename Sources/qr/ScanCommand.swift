@@ -46,6 +46,15 @@ struct ScanCommand: Program {
     @Argument("file", help: "PNG, JPEG or PNM pictures (default: standard input).")
     var files: [String] = []
 
+    let given = GivenArguments()
+
+    func checkMode() throws {
+        guard camera != nil else { return }
+        for limit in ["--time-limit", "--memory-limit"] {
+            try given.refuse(limit, with: "--camera")
+        }
+    }
+
     func validate() throws {
         guard 1...86_400 ~= timeLimit else {
             throw UsageError("--time-limit must be from 1 to 86400 seconds")

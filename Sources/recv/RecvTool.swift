@@ -128,32 +128,31 @@ struct RecvTool: CoreProgram {
     @Flag("-q", "--quiet", help: "Print no notes on stderr.")
     var quiet = false
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: mode) }
+
     func validate() throws {
-        guard !again || !(dead || stateless || follow || exec != nil) else {
-            throw UsageError(
-                "--again cannot be combined with --dead, --stateless, --follow or --exec")
-        }
+        if dead { try given.refuse("--follow", with: "--dead") }
+        if dead { try given.refuse("--wait", with: "--dead") }
         try invitation?.validate()
         try loginPassword?.validate()
-        guard
-            card == nil || bundle == nil && !(again || dead || follow || exec != nil || max != nil)
-        else {
-            throw UsageError("--card receives no envelopes")
-        }
-        guard (loginKey == nil) == (of == nil), loginPassword == nil || loginKey != nil else {
+        guard (loginKey == nil) == (of == nil) else {
             throw UsageError("--login-key and --of require each other")
         }
-        guard loginKey == nil || identity.identities.isEmpty && !again && invitation == nil else {
-            throw UsageError("--login-key cannot be combined with -i, --again or --invitation")
-        }
-        guard bundle == nil || !(again || dead || follow || exec != nil || max != nil) else {
-            throw UsageError("--bundle receives no envelopes")
-        }
-        guard !(dead && follow) else { throw UsageError("--dead and --follow cannot be combined") }
         if let max, max < 1 { throw UsageError("--max must be at least 1") }
         guard wait >= 0 else {
             throw UsageError("--wait must be at least 0")
         }
+    }
+
+    private var mode: RecvMode {
+        if again { return .again }
+        if bundle != nil { return .bundle }
+        if card != nil { return .card }
+        if loginKey != nil { return .loginKey }
+        if dead { return .dead }
+        return stateless ? .stateless : .mail
     }
 
     func execute() throws {

@@ -29,8 +29,8 @@ struct OperationsOptions: ArgumentGroup {
 
     @Option(
         "--wake-every", value: "seconds",
-        help: "The fewest seconds between two wake-ups of a mailbox.", values: .any)
-    var wakeEvery = 30
+        help: "The fewest seconds between two wake-ups of a mailbox. Default: 30.", values: .any)
+    var wakeEvery: Int?
 
     /// Returns the plan that the options ask for.
     func plan() throws(Failure) -> OperationsPlan {
@@ -46,10 +46,14 @@ struct OperationsOptions: ArgumentGroup {
             methods.append(.command(words))
         }
         if let wakeURL { methods.append(.post(try Self.address(wakeURL))) }
-        guard (1...86_400).contains(wakeEvery) else {
+        let seconds = wakeEvery ?? 30
+        guard (1...86_400).contains(seconds) else {
             throw Failure(.usage, "--wake-every must be between 1 and 86400 seconds")
         }
-        if !methods.isEmpty { plan.wake = WakePlan(methods: methods, every: Double(wakeEvery)) }
+        guard wakeEvery == nil || !methods.isEmpty else {
+            throw Failure(.usage, "--wake-every is only for --wake, --wake-url")
+        }
+        if !methods.isEmpty { plan.wake = WakePlan(methods: methods, every: Double(seconds)) }
         return plan
     }
 

@@ -228,6 +228,35 @@ import Testing
         #expect(waiting.map(\.item.envelope) == [[0x41], [0x42]])
     }
 
+    /// An item of a later version is not sent as another kind.
+    @Test func anUnknownKindInTheOutboxIsAnError() throws {
+        let directory = try StateDirectory(path: scratch.path)
+        let outbox = try Outbox(directory: directory, lockTimeout: 5)
+        _ = try outbox.append(
+            [Outbox.Item(id: "a", to: "b", envelope: [0x41], kind: .envelope)], relay: "r")
+        let path = directory.file("outbox.db")
+        let database = try DurableDatabase(
+            path: path, migrations: ["", "", ""], lockTimeout: 5)
+        try database.transaction { connection throws(StateError) in
+            try connection.run("UPDATE outbox SET kind = 9")
+        }
+        try database.close()
+        let error = StateError.database(.damaged(path: path))
+        #expect(throws: error) { try outbox.waiting(relay: "r", after: 0, limit: 10) }
+        #expect(throws: error) { try outbox.list() }
+    }
+
+    @Test(arguments: [
+        ("blocked", JSON.string("yes")), ("formerAddresses", .array([.string("x")])),
+        ("trust", .string("complete")), ("suite", .integer(1)), ("address", .bool(true)),
+    ])
+    func aContactWithAMalformedMemberIsRefused(_ name: String, _ value: JSON) {
+        var record = Contact(name: "bob", id: identity.id, card: nil).record
+        #expect(Contact(record: record) != nil)
+        record[name] = value
+        #expect(Contact(record: record) == nil)
+    }
+
     @Test func aLockedDatabaseTimesOut() throws {
         let directory = try StateDirectory(path: scratch.path)
         let database = try DurableDatabase(

@@ -16,6 +16,12 @@ import Testing
         try store.messages(in: bob, after: 0, limit: 100, dead: dead, at: minute).messages.map(\.id)
     }
 
+    @Test func theHintForADamagedStoreSpeaksOfARelay() throws {
+        let error = StoreError(DatabaseError.damaged(path: "relay.db"))
+        let hint = try #require(error.hint)
+        #expect(hint.contains("members") && !hint.contains("sessions"))
+    }
+
     @Test(arguments: StoreKind.available) func anEnvelopeIsStoredUnchanged(_ kind: StoreKind) throws
     {
         let store = try place.open(kind)

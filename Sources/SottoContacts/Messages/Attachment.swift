@@ -13,28 +13,48 @@ package struct AttachmentOptions: ArgumentGroup {
     package var blob: String?
 
     @Option(
-        "--content-type", value: "type", help: "The attachment's media type, such as image/png.")
-    package var contentType = "application/octet-stream"
+        "--content-type", value: "type",
+        help: "The attachment's media type, such as image/png. Default: application/octet-stream.")
+    package var contentType: String?
 
     package init() {}
 
-    package func validate() throws {
+    /// Returns what the input contains: one message with the attachment, or a message on each line.
+    ///
+    /// Throws ``UsageError`` for options that contradict each other, and a failure with status 64 if the blob would
+    /// replace one of the files that the command reads, or its output.
+    package func messages(
+        perLine: Bool, isNoneOf read: [String], output: String?
+    ) throws -> InputMessages {
         guard (attach == nil) == (blob == nil) else {
             throw UsageError("--attach and --blob require each other")
         }
+        guard attach != nil || contentType == nil else {
+            throw UsageError("--content-type requires --attach")
+        }
+        guard let attach, let blob else { return perLine ? .lines : .whole(nil) }
+        guard !perLine else {
+            throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
+        }
+        let contentType = contentType ?? "application/octet-stream"
         guard (1...100).contains(contentType.utf8.count), !hasControls(contentType) else {
             throw UsageError("--content-type must have 1 to 100 bytes and no control characters")
         }
-        guard blob != "-", !hasControls(blob ?? "") else {
+        guard blob != "-", !hasControls(blob) else {
             throw UsageError("the file name of --blob must not have control characters")
         }
+        try Output.check(blob, isNoneOf: read)
+        guard blob != output else { throw UsageError("--blob and -o are the same file") }
+        return .whole(Attachment(path: attach, blob: blob, contentType: contentType))
     }
+}
 
-    /// The file to send, or `nil`.
-    package var attachment: Attachment? {
-        guard let attach, let blob else { return nil }
-        return Attachment(path: attach, blob: blob, contentType: contentType)
-    }
+/// The messages in the input of a tool that encrypts them.
+package enum InputMessages {
+    /// The input is one message, with an attachment if there is one.
+    case whole(Attachment?)
+    /// Each line is a message.
+    case lines
 }
 
 /// Returns whether a text has control characters.

@@ -34,8 +34,16 @@ package struct MessageWriting<Sealed> {
         self.print = print
     }
 
+    /// Makes the messages. `isKept` is true if a message has the pointer to its attachment in its body.
+    package func run(_ messages: InputMessages, isKept: Bool = true) throws {
+        switch messages {
+        case .whole(let attachment): try runWhole(attachment, isKept: isKept)
+        case .lines: try runByLine()
+        }
+    }
+
     /// Makes one message of the whole input, with a file that was encrypted separately.
-    package func runWhole(attachment: Attachment? = nil, isKept: Bool = true) throws {
+    private func runWhole(_ attachment: Attachment?, isKept: Bool) throws {
         let limit = Sotto.Sealed.recordLimit
         let bytes = try input.readAll(limit: 64 << 20)
         guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
@@ -57,7 +65,7 @@ package struct MessageWriting<Sealed> {
     }
 
     /// Makes a message of each line.
-    package func runByLine() throws {
+    private func runByLine() throws {
         var lines = LineReader(input, limit: Self.lineLimit)
         var outcome = LineOutcome()
         var batch: [(line: Int, content: Result<MessageText, Failure>)] = []

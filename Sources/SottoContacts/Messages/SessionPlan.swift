@@ -20,8 +20,20 @@ package struct SessionOptions: ArgumentGroup {
 
     package init() {}
 
-    /// Whether any of these options was given.
-    package var begins: Bool { !bundle.isEmpty || newSession || requireOneTime }
+    /// The first of these options that was given.
+    package var given: String? {
+        if !bundle.isEmpty { return "--bundle" }
+        if newSession { return "--new-session" }
+        return requireOneTime ? "--require-opk" : nil
+    }
+
+    /// Throws a usage error if standard input is both a bundle and the message in `file`.
+    package func check(message file: String?) throws {
+        let isMessage = file == nil || file == "-"
+        guard bundle.count(where: { $0 == "-" }) + (isMessage ? 1 : 0) <= 1 else {
+            throw UsageError("standard input can be a bundle or the message, not both")
+        }
+    }
 }
 
 /// The sessions for the messages of one run.
@@ -48,11 +60,13 @@ package struct SessionPlan {
         bundles = try options.bundle.map { try BundleFile.read($0) }
     }
 
-    /// Whether a bundle is given.
-    package var hasBundles: Bool { !bundles.isEmpty }
+    /// Returns whether the options require a session with a recipient.
+    package func requires(_ peer: SessionID) -> Bool {
+        bundle(of: peer) != nil || options.newSession || options.requireOneTime
+    }
 
     /// Returns the given bundle of a recipient, or `nil`.
-    package func bundle(of peer: SessionID) -> PreKeyBundle? {
+    private func bundle(of peer: SessionID) -> PreKeyBundle? {
         bundles.first { $0.owner == peer }
     }
 

@@ -179,6 +179,15 @@ struct BridgeKeyTests {
         #expect(exported.stderr.contains("PBKDF2") && exported.stderr.contains("--protect"))
         _ = try must(
             "import", "ecp1", "a.ecp1", "--password", "@FILE:password", "-o", "b.key")
+        _ = try must(
+            "import", "ecp1", "a.ecp1", "--password", "@FILE:password", "-o", "c.key", "--relay",
+            "tcp://relay.example.org:7667")
+        #expect(try identity("b").relay == nil)
+        #expect(try identity("c").relay == "tcp://relay.example.org:7667")
+        let refused = try bridge(
+            "import", "ecp1", "a.ecp1", "--password", "@FILE:password", "-o", "d.key", "--relay",
+            "here")
+        #expect(refused.status == 64 && !home.files.exists("d.key"))
         let (old, new) = try (identity("a"), identity("b"))
         #expect(old.id == new.id && old.ageKey.recipient != new.ageKey.recipient)
         for (tool, arguments) in [

@@ -1,0 +1,82 @@
+import Arguments
+import SottoContacts
+import SottoTool
+
+/// A validated command line of `decrypt`.
+enum DecryptPlan {
+    case input(InputDecryption)
+    case again(StoredMessages)
+    case attachment(AttachmentDecryption)
+    case verification(DetachedVerification)
+    case inspection(Inspection)
+
+    /// Checks the options. Throws ``UsageError``, and a failure with status 64.
+    init(_ tool: DecryptTool) throws {
+        try TrustPolicy.check(tool.senders.trust, stateless: tool.stateless)
+        try Output.check(
+            tool.output,
+            isNoneOf: tool.identity.files + tool.senders.from + tool.chat
+                + [tool.attachment, tool.passphrase?.path].compactMap(\.self))
+        switch tool.mode {
+        case .input, .file, .messages: self = .input(Self.input(tool))
+        case .again: self = .again(StoredMessages(plan: Self.reading(tool), since: tool.since))
+        case .attachment:
+            self = .attachment(
+                AttachmentDecryption(
+                    record: tool.attachment ?? "", blob: tool.file, identity: tool.identity,
+                    lockTimeout: tool.lock.timeout, output: tool.output))
+        case .verification:
+            self = .verification(try Self.verification(tool))
+        case .inspection:
+            self = .inspection(
+                Inspection(file: tool.file, isJSON: tool.json, output: tool.output))
+        }
+    }
+
+    func run() throws {
+        switch self {
+        case .input(let decryption): try decryption.run()
+        case .again(let messages): try messages.run()
+        case .attachment(let decryption): try decryption.run()
+        case .verification(let verification): try verification.run()
+        case .inspection(let inspection): try inspection.run()
+        }
+    }
+
+    private static func input(_ tool: DecryptTool) -> InputDecryption {
+        InputDecryption(
+            path: tool.file,
+            file: FileDecryption(
+                identity: tool.identity, passphrase: tool.passphrase, from: tool.senders.from,
+                lockTimeout: tool.lock.timeout, isHeld: tool.hold, output: tool.output,
+                quiet: tool.quiet),
+            messages: reading(tool), chats: tool.chat, given: tool.given)
+    }
+
+    private static func reading(_ tool: DecryptTool) -> ReadingPlan {
+        var plan = ReadingPlan(tool: DecryptTool.toolName, form: tool.form, identity: tool.identity)
+        plan.from = tool.senders.from
+        plan.trust = tool.senders.trust
+        plan.preview = tool.preview
+        plan.stateless = tool.stateless
+        plan.quiet = tool.quiet
+        plan.lockTimeout = tool.lock.timeout
+        plan.output = tool.output
+        return plan
+    }
+
+    private static func verification(_ tool: DecryptTool) throws -> DetachedVerification {
+        let signature = tool.verify ?? ""
+        guard !tool.senders.from.isEmpty else {
+            throw Failure(
+                .usage, "--verify requires the expected signer",
+                hint: "give the signer's card: --from CARD")
+        }
+        guard signature != "-" || tool.file != nil && tool.file != "-" else {
+            throw Failure(.usage, "standard input can be the signature or the file, not both")
+        }
+        return DetachedVerification(
+            signature: signature, file: tool.file, from: tool.senders.from,
+            identity: tool.identity, lockTimeout: tool.lock.timeout, quiet: tool.quiet)
+    }
+}

@@ -1,0 +1,89 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoTool
+
+/// Decrypts the input: an age file or messages, which its content decides.
+struct InputDecryption {
+    let path: String?
+    let file: FileDecryption
+    let messages: ReadingPlan
+    /// The files of the chats.
+    let chats: [String]
+    /// The options, some of which are only for files or only for messages.
+    let given: GivenArguments
+
+    func run() throws {
+        let input = try Input(path: path)
+        // Text that is typed while the tool waits for input, including a passphrase, would be visible.
+        if !input.isReady, !input.isTerminal, chats.isEmpty, file.passphrase == nil {
+            try messages.identity.askAhead()
+        }
+        let source = PeekingSource(input)
+        let beginning = try source.peek(Self.beginningSize)
+        if AgeFormat.isAge(beginning) {
+            try given.check(for: DecryptMode.file)
+            try file.run(input, source)
+        } else if try Self.hasEnvelopes(source, beginning) {
+            try given.check(for: DecryptMode.messages)
+            try openMessages(input, source)
+        } else if beginning.isEmpty {
+            throw Failure(.no, messages.form.text ? "" : "the input is empty")
+        } else {
+            throw Failure(
+                .malformed, "the input is neither an age file nor envelopes",
+                hint: "give the output of encrypt")
+        }
+    }
+
+    private func openMessages(_ input: Input, _ source: any ByteSource) throws {
+        let book = messages.book()
+        let chats = try chats.map { try ChatFile.read($0) }
+        let owner = try messages.owner(book, hasChats: !chats.isEmpty)
+        try MessageReading(
+            messages, EnvelopeInput(chats: chats), book: book, owner: owner, chats: chats,
+            senderPolicy: messages.senderPolicy(book, owner: owner), input: input, source: source
+        ).run()
+    }
+
+    /// The number of bytes that identify most inputs.
+    static let beginningSize = 64
+    /// The number of bytes that are searched for an envelope.
+    private static let detectionLimit = 64 << 10
+
+    /// Returns whether a line begins like an envelope. Lines before it are reported as malformed and do not affect the
+    /// others.
+    private static func hasEnvelopes(
+        _ source: PeekingSource, _ beginning: [UInt8]
+    ) throws -> Bool {
+        let text = beginning.drop { $0 <= 0x20 }
+        if text.first == UInt8(ascii: "{") || text.starts(with: PhraseKey.mark.utf8) {
+            return true
+        }
+        var (line, searched) = (0, 0)
+        var isFound = false
+        _ = try source.peek(upTo: detectionLimit) { bytes in
+            while !isFound, let feed = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                isFound = isEnvelopeLike(bytes[line..<feed])
+                line = feed + 1
+                searched = line
+            }
+            searched = bytes.count
+            isFound = isFound || isEnvelopeLike(bytes[line...])
+            return isFound
+        }
+        return isFound
+    }
+
+    /// Returns whether a line begins with a brace that is followed by a quotation mark, another brace, or the end of
+    /// the available bytes.
+    private static func isEnvelopeLike(_ line: ArraySlice<UInt8>) -> Bool {
+        let text = line.drop { $0 <= 0x20 }
+        if text.starts(with: PhraseKey.mark.utf8) { return true }
+        guard text.first == UInt8(ascii: "{") else { return false }
+        switch text.dropFirst().first(where: { $0 > 0x20 }) {
+        case nil, UInt8(ascii: "\""), UInt8(ascii: "}"): return true
+        default: return false
+        }
+    }
+}

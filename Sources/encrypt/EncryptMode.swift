@@ -1,0 +1,52 @@
+import Arguments
+
+/// The ways to use `encrypt`, with the options of each. An option that a mode does not list is refused in it.
+enum EncryptMode: String, CommandMode {
+    /// An age file to cards.
+    case recipients = "-r or -R"
+    /// An age file with a passphrase.
+    case passphrase = "-p or --passphrase"
+    /// Messages to mailboxes.
+    case mailboxes = "--to"
+    /// Messages to a chat, without an address.
+    case chat = "--chat"
+    /// Messages to a chat that travel to mailboxes.
+    case chatMailboxes = "--chat with --to"
+    /// A detached signature.
+    case detached = "--detached"
+
+    var takes: String {
+        let own: String =
+            switch self {
+            case .recipients: "-r -R \(Self.file) --classic --stateless --lock-timeout"
+            case .passphrase: "-p --passphrase \(Self.file)"
+            case .mailboxes:
+                "--to \(Self.message) \(Self.contacts) --classic --bundle --new-session --require-opk"
+            case .chat: "--chat --bare \(Self.message) \(Self.state)"
+            case .chatMailboxes: "--chat --to \(Self.message) \(Self.contacts)"
+            case .detached: "--detached --trusted-comment \(Self.identity)"
+            }
+        return "-o -q <file> \(own)"
+    }
+
+    private static let identity = "-i --identity-passphrase"
+    private static let file = "-s -a \(identity)"
+    private static let message = "--jsonl --suite --attach --blob --content-type"
+    private static let state = "--stateless --lock-timeout \(identity)"
+    private static let contacts = "--trust \(state)"
+}
+
+extension EncryptTool {
+    /// The mode that the options select.
+    var mode: EncryptMode {
+        get throws {
+            if detached { return .detached }
+            if chat != nil { return to.isEmpty ? .chat : .chatMailboxes }
+            if !to.isEmpty { return .mailboxes }
+            if !recipient.isEmpty || !recipientsFile.isEmpty { return .recipients }
+            if askPassphrase || passphrase != nil { return .passphrase }
+            throw UsageError(
+                "no recipient is given: use -r CARD, -R FILE, -p, --to CARD or --chat FILE")
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoTool
+
+/// A validated command line of `encrypt`.
+enum EncryptPlan {
+    case file(AgeEncryption)
+    case message(MessageEncryption)
+    case detached(DetachedSigning)
+
+    /// Checks the options. Throws ``UsageError``, and a failure with status 64.
+    init(_ tool: EncryptTool) throws {
+        let mode = try tool.mode
+        if tool.stateless { try tool.given.refuse("--lock-timeout", with: "--stateless") }
+        if tool.passphrase != nil { try tool.given.refuse("-p", with: "--passphrase") }
+        let read =
+            tool.identity.files + tool.recipient + tool.recipientsFile + tool.to
+            + tool.session.bundle
+            + [tool.chat, tool.attachment.attach, tool.passphrase?.path].compactMap(\.self)
+        try Output.check(tool.output, isNoneOf: read)
+        switch mode {
+        case .recipients: self = .file(try Self.toRecipients(tool))
+        case .passphrase:
+            self = .file(try Self.file(tool, .passphrase(tool.passphrase), namesContact: false))
+        case .detached:
+            self = .detached(
+                DetachedSigning(
+                    identity: tool.identity, trustedComment: tool.trustedComment, file: tool.file,
+                    output: tool.output, quiet: tool.quiet))
+        case .mailboxes, .chat, .chatMailboxes:
+            self = .message(
+                MessageEncryption(
+                    target: try Self.target(tool, mode),
+                    messages: try tool.attachment.messages(
+                        perLine: tool.jsonl, isNoneOf: read + [tool.file].compactMap(\.self),
+                        output: tool.output),
+                    file: tool.file, output: tool.output))
+        }
+    }
+
+    func run() throws {
+        switch self {
+        case .file(let encryption): try encryption.run()
+        case .message(let encryption): try encryption.run()
+        case .detached(let signing): try signing.run()
+        }
+    }
+
+    // MARK: Files
+
+    private static func toRecipients(_ tool: EncryptTool) throws -> AgeEncryption {
+        let namesContact = tool.recipient.contains {
+            !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0)
+        }
+        return try file(
+            tool,
+            .recipients(
+                FileRecipients(
+                    cards: tool.recipient, lists: tool.recipientsFile, isClassic: tool.classic,
+                    identity: tool.identity, lockTimeout: tool.stateTimeout)),
+            namesContact: namesContact)
+    }
+
+    private static func file(
+        _ tool: EncryptTool, _ access: AgeEncryption.Access, namesContact: Bool
+    ) throws -> AgeEncryption {
+        guard tool.sign || namesContact || !tool.identity.isGiven else {
+            throw UsageError("-i requires -s or --to; without them nothing is signed")
+        }
+        if case .passphrase = access, !tool.sign {
+            try tool.given.refuse("--identity-passphrase", with: "-p without -s")
+        }
+        return AgeEncryption(
+            access: access, signer: tool.sign ? tool.identity : nil, isArmored: tool.armor,
+            file: tool.file, output: tool.output, quiet: tool.quiet)
+    }
+
+    // MARK: Messages
+
+    private static func target(
+        _ tool: EncryptTool, _ mode: EncryptMode
+    ) throws -> MessageEncryption.Target {
+        let suite = try suite(tool)
+        if let chat = tool.chat {
+            guard suite == nil || suite == .phrase else {
+                throw UsageError("--chat is only for --suite phrase")
+            }
+            guard mode == .chatMailboxes else {
+                guard tool.bare else {
+                    return .chat(
+                        ChatTarget(
+                            path: chat, identity: tool.identity, lockTimeout: tool.stateTimeout))
+                }
+                // A bare text has no envelope, and the history does not record it.
+                for option in [
+                    "--attach", "-i", "--identity-passphrase", "--stateless", "--lock-timeout",
+                ] { try tool.given.refuse(option, with: "--bare") }
+                return .bareChat(path: chat)
+            }
+            return .mailboxes(try mailboxes(tool, .phrase(chat: chat)))
+        }
+        switch suite {
+        case nil: return .mailboxes(try mailboxes(tool, .best))
+        case .ratchet: return .mailboxes(try mailboxes(tool, .ratchet))
+        case .phrase: throw SuiteError.noChat
+        case .sealed:
+            if let option = tool.session.given {
+                try tool.given.refuse(option, with: "--suite sealed")
+            }
+            return .mailboxes(try mailboxes(tool, .sealed))
+        }
+    }
+
+    /// Returns the suite of `--suite`. Throws a failure with the command for a messenger's format.
+    private static func suite(_ tool: EncryptTool) throws -> Suite? {
+        switch tool.suite {
+        case nil: return nil
+        case .suite(let suite): return suite
+        case .bridge(let format):
+            let target =
+                format == .shainy
+                ? "--chat \(shellWord(tool.chat ?? "friends.chat")) --show-secret"
+                : tool.to.map { "--to " + shellWord($0) }.joined(separator: " ")
+            throw Failure(
+                .usage, "\(format.rawValue) is the format of another messenger, not a suite",
+                hint: "write its record: bridge seal \(format.rawValue) \(target)")
+        }
+    }
+
+    private static func mailboxes(
+        _ tool: EncryptTool, _ method: Mailboxes.Method
+    ) throws -> Mailboxes {
+        try TrustPolicy.check(tool.trust, stateless: tool.stateless)
+        try tool.session.check(message: tool.file)
+        if tool.stateless, let option = tool.session.given {
+            try tool.given.refuse(option, with: "--stateless")
+        }
+        return Mailboxes(
+            to: tool.to, method: method, session: tool.session, isClassic: tool.classic,
+            trust: tool.trust, identity: tool.identity, lockTimeout: tool.stateTimeout,
+            quiet: tool.quiet)
+    }
+}
+
+extension EncryptTool {
+    /// Seconds to wait for another process that uses the state; `nil` if no state is used.
+    fileprivate var stateTimeout: Double? { stateless ? nil : lock.timeout }
+}

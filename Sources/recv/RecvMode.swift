@@ -1,0 +1,31 @@
+import Arguments
+
+/// The ways to use `recv`, with the options of each. An option that a mode does not list is refused in it.
+enum RecvMode: String, CommandMode {
+    /// Envelopes for the identity.
+    case mail = ""
+    /// Envelopes for the identity, without an inbox.
+    case stateless = "--stateless"
+    /// Envelopes for the owner of an RSA login key.
+    case loginKey = "--login-key"
+    case again = "--again"
+    case dead = "--dead"
+    case bundle = "--bundle"
+    case card = "--card"
+
+    var takes: String {
+        switch self {
+        case .mail: "\(Self.receiving) \(Self.identity) --invitation --no-bundles"
+        case .stateless: "\(Self.receiving) -i --identity-passphrase --invitation --stateless"
+        case .loginKey: "\(Self.receiving) --login-key --login-password --of --stateless --dead"
+        case .again: "\(Self.identity) --again --max -q"
+        case .dead: "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max -q"
+        case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
+        case .card: "\(Self.relay) \(Self.identity) --card -q"
+        }
+    }
+
+    private static let relay = "--relay --ca"
+    private static let identity = "-i --identity-passphrase --lock-timeout"
+    private static let receiving = "\(relay) --follow --wait --max --exec -q"
+}

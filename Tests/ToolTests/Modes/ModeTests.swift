@@ -1,0 +1,93 @@
+import TestSupport
+import Testing
+
+/// Every option without an effect in a mode is refused by name.
+struct ModeTests {
+    static let encrypt: [ModeCase] = [
+        ModeCase(
+            "encrypt", "-r bob.card", "-s none",
+            takes:
+                "--recipient --recipients-file --sign --armor --classic --stateless --lock-timeout --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "-p", "-s none",
+            takes:
+                "--ask-passphrase --sign --armor --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "--passphrase @FILE:none", "-s none",
+            takes: "--passphrase --sign --armor --identity --identity-passphrase --output --quiet"),
+        ModeCase(
+            "encrypt", "--to bob.card", "none",
+            takes:
+                "--chat --to --jsonl --suite --bundle --new-session --require-opk --classic --trust --stateless --lock-timeout --attach --blob --content-type --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "--to bob.card --stateless", "none",
+            takes:
+                "--chat --to --jsonl --suite --classic --trust --stateless --attach --blob --content-type --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "--to bob.card --suite sealed", "none",
+            takes:
+                "--to --jsonl --suite --classic --trust --stateless --lock-timeout --attach --blob --content-type --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "--chat family.chat", "none",
+            takes:
+                "--to --chat --jsonl --bare --stateless --lock-timeout --attach --blob --content-type --suite --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "--chat family.chat --to bob.card", "none",
+            takes:
+                "--chat --to --jsonl --suite --trust --stateless --lock-timeout --attach --blob --content-type --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "--detached", "none",
+            takes:
+                "--detached --trusted-comment --identity --identity-passphrase --output --quiet"),
+    ]
+
+    @Test(arguments: encrypt)
+    func anOptionWithoutEffectIsRefused(_ mode: ModeCase) throws {
+        try mode.expectRefusals(in: Home(people: "bob"))
+    }
+
+    @Test(arguments: [
+        (
+            ["-r", "bob.card", "-a", "--jsonl"],
+            "--jsonl cannot be combined with -r or -R; it is only for --to"
+        ),
+        (
+            ["--to", "bob.card", "-a"],
+            "-a cannot be combined with --to; it is only for -r or -R, -p"
+        ),
+        (["--detached", "--to", "bob.card"], "--to cannot be combined with --detached\n"),
+        (
+            ["--stateless", "--to", "bob.card", "--trust", "verified"],
+            "only --trust any is possible"
+        ),
+        (["-p", "-i", "alice.key"], "-i requires -s or --to"),
+        (["--chat", "c", "--suite", "ratchet"], "--chat is only for --suite phrase"),
+        (["--chat", "c", "--bare", "--attach", "a", "--blob", "b"], "--attach cannot be combined"),
+        (["--to", "bob.card", "--content-type", "image/png"], "--content-type requires --attach"),
+    ])
+    func theErrorOfEncryptNamesTheConflict(_ arguments: [String], _ text: String) throws {
+        let run = try Home(people: "bob").run("encrypt", arguments, text: "x")
+        #expect(run.status == 64 && run.stderr.contains(text), "\(run.stderr)")
+    }
+
+    /// With `--stateless` the state is not read, so a contact's name is unknown.
+    @Test(arguments: ["-r", "--to"])
+    func aNameIsUnknownWithoutTheState(_ option: String) throws {
+        let home = try Home(people: "alice", "bob")
+        let alice = ["-i", "alice.key"]
+        _ = try home.output("contact", ["add", "bob.card"] + alice)
+        let signed = option == "-r" ? ["-s"] : []
+        let arguments = [option, "bob"] + alice + signed
+        #expect(try home.run("encrypt", arguments, text: "x").status == 0)
+        let run = try home.run("encrypt", arguments + ["--stateless"], text: "x")
+        #expect(run.status == 66 && run.stdout.isEmpty, "\(run.stderr)")
+        #expect(run.stderr.contains("omit --stateless"), "\(run.stderr)")
+    }
+}

@@ -1,0 +1,162 @@
+import TestSupport
+import Testing
+
+/// `bridge`, `keygen` and `recv` refuse every option without an effect by its name.
+struct OtherModeTests {
+    private static let owner = "--identity --identity-passphrase"
+    private static let output = "--output --quiet"
+    private static let contacts = "--to --trust --lock-timeout \(owner) --jsonl \(output)"
+    private static let attachment = "--attach --blob --content-type"
+    private static let session = "--bundle --new-session --require-opk --classic"
+    private static let text = "--text --time --null --lock-timeout \(owner) \(output)"
+    private static let messages = "\(text) --from --trust --preview --stateless"
+
+    static let bridge: [ModeCase] = [
+        ModeCase(
+            "bridge seal", "whisper2 --to bob.card", "none",
+            takes: "\(contacts) \(attachment) --stateless --whisper-id --group"),
+        ModeCase(
+            "bridge seal", "whisper2 --to bob.card --stateless", "none",
+            takes:
+                "--to --trust \(owner) --jsonl \(output) \(attachment) --stateless --whisper-id --group"
+        ),
+        ModeCase(
+            "bridge seal", "mercurio --to bob.card", "none", takes: "\(contacts) --stateless"),
+        ModeCase(
+            "bridge seal", "kecalek --to bob.card", "none",
+            takes: "\(contacts) \(attachment) \(session)"),
+        ModeCase(
+            "bridge seal", "flow --to bob.card", "none",
+            takes: "\(contacts) \(attachment) \(session) --user-id"),
+        ModeCase(
+            "bridge seal", "shainy --chat c", "none",
+            takes: "--chat --show-secret --gcm --no-hash --jsonl \(output)"),
+        ModeCase(
+            "bridge seal", "shainy --public-channel", "none",
+            takes: "--public-channel --gcm --no-hash --jsonl \(output)"),
+        ModeCase(
+            "bridge open", "whisper2 --text", "none",
+            takes: "\(messages) --whisper-id --max-skew --allow-unverified"),
+        ModeCase(
+            "bridge open", "whisper2 --attachment x", "none",
+            takes: "--attachment --lock-timeout \(owner) \(output)"),
+        ModeCase(
+            "bridge open", "mercurio --text", "none",
+            takes: "\(messages) --oaep-sha1 --allow-unverified"),
+        ModeCase(
+            "bridge open", "shainy --text", "none",
+            takes: "\(messages) --chat --allow-hidden-hash"),
+        ModeCase("bridge open", "kecalek --text", "none", takes: "\(messages) --own-copy"),
+        ModeCase(
+            "bridge open", "kecalek --own-copy --text", "none",
+            takes: "\(text) --own-copy --stateless"),
+        ModeCase("bridge open", "flow --text", "none", takes: "\(messages) --ack"),
+        ModeCase("bridge account", "whisper2", "none", takes: "\(owner) --whisper-id"),
+        ModeCase("bridge account", "mercurio", "none", takes: "\(owner) --signed --form"),
+        ModeCase("bridge account", "mercurio --form web", "none", takes: "\(owner) --form"),
+        ModeCase("bridge account", "kecalek", "none", takes: "\(owner) --user-id"),
+        ModeCase("bridge answer", "whisper2", "none", takes: owner),
+        ModeCase("bridge answer", "kecalek --key none", takes: "--key --password"),
+        ModeCase(
+            "bridge import", "ecp1", "none",
+            takes: "--password --name --relay --protect --passphrase --output --quiet"),
+        ModeCase("bridge import", "rsa", "none", takes: "--password \(owner) --quiet"),
+        ModeCase("bridge import", "contacts", "none", takes: "\(owner) --lock-timeout --quiet"),
+        ModeCase("bridge export", "ecp1", "none", takes: "--password \(owner) --output --quiet"),
+        ModeCase(
+            "bridge export", "rsa --unprotected", "none",
+            takes: "--unprotected \(owner) --output --quiet"),
+        ModeCase(
+            "bridge export", "contacts", "none",
+            takes: "--json --lock-timeout \(owner) --output --quiet"),
+        ModeCase(
+            "bridge chat", "--phrase @FILE:none",
+            takes: "--name --phrase --output --quiet"),
+        ModeCase("bridge chat", "--public none", takes: "--public --show-secret --quiet"),
+        ModeCase("bridge chat", "--read-name none", takes: "--read-name --quiet"),
+        ModeCase(
+            "bridge login-key", "--password @FILE:none -o made",
+            takes: "--bits --password --output"),
+        ModeCase("bridge login-key", "--public none", takes: "--public --password"),
+        ModeCase("bridge login-key", "--record none", takes: "--record --password \(owner)"),
+        ModeCase("bridge login-key", "--revoke", takes: "--revoke \(owner)"),
+    ]
+
+    static let keygen: [ModeCase] = [
+        ModeCase("keygen export", "age", "none", takes: "--classic --public-key --output \(owner)"),
+        ModeCase("keygen export", "ssh", "none", takes: "--public-key --output \(owner)"),
+        ModeCase(
+            "keygen export", "minisign", "none",
+            takes: "--password --unprotected --public-key --output \(owner)"),
+        ModeCase(
+            "keygen export", "minisign --public-key", "none",
+            takes: "--public-key --output \(owner)"),
+        ModeCase("keygen chat", "--public none", takes: "--public --quiet"),
+        ModeCase("keygen chat", "--read-name none", takes: "--read-name --quiet"),
+    ]
+
+    private static let relay = "--relay --ca"
+
+    static let recv: [ModeCase] = [
+        ModeCase(
+            "recv", "-i none",
+            takes:
+                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --quiet"
+        ),
+        ModeCase(
+            "recv", "-i none --stateless",
+            takes:
+                "\(relay) \(owner) --follow --wait --max --exec --invitation --stateless --dead --bundle --quiet"
+        ),
+        ModeCase(
+            "recv", "--login-key none --of bob.card",
+            takes:
+                "\(relay) --login-key --login-password --of --follow --wait --max --exec --stateless --dead --quiet"
+        ),
+        ModeCase(
+            "recv", "--again -i none", takes: "\(owner) --lock-timeout --again --max --quiet"),
+        ModeCase(
+            "recv", "--dead -i none",
+            takes:
+                "\(relay) \(owner) --lock-timeout --dead --stateless --invitation --exec --max --quiet"
+        ),
+        ModeCase(
+            "recv", "--bundle bob.card -i none",
+            takes: "\(relay) \(owner) --lock-timeout --bundle --stateless --quiet"),
+        ModeCase(
+            "recv", "--card bob.card -i none",
+            takes: "\(relay) \(owner) --lock-timeout --card --quiet"),
+    ]
+
+    @Test(arguments: bridge + keygen + recv)
+    func anOptionWithoutEffectIsRefused(_ mode: ModeCase) throws {
+        try mode.expectRefusals(in: Home(people: "bob"))
+    }
+
+    @Test func trustNeedsContacts() throws {
+        let run = try Home(people: "bob").run(
+            "bridge",
+            ["seal", "whisper2", "--to", "bob.card", "--stateless", "--trust", "verified"],
+            text: "x")
+        #expect(run.status == 64 && run.stderr.contains("only --trust any is possible"))
+    }
+
+    @Test(arguments: [
+        ("contact", ["import", "--passphrase", "@FILE:bob.card", "-i", "bob.key", "bob.card"]),
+        ("qr", ["scan", "--camera", "/dev/null", "--time-limit", "1"]),
+        ("qr", ["scan", "--camera", "/dev/null", "--memory-limit", "100"]),
+        ("relay", ["--store", "x.db", "--listen", "127.0.0.1:0", "--wake-every", "5"]),
+    ])
+    func aLoneOptionIsRefused(_ tool: String, _ arguments: [String]) throws {
+        let run = try Home(people: "bob").run(tool, arguments)
+        let option = arguments.last { $0.hasPrefix("--") } ?? ""
+        let name = arguments.contains("--passphrase") ? "--passphrase" : option
+        #expect(run.status == 64 && run.stderr.contains(name), "\(run.stderr)")
+    }
+
+    @Test func acknowledgementsAreNotWrittenInAPreview() throws {
+        let run = try Home(people: "bob").run(
+            "bridge", ["open", "flow", "--ack", "acks", "--preview"], text: "x")
+        #expect(run.status == 64 && run.stderr.contains("--ack cannot be combined with --preview"))
+    }
+}
