@@ -129,7 +129,7 @@ import Testing
 
     /// A store of the version before times to live is upgraded, with its mail.
     @Test func anEarlierStoreIsUpgraded() throws {
-        let path = place.scratch.file("relay.db")
+        let path = place.scratch("relay.db")
         let earlier = Array(SQLiteStore.migrations[..<5])
         let old = try DurableDatabase(path: path, migrations: earlier, lockTimeout: 10)
         let envelope = Sample.envelope(to: bob)

@@ -35,7 +35,7 @@ struct FieldsTests {
 
     @Test func errorsNameTheMember() {
         #expect(throws: FieldError.member("type")) { try fields.header("other") }
-        #expect(throws: FieldError.member("v")) { try fields.version("none") }
+        #expect(throws: FieldError.member("none")) { try fields.version("none") }
         #expect(throws: FieldError.member("key")) { try fields["key"].bytes(count: 4) }
         #expect(throws: FieldError.member("key")) { _ = try fields["key"].secret(count: 2) }
         #expect(throws: FieldError.member("hex")) { try fields["hex"].hexBytes(count: 3) }
