@@ -59,6 +59,9 @@ public final class Outbox: Sendable {
         }
     }
 
+    /// The version of the schema.
+    package static var schemaVersion: Int { migrations.count }
+
     /// The schema, by version. A later version adds a script; a released script never changes.
     private static let migrations = [
         """

@@ -33,7 +33,7 @@ enum EncryptMode: String, CommandMode {
     private static let file = "-s -a \(identity)"
     private static let message = "--jsonl --suite --attach --blob --content-type"
     private static let state = "--stateless --lock-timeout \(identity)"
-    private static let contacts = "--trust \(state)"
+    private static let contacts = "--trust --ttl \(state)"
 }
 
 extension EncryptTool {

@@ -101,7 +101,15 @@ enum EncryptPlan {
             return .mailboxes(try mailboxes(tool, .phrase(chat: chat)))
         }
         switch suite {
+        case nil where tool.hasShortTTL:
+            if let option = tool.session.given {
+                try tool.given.refuse(option, with: "--ttl below one day")
+            }
+            return .mailboxes(try mailboxes(tool, .sealed))
         case nil: return .mailboxes(try mailboxes(tool, .best))
+        case .ratchet where tool.hasShortTTL:
+            throw UsageError(
+                "--suite ratchet needs a --ttl of at least \(Envelope.minimumSessionTTL) seconds")
         case .ratchet: return .mailboxes(try mailboxes(tool, .ratchet))
         case .phrase: throw SuiteError.noChat
         case .sealed:
@@ -131,19 +139,26 @@ enum EncryptPlan {
     private static func mailboxes(
         _ tool: EncryptTool, _ method: Mailboxes.Method
     ) throws -> Mailboxes {
+        guard tool.ttl.map({ (0...Int(Envelope.maximumTTL)).contains($0) }) ?? true else {
+            throw UsageError("--ttl must be 0 to \(Envelope.maximumTTL) seconds")
+        }
         try TrustPolicy.check(tool.trust, stateless: tool.stateless)
         try tool.session.check(message: tool.file)
         if tool.stateless, let option = tool.session.given {
             try tool.given.refuse(option, with: "--stateless")
         }
         return Mailboxes(
-            to: tool.to, method: method, session: tool.session, isClassic: tool.classic,
-            trust: tool.trust, identity: tool.identity, lockTimeout: tool.stateTimeout,
+            to: tool.to, ttl: tool.ttl.map { Int64($0) }, method: method, session: tool.session,
+            isClassic: tool.classic, trust: tool.trust, identity: tool.identity,
+            lockTimeout: tool.stateTimeout,
             quiet: tool.quiet)
     }
 }
 
 extension EncryptTool {
+    /// Whether the time to live is too short for a message of a session.
+    fileprivate var hasShortTTL: Bool { ttl.map { $0 < Envelope.minimumSessionTTL } ?? false }
+
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     fileprivate var stateTimeout: Double? { stateless ? nil : lock.timeout }
 }

@@ -98,13 +98,20 @@ struct EncryptTool: CoreProgram {
     @OptionGroup var session: SessionOptions
 
     @Option(
+        "--ttl", value: "seconds",
+        help:
+            "The relay deletes the message after this many seconds; with 0 it is pushed to a connected recipient or dropped. Below one day: sealed.",
+        values: .any)
+    var ttl: Int?
+
+    @Option(
         "--trust", value: "policy",
         help:
             "Encrypt only to these keys: any, first-use (contacts) or verified (compared contacts)."
     )
     var trust: TrustPolicy?
 
-    @Flag("--stateless", help: "Use no state: neither sessions nor contacts.")
+    @Flag("--stateless", help: "Use no state: no sessions, no contacts and no history.")
     var stateless = false
 
     @Option(

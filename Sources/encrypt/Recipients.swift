@@ -17,6 +17,8 @@ struct Mailboxes {
 
     /// Cards, ids and names of contacts.
     let to: [String]
+    /// The time to live at the relay, in seconds, or `nil`.
+    let ttl: Int64?
     let method: Method
     let session: SessionOptions
     /// Whether classic keys are used in place of post-quantum ones.
@@ -52,6 +54,7 @@ struct Recipients {
     }
 
     private let keys: SuiteKeys
+    private let ttl: Int64?
     private let store: IdentityStore?
     private let routes: [Route]
     /// The recipients; empty for a chat alone.
@@ -66,6 +69,7 @@ struct Recipients {
     /// be read without a prompt.
     init(_ chat: ChatTarget) throws {
         keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(chat.path)])
+        ttl = nil
         let book = AddressBook(chat.identity.load, lockTimeout: chat.lockTimeout)
         store = chat.lockTimeout == nil ? nil : try book.storeWithoutPrompt(chat.identity)
         routes = [.suite(PhraseSuite.self, .chat)]
@@ -83,6 +87,7 @@ struct Recipients {
         let sessions = try SessionPlan(
             tool: EncryptTool.toolName, mailboxes.session, classic: mailboxes.isClassic,
             quiet: mailboxes.quiet)
+        ttl = mailboxes.ttl
         let usesState = mailboxes.lockTimeout != nil || mailboxes.needsState
         store = usesState ? try book.writableStore() : nil
         let people = try mailboxes.to.map { try book.find($0) }
@@ -109,7 +114,8 @@ struct Recipients {
             Terminal.say(
                 "encrypt: note: a sotto: URI has no post-quantum key; use the signed card instead")
         }
-        guard let store else { return }
+        // The suite of a message with a short time to live says nothing about the next message.
+        guard let store, ttl.map({ $0 >= Envelope.minimumSessionTTL }) ?? true else { return }
         for (person, route) in zip(people, routes) {
             var hasBegun = false
             let suite: Suite
@@ -136,9 +142,9 @@ struct Recipients {
     }
 
     /// Returns the envelopes of each message, one for each recipient, or its failure. The messages are in the history
-    /// when this returns. A thrown error ends the whole run: nothing was encrypted.
+    /// when this returns, except those with a time to live of 0. A thrown error ends the whole run: nothing was encrypted.
     func seal(_ messages: [MessageText]) throws -> [Result<[Envelope], Failure>] {
-        guard let store else { return try messages.map { try seal($0, nil) } }
+        guard let store, ttl != 0 else { return try messages.map { try seal($0, nil) } }
         return try store.transaction { transaction in
             try messages.map { try seal($0, transaction) }
         }
@@ -151,7 +157,8 @@ struct Recipients {
             let milliseconds = Timestamp.milliseconds()
             let envelopes = try routes.map { route in
                 let draft = Draft(
-                    body: message.body, extra: message.extra, milliseconds: milliseconds)
+                    body: message.body, extra: message.extra, milliseconds: milliseconds,
+                    ttl: ttl)
                 return try seal(draft, route, transaction)
             }
             if let transaction { try record(message, envelopes, transaction) }
@@ -188,7 +195,8 @@ struct Recipients {
         case .session(let peer):
             guard let transaction else { throw SessionError.nothingToSendWith(peer) }
             return try transaction.seal(
-                body: draft.body, extra: draft.extra, to: peer, time: draft.time)
+                body: draft.body, extra: draft.extra, to: peer, time: draft.time,
+                ttl: draft.ttl)
         }
     }
 }

@@ -26,7 +26,7 @@ struct MuteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "mute", abstract: "Mark a conversation whose messages are not to be announced.",
         usage: "history mute [--off] WHO",
-        discussion: "history list prints the mark, for programs that announce messages.")
+        discussion: "Programs that announce messages find the mark in the list of conversations.")
 
     @Flag("--off", help: "Remove the mark.")
     var off = false

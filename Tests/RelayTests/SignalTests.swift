@@ -124,7 +124,9 @@ import Testing
         }
         let files = ["relay.db", "relay.db-wal", "relay.db-shm"].map { place.scratch($0) }
         func isFound(_ text: String) -> Bool {
-            files.contains { TemporaryDirectory.contents($0).firstRange(of: Array(text.utf8)) != nil }
+            files.contains {
+                TemporaryDirectory.contents($0).firstRange(of: Array(text.utf8)) != nil
+            }
         }
         #expect(!isFound(secret) && isFound(stored))
         #expect(relay.end() == 0)

@@ -236,7 +236,8 @@ import Testing
             [Outbox.Item(id: "a", to: "b", envelope: [0x41], kind: .envelope)], relay: "r")
         let path = directory.file("outbox.db")
         let database = try DurableDatabase(
-            path: path, migrations: ["", "", ""], lockTimeout: 5)
+            path: path, migrations: Array(repeating: "", count: Outbox.schemaVersion),
+            lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE outbox SET kind = 9")
         }

@@ -43,6 +43,60 @@ struct SignalTests {
         #expect(again[0]["ttl"] == .integer(60))
     }
 
+    @Test func encryptWritesTheTimeToLive() throws {
+        func seal(_ more: String...) throws -> Run {
+            try home.run(
+                "encrypt", ["--to", "bob.card", "-i", "alice.key"] + more,
+                stdin: .whole(Array("now".utf8)))
+        }
+        for ttl: Int64 in [0, 60, 31_536_000] {
+            let sealed = try seal("--ttl", "\(ttl)")
+            let record = try records(sealed)[0]
+            #expect(record["ttl"] == .integer(ttl) && record["suite"] == .string("sealed"))
+            #expect(try records(open(sealed.stdout))[0]["ttl"] == .integer(ttl))
+        }
+        #expect(try records(seal())[0]["ttl"] == nil)
+        for bad in [
+            ["--ttl", "-1"], ["--ttl", "31536001"], ["--ttl", "x"],
+            ["--ttl", "86399", "--suite", "ratchet"], ["--ttl", "0", "--new-session"],
+        ] {
+            let run = try home.run(
+                "encrypt", ["--to", "bob.card", "-i", "alice.key"] + bad,
+                stdin: .whole(Array("now".utf8)))
+            #expect(run.status == 64 && run.stdout.isEmpty)
+        }
+        #expect(
+            try home.run("encrypt", ["-r", "bob.card", "--ttl", "0"], stdin: .whole([65])).status
+                == 64)
+    }
+
+    /// A session exists, and a message with a short time to live does not use it.
+    @Test func aShortTimeToLiveTakesNoStepOfASession() throws {
+        home.files.write("bundle", try home.output("keygen", ["prekeys", "--bundle", "bob.key"]))
+        func seal(_ more: String...) throws -> JSONObject {
+            try records(
+                try home.run(
+                    "encrypt", ["--to", "bob.card", "-i", "alice.key", "-q"] + more,
+                    stdin: .whole(Array("now".utf8))))[0]
+        }
+        #expect(try seal("--bundle", "bundle")["suite"] == .string("ratchet"))
+        #expect(try seal()["suite"] == .string("ratchet"))
+        #expect(try seal("--ttl", "86399")["suite"] == .string("sealed"))
+        let long = try seal("--ttl", "86400")
+        #expect(long["suite"] == .string("ratchet") && long["ttl"] == .integer(86_400))
+    }
+
+    @Test func theHistoryHasNoMessageWithATimeToLiveOfZero() throws {
+        for ttl in ["0", "60"] {
+            let run = try home.run(
+                "encrypt", ["--to", "bob.card", "-i", "alice.key", "-q", "--ttl", ttl],
+                stdin: .whole(Array("ttl \(ttl)".utf8)))
+            #expect(run.status == 0)
+        }
+        let sent = try home.run("history", ["-i", "alice.key"])
+        #expect(sent.text.contains("ttl 60") && !sent.text.contains("ttl 0"), "\(sent.stderr)")
+    }
+
     @Test func aRepeatInOneRunIsAReplay() throws {
         let line = try seal("now")
         let run = try open(line + line)

@@ -211,7 +211,7 @@ extension HintTests {
                     "encrypt", ["--to", "bob.card", "--suite", "whisper2"], text: "x")
             },
             result: { (world, run) throws in
-                try world.home.files.write("record", run.stdout)
+                world.home.files.write("record", run.stdout)
                 let own = try world.must("bridge", ["account", "whisper2"])
                 let alice = own.split(separator: "\n").map(String.init)[0]
                 let text = try world.must(

@@ -31,6 +31,7 @@ struct ModeCase: Sendable, CustomTestStringConvertible {
         "--whisper-id": "WSP-ABCD-EFGH-IJKL", "--password": "@FILE:none", "--phrase": "@FILE:none",
         "--form": "web", "--bits": "3072", "--rsa": "3072", "--relay": "tcp://localhost:1",
         "--timeout": "1", "--wait": "1", "--max": "1", "--words": "24", "--language": "english",
+        "--ttl": "60",
     ]
 
     /// Options that no mode has: the common ones.
