@@ -9,6 +9,9 @@ final class MessageShowing {
     private var text: TextLayout?
     private let isMixed: Bool
     private var read: [Conversation: Int64] = [:]
+    /// The names of people, and the trust in their keys, for messages that are printed together. The state verifies a
+    /// contact's card at each reading.
+    private var people: [SessionID: (name: String, trust: Message.Trust)] = [:]
 
     /// `isMixed` tells that the messages are of several conversations.
     init(_ history: OpenHistory, _ output: Output, text: Bool, isMixed: Bool) {
@@ -20,6 +23,7 @@ final class MessageShowing {
 
     /// Prints messages in this order.
     func print(_ views: [MessageView]) throws {
+        people = [:]
         let names = try views.map { try name(of: $0.entry) }
         if text != nil {
             text?.prepare(try zip(views, names).map { try mixedName(of: $0.entry, $1) })
@@ -37,6 +41,7 @@ final class MessageShowing {
 
     /// Prints the events themselves, as they were stored.
     func print(raw entries: [HistoryEntry]) throws {
+        people = [:]
         for entry in entries {
             var record = try base(of: entry, name(of: entry))
             entry.addStatus(to: &record)
@@ -48,7 +53,7 @@ final class MessageShowing {
     private func name(of entry: HistoryEntry) throws -> String {
         if entry.direction == .sent { return "me" }
         if let author = entry.author(history.store.owner.id) {
-            let name = try history.name(of: author)
+            let name = try person(author).name
             return name == author.description ? entry.record["name"]?.string ?? name : name
         }
         return entry.chatName.map { "[\($0)]" } ?? "unknown sender"
@@ -58,13 +63,13 @@ final class MessageShowing {
     private func mixedName(of entry: HistoryEntry, _ name: String) throws -> String {
         guard isMixed, entry.direction == .sent else { return name }
         if let peer = entry.peer {
-            return peer == history.store.owner.id ? name : "to " + (try history.name(of: peer))
+            return peer == history.store.owner.id ? name : "to " + (try person(peer).name)
         }
         return entry.chatName.map { "to [\($0)]" } ?? name
     }
 
     private func reactors(of view: MessageView) throws -> [(emoji: String, name: String)] {
-        try view.reactions.map { ($0.emoji, try $0.from.map { try history.name(of: $0) } ?? "?") }
+        try view.reactions.map { ($0.emoji, try $0.from.map { try person($0).name } ?? "?") }
     }
 
     /// Returns the record with the present name and trust of its sender.
@@ -78,15 +83,22 @@ final class MessageShowing {
                 (record["from"], record["to"]) = (parties[isSent ? 0 : 1], parties[isSent ? 1 : 0])
             }
         } else if let author = entry.author(history.store.owner.id) {
-            let contact = try history.store.contact(id: author)
-            let isOwn = author == history.store.owner.id
             record["name"] = name == author.description ? nil : .string(name)
-            record["trust"] = .string((isOwn ? .verified : contact?.trust ?? .unverified).rawValue)
+            record["trust"] = .string(try person(author).trust.rawValue)
         }
         record["number"] = .integer(entry.number)
         record["direction"] = .string(entry.direction == .sent ? "sent" : "received")
         record["received"] = entry.received.map { .string($0.description) }
         return record
+    }
+
+    private func person(_ id: SessionID) throws -> (name: String, trust: Message.Trust) {
+        if let known = people[id] { return known }
+        let isOwn = id == history.store.owner.id
+        let trust = isOwn ? .verified : try history.store.contact(id: id)?.trust ?? .unverified
+        let found = (name: try history.name(of: id), trust: trust)
+        people[id] = found
+        return found
     }
 
     private func record(of view: MessageView, _ name: String) throws -> JSONObject {
