@@ -54,7 +54,7 @@ check: deps
 	$(SWIFT) build --build-tests
 	rm -f .build/records.jsonl
 	SOTTO_RECORDS=$(CURDIR)/.build/records.jsonl SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
-	Scripts/records .build/records.jsonl
+	@Scripts/records .build/records.jsonl
 
 ## bench: start-up, throughput, the relay, the ratchet and codes, each with a peer in the same run
 bench: build
