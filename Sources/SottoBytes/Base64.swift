@@ -63,6 +63,7 @@ public enum Base64: Sendable {
 
     /// Returns the bytes of `text`, or `nil` unless it is their canonical encoding: exact padding, no white space,
     /// unused bits zero.
+    @inlinable
     public func decode(_ text: some StringProtocol) -> [UInt8]? {
         decode(utf8: Array(text.utf8)[...])
     }

@@ -51,7 +51,7 @@ public enum Conversation: Sendable, Hashable {
     }
 }
 
-/// What the owner decided about a conversation.
+/// The owner's decisions about a conversation.
 public struct ConversationSettings: Sendable, Hashable {
     /// The owner's name for the conversation, or `nil` for the contact's name or the chat's.
     public var name: String?

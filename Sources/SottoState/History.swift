@@ -114,11 +114,20 @@ extension IdentityStore {
     ) throws(StateError) -> [HistoryEntry] {
         try database.use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
-            return try entries(
-                """
-                WHERE number IN (SELECT message FROM event WHERE target = ?) ORDER BY number
-                """, mark(target: id, conversation: row.number), connection: connection)
+            return try events(on: id, in: row, connection)
         }
+    }
+
+    func events(
+        on id: String, in row: ConversationRow, _ connection: StateConnection
+    ) throws(StateError) -> [HistoryEntry] {
+        let rows = try connection.rows(
+            """
+            SELECT \(StoredMessage.columns) FROM message
+            WHERE number IN (SELECT message FROM event WHERE target = ?) ORDER BY number
+            """, mark(target: id, conversation: row.number)
+        ) { StoredMessage($0) }
+        return try rows.map { stored throws(StateError) in try entry(stored, row.conversation) }
     }
 
     /// Returns the rows of the table `message` that a condition selects.
@@ -126,10 +135,7 @@ extension IdentityStore {
         _ condition: String, _ values: repeat each Value, connection: StateConnection
     ) throws(StateError) -> [HistoryEntry] {
         let rows = try connection.rows(
-            """
-            SELECT number, mark, conversation, sent, kind, state, time, sealed
-            FROM message \(condition)
-            """, repeat each values
+            "SELECT \(StoredMessage.columns) FROM message \(condition)", repeat each values
         ) { StoredMessage($0) }
         var known: [Int64: Conversation] = [:]
         var entries: [HistoryEntry] = []
@@ -179,6 +185,7 @@ extension IdentityStore {
 struct StoredMessage {
     /// The length in bytes of the envelope's digest in the encrypted content: SHA-256, truncated.
     static let digestLength = 16
+    static let columns = "number, mark, conversation, sent, kind, state, time, sealed"
 
     let number: Int64
     let mark: Int64
@@ -189,6 +196,7 @@ struct StoredMessage {
     let time: Int64?
     let sealed: [UInt8]?
 
+    /// Reads a row of ``columns``.
     init(_ row: PreparedStatement<StateError>) {
         number = row.integer(0)
         mark = row.integer(1)

@@ -11,9 +11,8 @@ extension StateTransaction {
         guard try erase(entry.number, state, at: time) else { return false }
         var row = try row(of: entry.conversation)
         if let id = entry.id {
-            let target = store.mark(target: id, conversation: row.number)
-            for event in try linked(to: target)
-            where event.record["body"]?.object?["type"]?.string == "edit" {
+            for event in try store.events(on: id, in: row, connection) {
+                guard case .edit = event.body?.kind else { continue }
                 try erase(event.number, state, at: time)
             }
         }
@@ -50,13 +49,6 @@ extension StateTransaction {
             SELECT count(*) FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
             AND sealed IS NOT NULL AND number > ?
             """, row.number, number)
-    }
-
-    /// Returns the events on a message, the oldest first.
-    func linked(to target: Int64) throws(StateError) -> [HistoryEntry] {
-        try store.entries(
-            "WHERE number IN (SELECT message FROM event WHERE target = ?) ORDER BY number", target,
-            connection: connection)
     }
 
     @discardableResult

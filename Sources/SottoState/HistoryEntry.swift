@@ -11,7 +11,7 @@ public struct HistoryEntry: Sendable, Hashable {
         case sent = 1
     }
 
-    /// What a message is in its conversation.
+    /// The effect of a message in its conversation.
     public enum Kind: Int64, Sendable {
         /// It has its own place.
         case content = 0
@@ -23,7 +23,7 @@ public struct HistoryEntry: Sendable, Hashable {
         case copy = 3
     }
 
-    /// What is known of a message. The values of a sent message increase on its way.
+    /// The progress of a message. The values of a sent message increase on its way.
     public enum State: Int64, Sendable {
         /// A received message, or a sent one of which nothing more is known.
         case new = 0
@@ -47,9 +47,9 @@ public struct HistoryEntry: Sendable, Hashable {
     public let conversation: Conversation
     /// Whether the message was received or sent.
     public let direction: Direction
-    /// What the message is in its conversation.
+    /// The effect of the message in its conversation.
     public let kind: Kind
-    /// What is known of the message.
+    /// The progress of the message.
     public let state: State
     /// When the message was stored here; `nil` if version 0.1.0 or an earlier one stored it without a time.
     public let received: Timestamp?
@@ -67,27 +67,33 @@ public struct HistoryEntry: Sendable, Hashable {
     public var isGone: Bool { state.rawValue >= State.deleted.rawValue }
 }
 
-/// What a body does in its conversation.
-struct BodyRole {
-    let kind: HistoryEntry.Kind
-    /// The ids of the messages that it changes.
-    let targets: [String]
+extension HistoryEntry {
+    /// The body, or `nil` if the message was deleted, or if version 0.1.0 stored a malformed body.
+    public var body: MessageBody? { MessageBody(of: record) }
+}
 
-    /// The maximum number of ids in a receipt.
-    private static let receiptLimit = 256
-
-    init(_ body: JSONObject?) {
-        switch body?["type"]?.string {
-        case "reaction", "edit", "delete", "pin", "unpin":
-            kind = body?["type"]?.string?.hasSuffix("pin") == true ? .pin : .event
-            targets = (body?["target"]?.object?["id"]?.string).map { [$0] } ?? []
-        case "receipt":
-            kind = .event
-            targets = (body?["ids"]?.array ?? []).prefix(Self.receiptLimit).compactMap(\.string)
-        case "typing", "presence", "profile", "sync", "devices", "group":
-            (kind, targets) = (.event, [])
-        default:
-            (kind, targets) = (.content, [])
+extension HistoryEntry.Kind {
+    /// Returns the kind of a message with this body.
+    init(_ body: MessageBody?) {
+        switch body?.kind {
+        case .pin, .unpin: self = .pin
+        case .reaction, .edit, .delete, .receipt, .typing, .presence, .profile, .other:
+            self = .event
+        case .text, .data, .file, .timer, .call, .system, .unknown, nil: self = .content
         }
+    }
+}
+
+extension MessageBody {
+    /// Reads the body of a message record. Returns `nil` if it is missing or malformed.
+    init?(of record: JSONObject) {
+        guard let body = record["body"]?.object else { return nil }
+        do throws(BodyError) { try self.init(body, isLocal: true) } catch { return nil }
+    }
+
+    /// The ids of the messages that the body changes.
+    var targetIDs: [String] {
+        if case .receipt(let receipt) = kind { return receipt.ids }
+        return target.map { [$0.id] } ?? []
     }
 }

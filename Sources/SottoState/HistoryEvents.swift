@@ -11,28 +11,26 @@ extension StateTransaction {
 
     /// Applies a new event to the messages that it changes, and makes it findable by them.
     func apply(
-        _ number: Int64, _ body: JSONObject, in row: ConversationRow, author: SessionID?,
+        _ number: Int64, _ body: MessageBody, in row: ConversationRow, author: SessionID?,
         _ direction: HistoryEntry.Direction, at time: Timestamp
     ) throws(StateError) {
-        for id in BodyRole(body).targets {
+        for id in body.targetIDs {
             let target = store.mark(target: id, conversation: row.number)
             try link(number, to: target, author: author.map { store.mark(author: $0) } ?? 0)
             try connection.run(
                 "UPDATE message SET changed = ? WHERE mark IN (?, ?) AND conversation = ?",
                 time.seconds, store.mark(envelope: id), store.mark(sent: id), row.number)
             guard let author else { continue }
-            switch (body["type"]?.string, body["status"]?.string) {
-            case ("delete", _):
+            switch body.kind {
+            case .delete:
                 let named = try store.entries(
                     "WHERE mark IN (?, ?) AND conversation = ?", store.mark(envelope: id),
                     store.mark(sent: id), row.number, connection: connection)
                 for entry in named where !entry.isGone && entry.author(owner.id) == author {
                     try delete(entry, at: time)
                 }
-            case ("receipt", "delivered") where direction == .received:
-                try advance(id, to: .delivered, in: row)
-            case ("receipt", "read") where direction == .received:
-                try advance(id, to: .read, in: row)
+            case .receipt(let receipt) where direction == .received:
+                try advance(id, to: HistoryEntry.State(receipt.status), in: row)
             default: break
             }
         }
@@ -67,16 +65,15 @@ extension StateTransaction {
         guard let author else { return false }
         if hasEvents == nil { hasEvents = try connection.exists("SELECT 1 FROM event LIMIT 1") }
         guard hasEvents == true else { return false }
-        let target = store.mark(target: id, conversation: row.number)
         guard
             try connection.exists(
-                "SELECT 1 FROM event WHERE target = ? AND author = ?", target,
-                store.mark(author: author))
+                "SELECT 1 FROM event WHERE target = ? AND author = ?",
+                store.mark(target: id, conversation: row.number), store.mark(author: author))
         else { return false }
         let first = time.seconds - Self.deletionDays * Self.day
-        return try linked(to: target).contains { event in
-            event.record["body"]?.object?["type"]?.string == "delete"
-                && event.author(owner.id) == author
+        return try store.events(on: id, in: row, connection).contains { event in
+            guard case .delete = event.body?.kind else { return false }
+            return event.author(owner.id) == author
                 && event.received.map { $0.seconds >= first } ?? false
         }
     }

@@ -67,7 +67,7 @@ extension StateTransaction {
             .flatMap { try? JSON.object(parsing: $0) }
         let conversation = record.map { Conversation(of: $0, owner: owner.id) } ?? .unknown
         var row = try row(of: conversation)
-        let kind = BodyRole(record?["body"]?.object).kind
+        let kind = HistoryEntry.Kind(record.flatMap { MessageBody(of: $0) })
         let state: HistoryEntry.State = record == nil ? .damaged : .new
         try connection.run(
             """

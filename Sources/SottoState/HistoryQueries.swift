@@ -70,11 +70,9 @@ extension IdentityStore {
                     "WHERE conversation = ? AND kind = 2 ORDER BY number DESC LIMIT ?", row.number,
                     limit, connection: connection)
                 for pin in pins {
-                    guard let target = pin.record["body"]?.object?["target"]?.object,
-                        let id = target["id"]?.string
-                    else { continue }
-                    let named = try historyEntries(id: id, in: row, connection).filter {
-                        $0.author(owner.id)?.description == target["from"]?.string
+                    guard let target = pin.body?.target else { continue }
+                    let named = try historyEntries(id: target.id, in: row, connection).filter {
+                        $0.author(owner.id) == target.from
                     }
                     found += named.filter { entry in
                         !found.contains { $0.number == entry.number }

@@ -10,7 +10,7 @@ extension StateTransaction {
         id: String, digest: [UInt8], record: JSONObject, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
         let author = record["from"]?.string.flatMap { SessionID($0) }
-        var kind = BodyRole(record["body"]?.object).kind
+        var kind: HistoryEntry.Kind?
         if author == owner.id, let own = record["id"]?.string, try hasSent(own) { kind = .copy }
         return try insert(
             store.mark(envelope: id), record, .received, kind, digest: digest, author: author, time)
@@ -23,8 +23,7 @@ extension StateTransaction {
         id: String, record: JSONObject, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
         try insert(
-            store.mark(sent: id), record, .sent, BodyRole(record["body"]?.object).kind, digest: [],
-            author: owner.id, time)
+            store.mark(sent: id), record, .sent, nil, digest: [], author: owner.id, time)
     }
 
     /// Returns whether a message with this id was sent from here.
@@ -32,10 +31,13 @@ extension StateTransaction {
         try connection.exists("SELECT 1 FROM message WHERE mark = ?", store.mark(sent: id))
     }
 
+    /// Inserts a message. Without a kind it is that of the body.
     private func insert(
         _ mark: Int64, _ record: JSONObject, _ direction: HistoryEntry.Direction,
-        _ kind: HistoryEntry.Kind, digest: [UInt8], author: SessionID?, _ time: Timestamp
+        _ known: HistoryEntry.Kind?, digest: [UInt8], author: SessionID?, _ time: Timestamp
     ) throws(StateError) -> Int64 {
+        let body = MessageBody(of: record)
+        let kind = known ?? HistoryEntry.Kind(body)
         var row = try row(of: Conversation(of: record, owner: owner.id))
         try connection.run(
             """
@@ -60,8 +62,7 @@ extension StateTransaction {
             row.isChanged = true
             conversations[row.conversation] = row
         case .event, .pin:
-            try apply(
-                number, record["body"]?.object ?? [:], in: row, author: author, direction, at: time)
+            if let body { try apply(number, body, in: row, author: author, direction, at: time) }
         case .copy: break
         }
         return number

@@ -1,4 +1,3 @@
-import Glibc
 public import Sotto
 import SottoDatabase
 
@@ -99,16 +98,15 @@ extension IdentityStore {
 extension HistoryEntry {
     /// Returns whether a text that the user sees contains the pattern.
     fileprivate func isMatch(_ text: SearchText) -> Bool {
-        var body = record["body"]?.object
-        if body?["type"]?.string == "edit" { body = body?["body"]?.object }
-        return body.map { text.occurs(in: $0) } ?? false
+        if case .edit(_, let content) = body?.kind { return text.occurs(in: content.record) }
+        return record["body"]?.object.map { text.occurs(in: $0) } ?? false
     }
 }
 
 /// Decrypts rows of the history on several threads, each with its own connection.
 private final class HistoryScan: @unchecked Sendable {
-    // Sendable: during ``rows(before:)`` each thread uses one connection and writes one result. The keys of the store
-    // are read-only.
+    // Sendable: during ``rows(before:)`` each call uses one connection and writes one result. The keys of the store are
+    // read-only.
     /// The number of rows that a thread reads at once.
     private static let blockSize: Int64 = 8_192
 
@@ -116,6 +114,7 @@ private final class HistoryScan: @unchecked Sendable {
     private let pattern: SearchPattern
     private let conversation: Int64
     private let connections: [DurableDatabase]
+    private let pool = ThreadPool()
 
     init(
         _ store: IdentityStore, _ pattern: SearchPattern, conversation: Int64
@@ -124,9 +123,8 @@ private final class HistoryScan: @unchecked Sendable {
         self.pattern = pattern
         self.conversation = conversation
         var connections: [DurableDatabase] = []
-        let count = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         do throws(DatabaseError) {
-            for _ in 0..<count {
+            for _ in 0..<ThreadPool.size {
                 connections.append(
                     try DurableDatabase(
                         path: store.database.path, version: IdentityStore.schemaVersion,
@@ -142,7 +140,7 @@ private final class HistoryScan: @unchecked Sendable {
         var results: [Result<[StoredMessage], StateError>] = connections.map { _ in .success([]) }
         results.withUnsafeMutableBufferPointer { results in
             nonisolated(unsafe) let results = results
-            concurrently(results.count) { [self] index in
+            pool.forEach(results.count) { [self] index in
                 let last = end - Int64(index) * Self.blockSize
                 do throws(StateError) {
                     results[index] = .success(try block(before: last, connections[index]))
@@ -161,7 +159,7 @@ private final class HistoryScan: @unchecked Sendable {
         return try database.use { (connection: StateConnection) throws(StateError) in
             let select = try connection.statement(
                 """
-                SELECT number, mark, conversation, sent, kind, state, time, sealed FROM message
+                SELECT \(StoredMessage.columns) FROM message
                 WHERE number >= ?1 AND number < ?2 AND (?3 = 0 OR conversation = ?3)
                 AND kind < 2 AND sealed IS NOT NULL ORDER BY number DESC
                 """, end - Self.blockSize, end, conversation)
@@ -179,38 +177,6 @@ private final class HistoryScan: @unchecked Sendable {
             return found
         }
     }
-}
-
-/// Calls `body` with 0 to `count` − 1, each on its own thread, and returns when all calls have returned.
-private func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    final class Call: Sendable {
-        let index: Int
-        let body: @Sendable (Int) -> Void
-        init(_ index: Int, _ body: @escaping @Sendable (Int) -> Void) {
-            (self.index, self.body) = (index, body)
-        }
-    }
-    var threads: [pthread_t] = []
-    for index in 1..<max(count, 1) {
-        var thread = pthread_t()
-        let call = Unmanaged.passRetained(Call(index, body))
-        let result = pthread_create(
-            &thread, nil,
-            { pointer in
-                guard let pointer else { return nil }
-                let call = Unmanaged<Call>.fromOpaque(pointer).takeRetainedValue()
-                call.body(call.index)
-                return nil
-            }, call.toOpaque())
-        if result == 0 {
-            threads.append(thread)
-        } else {
-            call.release()
-            body(index)
-        }
-    }
-    if count > 0 { body(0) }
-    for thread in threads { pthread_join(thread, nil) }
 }
 
 /// A text that a search looks for.

@@ -15,7 +15,7 @@ public struct MessageView: Sendable {
 
     /// A pin.
     public struct Pin: Sendable, Hashable {
-        /// Who pinned the message.
+        /// The person by whom the message was pinned, or `nil` if they are not authenticated.
         public let from: SessionID?
         /// When they say to have done it.
         public let time: Timestamp?
@@ -67,45 +67,54 @@ public struct MessageView: Sendable {
             (entry.record["body"]?.object).map { [Version(body: $0, time: entry.time)] } ?? []
         guard !entry.isGone else { return }
         let author = entry.author(owner)
-        for event in events where !event.isGone {
-            guard let body = event.record["body"]?.object,
-                body["target"]?.object?["from"]?.string == author?.description
-                    || body["type"]?.string == "receipt"
-            else { continue }
+        for event in events {
+            guard let body = event.body else { continue }
+            if let target = body.target, target.from != author { continue }
             apply(event, body, from: event.author(owner), author: author)
         }
         if let until = pin?.until, until <= now { pin = nil }
     }
 
     private mutating func apply(
-        _ event: HistoryEntry, _ body: JSONObject, from: SessionID?, author: SessionID?
+        _ event: HistoryEntry, _ body: MessageBody, from: SessionID?, author: SessionID?
     ) {
-        switch body["type"]?.string {
-        case "reaction":
+        switch body.kind {
+        case .reaction(_, let emoji):
             reactions.removeAll { $0.from == from }
-            guard let emoji = body["emoji"]?.string, !emoji.isEmpty else { return }
+            guard !emoji.isEmpty else { return }
             reactions.append(Reaction(from: from, emoji: emoji, time: event.time))
-        case "edit":
-            guard let content = body["body"]?.object, let from, from == author,
-                ["text", "data", "file"].contains(content["type"]?.string)
+        case .edit(_, let content):
+            // The new content is shown as it was written, with its members in their order.
+            guard let from, from == author,
+                let written = event.record["body"]?.object?["body"]?.object
             else { return }
-            versions.append(Version(body: content, time: event.time))
-        case "delete":
+            if case .unknown = content.kind { return }
+            versions.append(Version(body: written, time: event.time))
+        case .delete:
             if let from, from == author { versions = [] }
-        case "pin":
-            pin = Pin(
-                from: from, time: event.time,
-                until: body["until"]?.string.flatMap { Timestamp($0) })
-        case "unpin": pin = nil
-        case "receipt":
+        case .pin(_, let until): pin = Pin(from: from, time: event.time, until: until)
+        case .unpin: pin = nil
+        case .receipt(let receipt):
             guard entry.direction == .sent, let from, from == entry.peer, from != author,
-                let status: HistoryEntry.State = ["delivered": .delivered, "read": .read][
-                    body["status"]?.string ?? ""]
+                !receipts.contains(where: { $0.status == .read })
             else { return }
-            if receipts.contains(where: { $0.status == .read }) { return }
-            let time = body["time"]?.string.flatMap { Timestamp($0) } ?? event.time
-            receipts = [Receipt(from: from, status: status, time: time)]
-        default: return
+            receipts = [
+                Receipt(
+                    from: from, status: HistoryEntry.State(receipt.status), time: receipt.time)
+            ]
+        case .text, .data, .file, .timer, .typing, .presence, .profile, .call, .other, .system,
+            .unknown:
+            return
+        }
+    }
+}
+
+extension HistoryEntry.State {
+    /// Returns the state of a sent message with such a receipt.
+    init(_ status: Sotto.Receipt.Status) {
+        switch status {
+        case .delivered: self = .delivered
+        case .read: self = .read
         }
     }
 }
@@ -120,12 +129,18 @@ extension HistoryEntry {
 extension IdentityStore {
     /// Returns messages as they stand now.
     public func views(of entries: [HistoryEntry]) throws(StateError) -> [MessageView] {
-        var views: [MessageView] = []
-        for entry in entries {
-            var events: [HistoryEntry] = []
-            if let id = entry.id { events = try self.events(on: id, in: entry.conversation) }
-            views.append(MessageView(entry, events: events, owner: owner.id))
+        try database.use { connection throws(StateError) in
+            var rows: [Conversation: ConversationRow] = [:]
+            return try entries.map { entry throws(StateError) in
+                if rows[entry.conversation] == nil {
+                    rows[entry.conversation] = try conversationRow(entry.conversation, connection)
+                }
+                var events: [HistoryEntry] = []
+                if let id = entry.id, let row = rows[entry.conversation] {
+                    events = try self.events(on: id, in: row, connection)
+                }
+                return MessageView(entry, events: events, owner: owner.id)
+            }
         }
-        return views
     }
 }

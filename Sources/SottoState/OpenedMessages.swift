@@ -55,10 +55,8 @@ extension StateTransaction {
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
         let found = try connection.first(
-            """
-            SELECT number, mark, conversation, sent, kind, state, time, sealed
-            FROM message WHERE mark = ?
-            """, store.mark(envelope: id)
+            "SELECT \(StoredMessage.columns) FROM message WHERE mark = ?",
+            store.mark(envelope: id)
         ) { StoredMessage($0) }
         guard let found else { return .new }
         guard let sealed = found.sealed else { return .deleted }

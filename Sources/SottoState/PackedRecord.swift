@@ -61,7 +61,9 @@ enum PackedRecord {
                 hasType = true
             case "id":
                 guard let text = value.string, Envelope.isID(text),
-                    let bytes = bytes(hex: text.filter { $0 != "-" })
+                    let bytes = bytes(
+                        hex: String(
+                            decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
                 else { return nil }
                 id = bytes
             case "from":

@@ -61,9 +61,7 @@ struct SearchCommand: Program {
     /// Returns the message itself, or the message that an edit changes.
     private func target(of found: HistoryEntry, _ store: IdentityStore) throws -> HistoryEntry? {
         guard found.kind == .event else { return found }
-        guard let id = found.record["body"]?.object?["target"]?.object?["id"]?.string else {
-            return nil
-        }
+        guard let id = found.body?.target?.id else { return nil }
         let author = found.author(store.owner.id)
         return try store.historyEntries(id: id, in: found.conversation).first {
             $0.author(store.owner.id) == author

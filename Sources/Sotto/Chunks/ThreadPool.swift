@@ -9,7 +9,7 @@ class ThreadPoolTask: @unchecked Sendable {
 }
 
 /// A few threads for long computations. They are created with the first task.
-final class ThreadPool {
+package final class ThreadPool {
     /// The state that the threads share. Threads hold the state and not the pool, whose `deinit` stops them.
     private final class State: @unchecked Sendable {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -52,10 +52,13 @@ final class ThreadPool {
     }
 
     /// The number of threads: one for each processor, at most 8.
-    static let size = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    package static let size = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     private let state = State()
     private var threads: [pthread_t] = []
+
+    /// Creates a pool.
+    package init() {}
 
     deinit {
         state.locked {
@@ -86,6 +89,13 @@ final class ThreadPool {
         }
     }
 
+    /// Calls `body` with 0 to `count` − 1 on the threads, and returns when all calls have returned.
+    package func forEach(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        let tasks = (0..<count).map { IndexTask($0, body) }
+        for task in tasks { submit(task) }
+        for task in tasks { wait(for: task) }
+    }
+
     private func begin() {
         for _ in 0..<Self.size {
             var thread = pthread_t()
@@ -104,4 +114,18 @@ final class ThreadPool {
             threads.append(thread)
         }
     }
+}
+
+/// A call of ``ThreadPool/forEach(_:_:)``.
+private final class IndexTask: ThreadPoolTask, @unchecked Sendable {
+    // Sendable: both properties are constant.
+    private let index: Int
+    private let body: @Sendable (Int) -> Void
+
+    init(_ index: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        self.index = index
+        self.body = body
+    }
+
+    override func run() { body(index) }
 }
