@@ -5,7 +5,7 @@ public import SottoTool
 /// The whole address book in one encrypted file: a signed record of type `contact-backup`, then one record for each
 /// contact, one line each, as an age file.
 ///
-/// The signature proves the owner of the address book. It covers a record of its own type, so that a file that the
+/// The signature proves the owner of the address book. It covers a record with the type `contact-backup`, so that a file that the
 /// owner signed for another purpose is not accepted as a backup.
 public enum ContactBackup {
     /// The maximum length of the contacts in bytes.

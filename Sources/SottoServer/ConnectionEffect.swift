@@ -3,7 +3,7 @@ import SottoWire
 
 /// An effect that a ``ConnectionState`` asks for. Its result, if it has one, comes back to the state later.
 enum ConnectionEffect: Sendable {
-    /// Writes a response to the request with this id; a push has none.
+    /// Writes a response to the request with this id, or without an id a push.
     case respond(Response, to: String?)
     /// Writes a change to the store. Its outcome answers the request, or is passed to `then`.
     case commit(Change, to: String?, then: CommitStep?)

@@ -20,9 +20,6 @@ public struct NewChatOptions: ArgumentGroup {
     /// Creates the options with none given.
     public init() {}
 
-    /// Whether any of the options was given.
-    public var isGiven: Bool { phrase != nil || destination.path != nil || !name.isEmpty }
-
     /// Checks the name and the source.
     public func validate() throws {
         try phrase?.validate()
@@ -44,5 +41,24 @@ public struct NewChatOptions: ArgumentGroup {
     public func readPhrase(tool: String) throws -> SecretBytes {
         if phrase == nil, !Terminal.isTerminal(0) { return try SecretSource.descriptor(0).read() }
         return try NewSecret("phrase", tool: tool).read(phrase, warns: false)
+    }
+}
+
+/// The ways to use `keygen chat` and `bridge chat`, with the options of each.
+public enum ChatMode: String, CommandMode {
+    /// Creates a chat file.
+    case new = ""
+    /// Prints the public record of a chat.
+    case printed = "--public"
+    /// Reads the name of a chat.
+    case read = "--read-name"
+
+    /// The arguments that have an effect. Only `bridge` has `--show-secret`.
+    public var takes: String {
+        switch self {
+        case .new: "--name --phrase -o -q"
+        case .printed: "--public --show-secret -q"
+        case .read: "--read-name -q"
+        }
     }
 }

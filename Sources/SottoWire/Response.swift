@@ -54,7 +54,6 @@ public enum Response: Sendable, Equatable {
         switch frame.type {
         case "pong": self = .pong
         case "challenge":
-
             self = .challenge(
                 nonce: try payload["nonce"].bytes(count: WireLimits.nonceBytes),
                 names: try payload["relay"].array().compactMap(\.string))

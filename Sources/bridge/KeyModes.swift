@@ -55,20 +55,6 @@ enum ExportMode: String, CommandMode, ExpressibleByArgument {
     }
 }
 
-enum ChatMode: String, CommandMode {
-    case new = ""
-    case printed = "--public"
-    case read = "--read-name"
-
-    var takes: String {
-        switch self {
-        case .new: "--name --phrase -o -q"
-        case .printed: "--public --show-secret -q"
-        case .read: "--read-name -q"
-        }
-    }
-}
-
 enum LoginKeyMode: String, CommandMode {
     case new = ""
     case publicKey = "--public"

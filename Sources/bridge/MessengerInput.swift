@@ -21,7 +21,7 @@ final class MessengerInput: MessageInput {
         case ownCopy([UInt8])
     }
 
-    /// What the lines are.
+    /// The form of the lines.
     enum Form {
         case messenger(Messenger, MessengerOptions)
         /// Records of a session; acknowledgements are appended to the file at this path.

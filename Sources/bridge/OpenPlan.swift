@@ -56,16 +56,11 @@ enum OpenPlan {
     }
 
     private static func reading(_ tool: OpenCommand) -> ReadingPlan {
-        var plan = ReadingPlan(tool: BridgeTool.toolName, form: tool.form, identity: tool.identity)
-        plan.from = tool.senders.from
-        plan.trust = tool.senders.trust
-        plan.preview = tool.preview
-        plan.stateless = tool.stateless
-        plan.takesUnproven = tool.allowUnverified
-        plan.quiet = tool.quiet
-        plan.lockTimeout = tool.lock.timeout
-        plan.output = tool.output
-        return plan
+        ReadingPlan(
+            tool: BridgeTool.toolName, form: tool.form, identity: tool.identity,
+            senders: tool.senders, preview: tool.preview, stateless: tool.stateless,
+            takesUnproven: tool.allowUnverified, quiet: tool.quiet, lockTimeout: tool.lock.timeout,
+            output: tool.output)
     }
 }
 

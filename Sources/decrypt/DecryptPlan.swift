@@ -54,15 +54,10 @@ enum DecryptPlan {
     }
 
     private static func reading(_ tool: DecryptTool) -> ReadingPlan {
-        var plan = ReadingPlan(tool: DecryptTool.toolName, form: tool.form, identity: tool.identity)
-        plan.from = tool.senders.from
-        plan.trust = tool.senders.trust
-        plan.preview = tool.preview
-        plan.stateless = tool.stateless
-        plan.quiet = tool.quiet
-        plan.lockTimeout = tool.lock.timeout
-        plan.output = tool.output
-        return plan
+        ReadingPlan(
+            tool: DecryptTool.toolName, form: tool.form, identity: tool.identity,
+            senders: tool.senders, preview: tool.preview, stateless: tool.stateless,
+            quiet: tool.quiet, lockTimeout: tool.lock.timeout, output: tool.output)
     }
 
     private static func verification(_ tool: DecryptTool) throws -> DetachedVerification {

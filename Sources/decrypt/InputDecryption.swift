@@ -10,7 +10,7 @@ struct InputDecryption {
     let messages: ReadingPlan
     /// The files of the chats.
     let chats: [String]
-    /// The options, some of which are only for files or only for messages.
+    /// The options. The content decides whether those for files or those for messages are allowed.
     let given: GivenArguments
 
     func run() throws {

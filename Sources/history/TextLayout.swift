@@ -1,5 +1,6 @@
 import Glibc
 import Sotto
+import SottoContacts
 import SottoState
 import SottoTool
 
@@ -81,17 +82,10 @@ struct TextLayout {
         return lines.prefix(Self.lineLimit) + [coloured("[\(rest) more lines]", .faint)]
     }
 
-    /// Returns the text of a body, or a description of it.
+    /// Returns the text of a body, or a description of it. Version 0.1.0 stored malformed bodies too.
     private static func text(of body: JSONObject) -> String {
-        let text = body["text"]?.string
-        switch body["type"]?.string {
-        case "text": return text ?? ""
-        case "file":
-            let name = body["name"]?.string ?? "without a name"
-            return "[file \(oneLine(name))]" + (text.map { " " + $0 } ?? "")
-        case "data": return "[data that is not text]"
-        case let type: return text ?? "[a message of the unsupported type \(oneLine(type ?? "-"))]"
-        }
+        (try? MessageBody(body, isLocal: true))?.description ?? body["text"]?.string
+            ?? "[malformed message]"
     }
 
     /// Returns the marks after the text.

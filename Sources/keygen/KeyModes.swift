@@ -1,6 +1,6 @@
 import Arguments
 
-// The options that have an effect in each mode of `keygen export` and `keygen chat`. The others are refused.
+// The options that have an effect in each mode of `keygen export`. The others are refused.
 
 enum ExportMode: String, CommandMode {
     case age, ssh, minisign
@@ -27,19 +27,5 @@ enum ExportMode: String, CommandMode {
             case .sshPublic, .minisignPublic: "--public-key"
             }
         return "<key> -i --identity-passphrase -o <file> \(own)"
-    }
-}
-
-enum ChatMode: String, CommandMode {
-    case new = ""
-    case printed = "--public"
-    case read = "--read-name"
-
-    var takes: String {
-        switch self {
-        case .new: "--name --phrase -o -q"
-        case .printed: "--public -q"
-        case .read: "--read-name -q"
-        }
     }
 }

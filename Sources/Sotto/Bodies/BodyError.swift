@@ -1,5 +1,5 @@
 /// A reason to refuse a body.
-public enum BodyError: Error, Sendable, Hashable {
+public enum BodyError: UnversionedRecordError, Sendable, Hashable {
     /// A member is missing or malformed. The path has the names of its objects, such as `target.id`.
     case member(String)
     /// A text or data has more bytes than the limit, or an array more elements.

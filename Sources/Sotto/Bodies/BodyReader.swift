@@ -17,19 +17,16 @@ struct BodyReader {
     func tooLong(_ name: String, _ limit: Int) -> BodyError { .tooLong(path + name, limit: limit) }
 
     /// Takes a member; `nil` if it is absent.
-    mutating func take(_ name: String) -> JSON? {
+    mutating func take(_ name: String) -> Field<BodyError>? {
         guard let value = rest[name] else { return nil }
         rest[name] = nil
-        return value
+        return Field(name: path + name, value: value)
     }
 
-    /// Takes a member and converts it. Throws if it is present and `convert` returns `nil`.
-    mutating func optional<Value>(
-        _ name: String, _ convert: (JSON) -> Value?
-    ) throws(BodyError) -> Value? {
-        guard let json = take(name) else { return nil }
-        guard let value = convert(json) else { throw malformed(name) }
-        return value
+    /// Takes a member. Throws if it is absent.
+    mutating func require(_ name: String) throws(BodyError) -> Field<BodyError> {
+        guard let field = take(name) else { throw malformed(name) }
+        return field
     }
 
     /// Returns the value of a required member. Throws if it is `nil`.
@@ -40,7 +37,7 @@ struct BodyReader {
 
     /// Takes a text of at most `limit` bytes.
     mutating func text(_ name: String, limit: Int = .max) throws(BodyError) -> String? {
-        guard let text = try optional(name, \.string) else { return nil }
+        guard let text = try take(name)?.text() else { return nil }
         guard text.utf8.count <= limit else { throw tooLong(name, limit) }
         return text
     }
@@ -54,9 +51,7 @@ struct BodyReader {
 
     /// Takes base64 of at most `limit` bytes.
     mutating func data(_ name: String, limit: Int = .max) throws(BodyError) -> [UInt8]? {
-        guard
-            let data = try optional(name, { $0.string.flatMap { Base64.standard.decode($0) } })
-        else { return nil }
+        guard let data = try take(name)?.bytes() else { return nil }
         guard data.count <= limit else { throw tooLong(name, limit) }
         return data
     }
@@ -69,33 +64,11 @@ struct BodyReader {
         return data
     }
 
-    /// Takes an integer of `range`.
-    mutating func integer(
-        _ name: String, _ range: ClosedRange<Int64>
-    ) throws(BodyError) -> Int64? {
-        try optional(name) { $0.integer.flatMap { range.contains($0) ? $0 : nil } }
-    }
-
-    /// Takes a time in RFC 3339 form.
-    mutating func time(_ name: String) throws(BodyError) -> Timestamp? {
-        try optional(name) { $0.string.flatMap { Timestamp($0) } }
-    }
-
-    /// Takes the id of an identity.
-    mutating func sessionID(_ name: String) throws(BodyError) -> SessionID? {
-        try optional(name) { $0.string.flatMap { SessionID($0) } }
-    }
-
-    /// Takes the id of an envelope.
-    mutating func envelopeID(_ name: String) throws(BodyError) -> String? {
-        try optional(name) { $0.string.flatMap { Envelope.isID($0) ? $0 : nil } }
-    }
-
     /// Takes an array of at most `limit` different elements.
     mutating func list<Element: Hashable>(
         _ name: String, limit: Int, _ convert: (JSON) -> Element?
     ) throws(BodyError) -> [Element]? {
-        guard let array = try optional(name, \.array) else { return nil }
+        guard let array = try take(name)?.array() else { return nil }
         guard array.count <= limit else { throw tooLong(name, limit) }
         let elements = array.compactMap(convert)
         guard elements.count == array.count, Set(elements).count == array.count else {
@@ -108,7 +81,7 @@ struct BodyReader {
     mutating func object<Value>(
         _ name: String, _ read: (inout BodyReader) throws(BodyError) -> Value
     ) throws(BodyError) -> Value? {
-        guard let object = try optional(name, \.object) else { return nil }
+        guard let object = try take(name)?.object() else { return nil }
         var reader = BodyReader(object, path: path + name + ".")
         return try read(&reader)
     }

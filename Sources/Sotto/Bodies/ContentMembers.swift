@@ -76,16 +76,13 @@ public struct ContentMembers: Sendable, Hashable {
                 $0.string.flatMap { SessionID($0) }
             } ?? []
         forwarded = try reader.object("forwarded") { reader throws(BodyError) in
-            Forwarded(from: try reader.sessionID("from"), time: try reader.time("time"))
+            Forwarded(
+                from: try reader.take("from")?.sessionID(), time: try reader.take("time")?.time())
         }
         expires = try reader.object("expires") { reader throws(BodyError) in
-            let after = try reader.integer("after", 1...BodyLimits.timer)
-            let start = try reader.optional("from") {
-                $0.string.flatMap { Expiry.Start(rawValue: $0) }
-            }
-            return Expiry(
-                after: try reader.required("after", after),
-                from: try reader.required("from", start))
+            Expiry(
+                after: try reader.require("after").integer(in: 1...BodyLimits.timer),
+                from: try reader.require("from").text { Expiry.Start(rawValue: $0) })
         }
     }
 

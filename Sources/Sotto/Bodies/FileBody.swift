@@ -39,18 +39,17 @@ public struct FileBody: Sendable, Hashable {
     }
 
     init(_ reader: inout BodyReader) throws(BodyError) {
-        let name = try reader.optional("name") { $0.string.flatMap { Self.isName($0) ? $0 : nil } }
-        self.name = try reader.required("name", name)
+        name = try reader.require("name").text { Self.isName($0) ? $0 : nil }
         contentType = try reader.required(
             "contentType", reader.line("contentType", limit: BodyLimits.contentType))
-        size = try reader.required("size", reader.integer("size", 0...BodyLimits.fileSize))
-        blob = try reader.optional("blob", \.object)
+        size = try reader.require("size").integer(in: 0...BodyLimits.fileSize)
+        blob = try reader.take("blob")?.object()
         let key = try reader.data("key", limit: 32)
         guard key.map({ $0.count == 32 }) ?? (blob != nil) else { throw reader.malformed("key") }
         self.key = key
-        width = try reader.integer("width", 1...BodyLimits.pixels)
-        height = try reader.integer("height", 1...BodyLimits.pixels)
-        duration = try reader.integer("duration", 0...BodyLimits.timer)
+        width = try reader.take("width")?.integer(in: 1...BodyLimits.pixels)
+        height = try reader.take("height")?.integer(in: 1...BodyLimits.pixels)
+        duration = try reader.take("duration")?.integer(in: 0...BodyLimits.timer)
         thumbnail = try reader.picture("thumbnail")
         text = try reader.text("text")
     }
@@ -58,10 +57,10 @@ public struct FileBody: Sendable, Hashable {
     var members: [(String, JSON?)] {
         [
             ("name", .string(name)), ("contentType", .string(contentType)),
-            ("size", .integer(size)), ("key", key.map { .string(Base64.standard.encode($0)) }),
+            ("size", .integer(size)), ("key", key.map { .base64($0) }),
             ("blob", blob.map { .object($0) }), ("width", width.map { .integer($0) }),
             ("height", height.map { .integer($0) }), ("duration", duration.map { .integer($0) }),
-            ("thumbnail", thumbnail.map { .string(Base64.standard.encode($0)) }),
+            ("thumbnail", thumbnail.map { .base64($0) }),
             ("text", text.map { .string($0) }),
         ]
     }

@@ -141,7 +141,7 @@ extension MessageBody.Kind {
             self = .reaction(target, emoji: emoji)
         case "edit":
             let target = try Self.target(&reader)
-            let record = try reader.required("body", reader.optional("body", \.object))
+            let record = try reader.require("body").object()
             let body: MessageBody
             do throws(BodyError) {
                 body = try MessageBody(record)
@@ -151,13 +151,11 @@ extension MessageBody.Kind {
             guard body.isContent else { throw .notContent(body.kind.type) }
             self = .edit(target, body)
         case "delete": self = .delete(try Self.target(&reader))
-        case "pin": self = .pin(try Self.target(&reader), until: try reader.time("until"))
+        case "pin": self = .pin(try Self.target(&reader), until: try reader.take("until")?.time())
         case "unpin": self = .unpin(try Self.target(&reader))
         case "receipt": self = .receipt(try Receipt(&reader))
         case "timer":
-            self = .timer(
-                seconds: try reader.required(
-                    "seconds", reader.integer("seconds", 0...BodyLimits.timer)))
+            self = .timer(seconds: try reader.require("seconds").integer(in: 0...BodyLimits.timer))
         case "typing":
             self = .typing(try Self.state(&reader), group: try Self.group(&reader))
         case "presence":
@@ -183,8 +181,7 @@ extension MessageBody.Kind {
     private static func state<State: RawRepresentable<String>>(
         _ reader: inout BodyReader
     ) throws(BodyError) -> State {
-        let state = try reader.optional("state") { $0.string.flatMap { State(rawValue: $0) } }
-        return try reader.required("state", state)
+        try reader.require("state").text { State(rawValue: $0) }
     }
 
     private static func group(_ reader: inout BodyReader) throws(BodyError) -> String? {
@@ -195,7 +192,7 @@ extension MessageBody.Kind {
         func text(_ text: String?) -> JSON? { text.map { .string($0) } }
         return switch self {
         case .text(let value): [("text", .string(value))]
-        case .data(let bytes): [("data", .string(Base64.standard.encode(bytes)))]
+        case .data(let bytes): [("data", .base64(bytes))]
         case .file(let file): file.members
         case .reaction(let target, let emoji):
             [("target", .object(target.record)), ("emoji", .string(emoji))]

@@ -18,7 +18,7 @@ public struct MessageTarget: Sendable, Hashable {
     }
 
     init(_ reader: inout BodyReader) throws(BodyError) {
-        id = try reader.required("id", reader.envelopeID("id"))
-        from = try reader.required("from", reader.sessionID("from"))
+        id = try reader.require("id").uuid()
+        from = try reader.require("from").sessionID()
     }
 }

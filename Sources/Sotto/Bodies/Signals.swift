@@ -23,16 +23,13 @@ public struct Receipt: Sendable, Hashable {
     }
 
     init(_ reader: inout BodyReader) throws(BodyError) {
-        let status = try reader.optional("status") {
-            $0.string.flatMap { Status(rawValue: $0) }
-        }
-        self.status = try reader.required("status", status)
+        status = try reader.require("status").text { Status(rawValue: $0) }
         let ids = try reader.list("ids", limit: BodyLimits.receiptIDs) {
             $0.string.flatMap { Envelope.isID($0) ? $0 : nil }
         }
         guard let ids, !ids.isEmpty else { throw reader.malformed("ids") }
         self.ids = ids
-        time = try reader.required("time", reader.time("time"))
+        time = try reader.require("time").time()
     }
 
     var members: [(String, JSON?)] {
@@ -65,7 +62,7 @@ public struct OwnerProfile: Sendable, Hashable {
     var members: [(String, JSON?)] {
         [
             ("name", .string(name)), ("about", about.map { .string($0) }),
-            ("avatar", avatar.map { .string(Base64.standard.encode($0)) }),
+            ("avatar", avatar.map { .base64($0) }),
             ("phone", phone.map { .string($0) }), ("location", location.map { .string($0) }),
         ]
     }
@@ -94,21 +91,20 @@ public struct CallSignal: Sendable, Hashable {
     public enum Reason: String, Sendable { case accepted, declined, busy, timeout, failed }
 
     init(_ reader: inout BodyReader) throws(BodyError) {
-        call = try reader.required("call", reader.envelopeID("call"))
-        let kind = try reader.optional("kind") { $0.string.flatMap { Kind(rawValue: $0) } }
-        self.kind = try reader.required("kind", kind)
-        media = try reader.optional("media") { $0.string.flatMap { Media(rawValue: $0) } }
+        call = try reader.require("call").uuid()
+        kind = try reader.require("kind").text { Kind(rawValue: $0) }
+        media = try reader.take("media")?.text { Media(rawValue: $0) }
         sdp = try reader.text("sdp", limit: BodyLimits.sdp)
         let candidates = try reader.list("candidates", limit: BodyLimits.candidates) {
             ($0.string != nil || $0.object != nil)
                 && $0.serialized().count <= BodyLimits.candidate ? $0 : nil
         }
         self.candidates = candidates ?? []
-        reason = try reader.optional("reason") { $0.string.flatMap { Reason(rawValue: $0) } }
+        reason = try reader.take("reason")?.text { Reason(rawValue: $0) }
         switch kind {
         case .offer, .answer: if sdp == nil { throw reader.malformed("sdp") }
         case .candidates: if self.candidates.isEmpty { throw reader.malformed("candidates") }
-        case .hangup, .busy, nil: break
+        case .hangup, .busy: break
         }
     }
 

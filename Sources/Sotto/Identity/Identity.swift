@@ -162,7 +162,7 @@ public final class Identity: Sendable {
     /// Whether the words need BIP 39's passphrase too.
     public var hasWordsPassphrase: Bool { passphrase.count > 0 }
 
-    /// Returns BIP 39's passphrase, which is empty if the identity has none.
+    /// Returns BIP 39's passphrase, empty by default.
     package func wordsPassphrase() -> String {
         passphrase.withBytes { String(decoding: $0, as: UTF8.self) }
     }

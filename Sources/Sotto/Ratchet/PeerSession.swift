@@ -121,7 +121,7 @@ public struct PeerSession: Sendable {
         }
     }
 
-    /// Returns the pre-key message header in an envelope's payload, or `nil` if it has none. Throws
+    /// Returns the pre-key message header in an envelope's payload, or `nil` if it is absent. Throws
     /// ``RatchetError/payload``.
     public static func preKeyHeader(in envelope: Envelope) throws(RatchetError) -> PreKeyHeader? {
         switch envelope.payload["preKey"] {

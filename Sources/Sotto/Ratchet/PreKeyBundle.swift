@@ -75,7 +75,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     public let signedPreKey: SignedPreKey
     /// The post-quantum signed prekey, or `nil` for plain X3DH.
     public let pqSignedPreKey: SignedPreKey?
-    /// A one-time prekey, or `nil` if the owner has none left.
+    /// A one-time prekey, or `nil` if all were claimed.
     public let oneTimePreKey: PreKey?
 
     /// The id of the owner.

@@ -83,8 +83,7 @@ public struct Envelope: Sendable, Hashable {
     /// SHA-256 over the authenticated and the meaningful members: the envelope without unknown members, which an
     /// attacker may have added in transit.
     ///
-    /// The digest of a file does not include the time, because a file has none and the time of reading differs each
-    /// time.
+    /// The digest of a file does not include the time, because a file is read at a different time each time.
     public var digest: [UInt8] {
         Self.digest(
             [

@@ -27,7 +27,7 @@ public struct Message: Sendable, Hashable {
     public var name: String?
     /// The time of creation, or `nil` if it is not authenticated.
     public let time: Timestamp?
-    /// The envelope's time to live at the relay, in seconds, or `nil` if it has none.
+    /// The envelope's time to live at the relay, in seconds, or `nil` for no limit.
     public let ttl: Int64?
     /// The suite or format that protected it.
     public let suite: SuiteName

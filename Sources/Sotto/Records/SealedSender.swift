@@ -1,5 +1,5 @@
 extension Envelope {
-    /// Returns the envelope for a card's send address, or the envelope itself if the card has none. The outer `to` is
+    /// Returns the envelope for a card's send address, or the envelope itself if the card has no address. The outer `to` is
     /// the address. A sender in `from` is encrypted to the card's X25519 key, as `payload.sender`.
     ///
     /// The authenticated fields are unchanged: ``arrived(for:)`` restores them.

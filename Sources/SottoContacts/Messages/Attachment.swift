@@ -51,7 +51,7 @@ package struct AttachmentOptions: ArgumentGroup {
 
 /// The messages in the input of a tool that encrypts them.
 package enum InputMessages {
-    /// The input is one message, with an attachment if there is one.
+    /// The input is one message, with an optional attachment.
     case whole(Attachment?)
     /// Each line is a message.
     case lines

@@ -1,4 +1,4 @@
-import Sotto
+package import Sotto
 
 extension MessageBody {
     /// A description in brackets, or `nil` for text, data and a file.
@@ -7,7 +7,7 @@ extension MessageBody {
         case .text, .data, .file: nil
         case .reaction(let target, emoji: ""): "[removed the reaction to \(target.id)]"
         case .reaction(let target, let emoji): "[reacted \(emoji) to \(target.id)]"
-        case .edit(let target, let body): "[edited \(target.id)] \(body.shown)"
+        case .edit(let target, let body): "[edited \(target.id)] \(body.description)"
         case .delete(let target): "[deleted \(target.id)]"
         case .pin(let target, let until):
             "[pinned \(target.id)\(until.map { " until \($0)" } ?? "")]"
@@ -34,8 +34,8 @@ extension MessageBody {
         }
     }
 
-    /// The text of the new content of an edit.
-    private var shown: String {
+    /// The text of the body, or a description in brackets.
+    package var description: String {
         switch kind {
         case .text(let text): text
         case .data(let bytes): "[\(bytes.count) bytes that are not text]"

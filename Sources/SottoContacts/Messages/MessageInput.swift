@@ -57,7 +57,7 @@ package protocol MessageInput: AnyObject {
     /// Parses a line and the id that it claims. Returns `nil` for white space.
     func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)?
 
-    /// Returns the mailbox that a line is addressed to, or `nil` if it has none.
+    /// Returns the mailbox that a line is addressed to, or `nil` without a recipient.
     func mailbox(of content: Content) -> SessionID?
 
     /// Returns whether a contact may have to be found by its name in another messenger.

@@ -229,11 +229,7 @@ final class MessageOpening<Input: MessageInput> {
         }
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
-        switch earlier {
-        case .same(let number, let record): return try seen(number, record, transaction)
-        case .deleted: return .dropped
-        case .new, .different: break
-        }
+        if let line = try repeated(earlier, transaction) { return line }
         let step = try attempt.envelope.map { try transaction.open($0, with: keys) }
         guard var message = try step?.message ?? attempt.foreign?() else {
             throw Failure(.bug, "a message was not opened")
@@ -242,11 +238,7 @@ final class MessageOpening<Input: MessageInput> {
             // An attacker who removes the signature must not block the signed message.
             repeatID = "unproven/" + repeatID
             earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
-            switch earlier {
-            case .same(let number, let record): return try seen(number, record, transaction)
-            case .deleted: return .dropped
-            case .new, .different: break
-            }
+            if let line = try repeated(earlier, transaction) { return line }
         }
         let verdict = try decision(&message, step, attempt.id, transaction)
         if case .different = earlier {
@@ -263,9 +255,7 @@ final class MessageOpening<Input: MessageInput> {
             return .failed(failure, id: attempt.id, isFinal: true)
         }
         if isPreview { return .message(message, number: nil, seen: false) }
-        switch (verdict, message.from) {
-        case (.blocked, _): return .dropped
-        case (.request, let sender?):
+        if verdict == .request, let sender = message.from {
             if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
             guard
                 try transaction.request(
@@ -281,13 +271,12 @@ final class MessageOpening<Input: MessageInput> {
             return .request(
                 WaitingRequest(
                     id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite))
-        case (.accepted, _), (.request, nil):
-            if let step { try transaction.keep(step) }
-            let number = try transaction.recordOpened(
-                id: repeatID, digest: attempt.digest, record: message.record)
-            try transaction.forgetRequest(id: attempt.id)
-            return .message(message, number: number, seen: false)
         }
+        if let step { try transaction.keep(step) }
+        let number = try transaction.recordOpened(
+            id: repeatID, digest: attempt.digest, record: message.record)
+        try transaction.forgetRequest(id: attempt.id)
+        return .message(message, number: number, seen: false)
     }
 
     /// Opens an envelope with a time to live of 0. The state does not record it. The message of a sender who is not a
@@ -331,12 +320,18 @@ final class MessageOpening<Input: MessageInput> {
         }
     }
 
-    /// Returns the result for a record that was printed before, with the current trust of its sender.
-    private func seen(
-        _ number: Int64, _ record: JSONObject, _ transaction: StateTransaction
-    ) throws -> OpenedLine {
-        let (message, verdict) = try senderPolicy.recall(record, transaction)
-        return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
+    /// Returns the result for an envelope that was opened before, with the current trust of its sender, or `nil` for
+    /// another envelope.
+    private func repeated(
+        _ earlier: IdentityStore.Opened, _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        switch earlier {
+        case .same(let number, let record):
+            let (message, verdict) = try senderPolicy.recall(record, transaction)
+            return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
+        case .deleted: return .dropped
+        case .new, .different: return nil
+        }
     }
 }
 

@@ -9,20 +9,30 @@ package struct ReadingPlan {
     package let tool: String
     package let form: TextForm
     package let identity: IdentityListOptions
-    package var from: [String] = []
-    package var trust: TrustPolicy?
-    package var preview = false
-    package var stateless = false
+    package let senders: SenderOptions
+    package let preview: Bool
+    package let stateless: Bool
     /// Whether a message without an authenticated sender counts as success.
-    package var takesUnproven = false
-    package var quiet = false
-    package var lockTimeout = 10.0
-    package var output: String?
+    package let takesUnproven: Bool
+    package let quiet: Bool
+    package let lockTimeout: Double
+    package let output: String?
 
-    package init(tool: String, form: TextForm, identity: IdentityListOptions) {
+    package init(
+        tool: String, form: TextForm, identity: IdentityListOptions, senders: SenderOptions,
+        preview: Bool, stateless: Bool, takesUnproven: Bool = false, quiet: Bool,
+        lockTimeout: Double, output: String?
+    ) {
         self.tool = tool
         self.form = form
         self.identity = identity
+        self.senders = senders
+        self.preview = preview
+        self.stateless = stateless
+        self.takesUnproven = takesUnproven
+        self.quiet = quiet
+        self.lockTimeout = lockTimeout
+        self.output = output
     }
 
     /// The address book of the identity.
@@ -42,7 +52,8 @@ package struct ReadingPlan {
     /// Returns the policy for the senders of messages.
     package func senderPolicy(_ book: AddressBook, owner: Identity?) throws -> SenderPolicy {
         SenderPolicy(
-            owner: owner?.id, signers: try DemandedSigners(from, book), policy: trust)
+            owner: owner?.id, signers: try DemandedSigners(senders.from, book),
+            policy: senders.trust)
     }
 }
 

@@ -154,7 +154,7 @@ public struct Profiles: Sendable, Hashable {
 }
 
 extension Card {
-    /// Returns the owner's accounts in other messengers, after verifying the proof of each. A card from a URI has none.
+    /// Returns the owner's accounts in other messengers, after verifying the proof of each. A card from a URI names no accounts.
     ///
     /// Throws ``ProfileError``: a card with an account without a valid proof gives no accounts at all.
     public func profiles() throws(ProfileError) -> Profiles {
@@ -186,14 +186,14 @@ extension Identity {
         ])
     }
 
-    /// Returns the id of the owner's Whisper2 account, or `nil` if the identity has none. Throws
+    /// Returns the id of the owner's Whisper2 account, or `nil` without such an account. Throws
     /// ``IdentityError/member(_:)`` for a malformed id.
     public func whisperID() throws(IdentityError) -> WhisperID? {
         try Fields<IdentityError>(otherMembers)[Self.whisperIDMember].optional?
             .text { WhisperID($0) }
     }
 
-    /// Returns the RSA key for Mercurio, or `nil` if the identity has none. Throws ``IdentityError/member(_:)`` for a
+    /// Returns the RSA key for Mercurio, or `nil` without such a key. Throws ``IdentityError/member(_:)`` for a
     /// damaged key.
     public func rsaKey() throws(IdentityError) -> MercurioPrivateKey? {
         try Fields<IdentityError>(otherMembers)[Self.rsaMember].optional?

@@ -35,7 +35,7 @@ public struct MercurioMessage: Sendable, Hashable {
     public let createdAt: String?
     /// The encrypted part.
     public let envelope: MercurioEnvelope
-    /// The signature, 64 bytes, or `nil` if the message has none.
+    /// The signature, 64 bytes, or `nil` if the message is not signed.
     public let signature: [UInt8]?
 
     /// Encrypts the UTF-8 text `text` under a fresh AES key, wraps that key for the recipient, and signs the message.

@@ -1,6 +1,6 @@
 public import Sotto
 
-/// A chat file with the key of SHAiny's form of the chat. A file of `keygen chat` has none.
+/// A chat file with the key of SHAiny's form of the chat. A file of `keygen chat` does not contain this key.
 public struct MessengerChat: Sendable {
     /// The chat, for the suite `phrase`.
     public let chat: Chat

@@ -6,7 +6,7 @@ import Glibc
 /// costs work before any request. Loopback addresses are exempt, because all clients of a proxy on this
 /// machine have one. Addresses are in textual form; `nil` is exempt too.
 struct NetworkConnections {
-    /// New connections of one network in a second. At once, a network may open its limit.
+    /// New connections of one network in a second. A network may open all connections that its limit allows at once.
     static let connectionsPerSecond: Double = 100
     /// The most networks in memory. At the limit, networks without a connection and with a full rate are deleted.
     private static let rememberedLimit = 65_536

@@ -102,7 +102,7 @@ struct SignalPeers {
         peers = peers.filter { now - $0.value.heard < Self.lifetime }
     }
 
-    /// Returns the notifications that pass a signal to all other relays; none if it is too long.
+    /// Returns the notifications that pass a signal to all other relays. A signal that is too long is not passed.
     func notifications(of signal: [UInt8]) -> [String] {
         peers.compactMap { tag, peer in
             let nonce = randomBytes(24)

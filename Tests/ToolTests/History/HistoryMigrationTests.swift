@@ -10,16 +10,16 @@ import Testing
     let bob: Party
 
     init() throws {
-        home = try Home()
+        home = Home()
         for name in ["bob.key", "family.chat", "envelopes.ndjson", "printed.ndjson"] {
-            try home.files.write(name, Self.file(name))
+            home.files.write(name, Self.file(name))
         }
         bob = try Party(
             name: "bob",
             identity: Identity(record: JSON.object(parsing: home.files.read("bob.key"))), home: home
         )
         _ = try StateDirectory(path: home.files(bob.stateDirectory))
-        try home.files.write(bob.database, Self.file("bob.db"))
+        home.files.write(bob.database, Self.file("bob.db"))
     }
 
     static func file(_ name: String) -> [UInt8] { Vectors.file("state-0.1.0/" + name) }

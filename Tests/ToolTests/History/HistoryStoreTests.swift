@@ -268,7 +268,7 @@ import Testing
         #expect(
             try view(theirs, store).versions.map(\.body)
                 == ["theirs", "second", "third"].map(Message.textBody))
-        try store.transaction { transaction in
+        _ = try store.transaction { transaction in
             try receive("", from: bob, in: transaction, body: delete(theirs, bob))
         }
         // The message and all edits of it are erased, also those that did not count.
@@ -332,7 +332,7 @@ import Testing
         }
         #expect(try view(id, store).reactions.map(\.from) == [me.id])
         #expect(try view(id, store).pin == nil)
-        try store.transaction { transaction in
+        _ = try store.transaction { transaction in
             try send("", to: bob, in: transaction, body: pin("pin", until: "2026-01-01T00:00:00Z"))
         }
         #expect(try view(id, store).pin == nil)
@@ -346,6 +346,7 @@ import Testing
             [
                 "type": .string("receipt"), "status": .string(status),
                 "ids": .array([.string(Envelope.newID()), .string(id)]),
+                "time": .string("2026-01-01T00:00:00Z"),
             ]
         }
         func state() throws -> HistoryEntry.State? { try store.historyEntry(number: 1)?.state }
@@ -355,7 +356,7 @@ import Testing
             try send("", to: bob, in: transaction, body: receipt("read"))
         }
         #expect(try state() == .new && view(id, store).receipts.isEmpty)
-        try store.transaction { try receive("", from: bob, in: $0, body: receipt("delivered")) }
+        _ = try store.transaction { try receive("", from: bob, in: $0, body: receipt("delivered")) }
         #expect(try state() == .delivered)
         try store.transaction { transaction in
             try receive("", from: bob, in: transaction, body: receipt("read"))
@@ -428,7 +429,7 @@ import Testing
 
     @Test func aSearchReadsAllBlocksInOrderAndStops() throws {
         let store = try store()
-        try store.transaction { transaction in
+        _ = try store.transaction { transaction in
             try receive("needle", from: bob, in: transaction)
         }
         try change(

@@ -1,0 +1,373 @@
+import Dispatch
+import NIOPosix
+import SottoDatabase
+import SottoState
+import SottoWire
+
+extension Delivery {
+    /// The state of ``run(_:)``.
+    struct Run {
+        let delivery: Delivery
+        let group: MultiThreadedEventLoopGroup
+        var link: RelayLink?
+
+        private var isConnecting = false
+        private var hasProgressed = false
+        private var generation = 0
+        private var backoff = Backoff()
+        private var connectAt = 0.0
+        private var lastError: ClientError?
+        private var inputEnded = false
+        private var wasGiven = false
+        private var lockSince: Double?
+        private var lastHeard = 0.0
+
+        /// The items of this process without an outcome.
+        private var own: [Int64: Outbox.Item] = [:]
+        private var inFlight: [Int64: Outbox.Item] = [:]
+        private var inFlightBytes = 0
+        /// Envelopes with a time to live of 0 that were not sent yet. In flight they have negative numbers.
+        private var signals: [Outbox.Item] = []
+        private var lastSignal: Int64 = 0
+        /// The number of batches for which ``Delivery/submit(_:)`` still waits.
+        private var heldBatches = 0
+        /// Items for which the relay requires a proof of work first.
+        private var awaitingWork: [Int64] = []
+        private static let workID = "work"
+        /// The last number that was sent on this connection.
+        private var cursor: Int64 = 0
+        private var deferred: [Int64: (item: Outbox.Item, refusal: Refusal)] = [:]
+        private var deferredMailboxes: [String: Refusal] = [:]
+        private var retryAt: Double?
+        private var outcomes: [(number: Int64, outcome: String)] = []
+        private var results: [DeliveryResult] = []
+
+        init(delivery: Delivery, group: MultiThreadedEventLoopGroup) {
+            self.delivery = delivery
+            self.group = group
+        }
+
+        private var relayName: String { delivery.relay.description }
+        private var outboxName: String { delivery.relay.outboxName }
+
+        /// Seconds to wait for an event; `nil` waits until one arrives.
+        var timeout: Double? {
+            let now = Monotonic.seconds()
+            var moments: [Double] = []
+            if lockSince != nil { moments.append(now + 0.02) }
+            if connectAt > now, !isConnecting, link == nil { moments.append(connectAt) }
+            if !inFlight.isEmpty { moments.append(lastHeard + Delivery.replyTimeout) }
+            if let retryAt, !inputEnded { moments.append(retryAt) }
+            return moments.min().map { max(0, $0 - now) }
+        }
+
+        mutating func take(_ event: Event) throws(StateError) {
+            switch event {
+            case .items(let items):
+                heldBatches += 1
+                signals += items.filter { $0.kind == .signal }
+                let kept = items.filter { $0.kind != .signal }
+                let numbers = try delivery.outbox.append(
+                    kept, relay: outboxName, url: delivery.relay.text)
+                for (number, item) in zip(numbers, kept) { own[number] = item }
+                if !kept.isEmpty { wasGiven = true }
+            case .end:
+                inputEnded = true
+                // One more attempt is made now, whatever failed before.
+                if link == nil { lastError = nil }
+            case .connected(.success(let new)):
+                isConnecting = false
+                link = new
+                lastHeard = Monotonic.seconds()
+            case .connected(.failure(let error)):
+                isConnecting = false
+                lost(error)
+            case .link(.closed(let error), let generation):
+                if generation == self.generation, link != nil || isConnecting { lost(error) }
+            case .link(.response(let response, let requestID), let generation):
+                guard generation == self.generation else { return }
+                lastHeard = Monotonic.seconds()
+                take(response, requestID)
+            }
+        }
+
+        private mutating func take(_ response: Response, _ requestID: String?) {
+            if requestID == Self.workID { return work(response) }
+            if case .error(let refusal) = response,
+                refusal.reason == Reason.workRequired.rawValue,
+                let number = requestID.flatMap({ Int64($0) }), inFlight[number] != nil
+            {
+                if awaitingWork.isEmpty { link?.write(Request.puzzle.line(requestID: Self.workID)) }
+                awaitingWork.append(number)
+                return
+            }
+            guard let number = requestID.flatMap({ Int64($0) }),
+                let item = inFlight.removeValue(forKey: number)
+            else {
+                if case .error(let refusal) = response, refusal.reason == Reason.busy.rawValue {
+                    lost(.busy(relay: relayName))
+                }
+                return
+            }
+            inFlightBytes -= item.envelope.count
+            backoff.reset()
+            hasProgressed = true
+            switch response {
+            case .stored: done(number, item, .stored)
+            case .duplicate: done(number, item, .duplicate)
+            case .accepted where item.kind == .signal: done(number, item, .accepted)
+            case .rejected(let refusal), .error(let refusal):
+                done(number, item, .rejected, refusal)
+            case .deferred(let refusal) where item.kind == .signal:
+                done(number, item, .dropped, refusal)
+            case .deferred(let refusal): postpone(number, item, refusal)
+            default: lost(.notARelay(relay: relayName))
+            }
+        }
+
+        /// Handles the answer to a puzzle request or a solution. One solution is valid for one new id.
+        private mutating func work(_ response: Response) {
+            if case .accepted = response {
+                let numbers = awaitingWork
+                awaitingWork = []
+                for number in numbers {
+                    link?.write(inFlight[number]?.line(requestID: "\(number)") ?? [])
+                }
+            } else if let solution = Request.solution(of: response) {
+                link?.write(solution.line(requestID: Self.workID))
+            } else {
+                lost(.refused(relay: relayName, reason: .workRequired))
+            }
+            lastHeard = Monotonic.seconds()
+        }
+
+        private mutating func done(
+            _ number: Int64, _ item: Outbox.Item, _ status: DeliveryResult.Status,
+            _ refusal: Refusal? = nil
+        ) {
+            if item.kind != .signal {
+                own[number] = nil
+                outcomes.append((number, DeliveryOutcome(status, refusal).text))
+            }
+            results.append(result(item, status, refusal))
+        }
+
+        private func result(
+            _ item: Outbox.Item, _ status: DeliveryResult.Status, _ refusal: Refusal? = nil
+        ) -> DeliveryResult {
+            DeliveryResult(item, status, refusal, relay: relayName)
+        }
+
+        /// Leaves an item in the outbox, with the later items for the same mailbox.
+        private mutating func postpone(_ number: Int64, _ item: Outbox.Item, _ refusal: Refusal) {
+            if deferred.updateValue((item, refusal), forKey: number) == nil {
+                results.append(result(item, .deferred, refusal))
+            }
+            deferredMailboxes[item.orderingKey] = refusal
+            retryAt = retryAt ?? Monotonic.seconds() + Delivery.retryDelay
+        }
+
+        private mutating func lost(_ error: ClientError) {
+            link?.close()
+            link = nil
+            generation += 1
+            let unanswered = inFlight.filter { $0.value.kind == .signal }
+            dropSignals(unanswered.sorted { $0.key > $1.key }.map(\.value))
+            inFlight = [:]
+            inFlightBytes = 0
+            awaitingWork = []
+            cursor = 0
+            lastError = error
+            connectAt = Monotonic.seconds() + backoff.next()
+        }
+
+        private mutating func dropSignals(_ items: [Outbox.Item]) {
+            results += items.map { result($0, .dropped) }
+        }
+
+        /// Drops the signals that were not sent.
+        private mutating func dropWaitingSignals() {
+            dropSignals(signals)
+            signals = []
+        }
+
+        /// Records the known outcomes in the outbox and returns the results to report.
+        mutating func settle() throws(StateError) -> [DeliveryResult] {
+            try delivery.outbox.settle(outcomes)
+            outcomes = []
+            defer { results = [] }
+            return results
+        }
+
+        /// Does the work that is possible now. Returns the ending when none is left.
+        mutating func advance() throws(StateError) -> Ending? {
+            let now = Monotonic.seconds()
+            if !inFlight.isEmpty, now - lastHeard >= Delivery.replyTimeout {
+                lost(.lost(relay: relayName))
+            }
+            if let at = retryAt, at <= now, inFlight.isEmpty {
+                (retryAt, cursor, deferred, deferredMailboxes) = (nil, 0, [:], [:])
+            }
+            defer { releaseSubmitter() }
+            guard try hasWork() || !signals.isEmpty else {
+                lockSince = nil
+                if inputEnded { return try end(isDone: true) }
+                try collect()
+                return nil
+            }
+            // Signals need no lock, because they are not in the queue.
+            let isQueueOurs = takeLock(now)
+            guard isQueueOurs || hasSignals else {
+                try collect()
+                if inputEnded, wasGiven, own.isEmpty { return try end(isDone: true) }
+                let isLate = now - (lockSince ?? now) >= delivery.lockTimeout
+                return inputEnded && isLate ? try end(wasLocked: true) : nil
+            }
+            guard link != nil else {
+                if isConnecting { return nil }
+                // After the end of input a second failure in a row, or a refusal, is final.
+                if inputEnded, lastError != nil, !mayRetry { return try end() }
+                if inputEnded || connectAt <= now { connect() } else { dropWaitingSignals() }
+                return nil
+            }
+            if isQueueOurs { try fill() }
+            sendSignals()
+            if inFlight.isEmpty, try !hasWork() {
+                delivery.lock.unlock()
+                if inputEnded { return try end(isDone: true) }
+            }
+            return nil
+        }
+
+        /// Whether a connection that had made progress was lost, so that one more attempt is worthwhile.
+        private var mayRetry: Bool {
+            if case .lost = lastError { hasProgressed } else { false }
+        }
+
+        private var hasSignals: Bool {
+            !signals.isEmpty || inFlight.contains { $0.value.kind == .signal }
+        }
+
+        /// Lets ``Delivery/submit(_:)`` continue, unless many signals wait.
+        private mutating func releaseSubmitter() {
+            guard signals.count < Delivery.signalLimit else { return }
+            for _ in 0..<heldBatches { delivery.room.signal() }
+            heldBatches = 0
+        }
+
+        private func hasWork() throws(StateError) -> Bool {
+            if !inFlight.isEmpty { return true }
+            return try !delivery.outbox.waiting(
+                relay: outboxName, after: cursor, limit: 1
+            ).isEmpty
+        }
+
+        private mutating func takeLock(_ now: Double) -> Bool {
+            if delivery.lock.tryLock() {
+                lockSince = nil
+                return true
+            }
+            lockSince = lockSince ?? now
+            return false
+        }
+
+        /// Collects the outcomes that another process recorded for our items.
+        private mutating func collect() throws(StateError) {
+            guard !own.isEmpty else { return }
+            for (number, outcome) in try delivery.outbox.collect(relay: outboxName) {
+                guard let item = own.removeValue(forKey: number) else { continue }
+                let outcome = DeliveryOutcome(text: outcome)
+                results.append(result(item, outcome.status, outcome.refusal))
+            }
+        }
+
+        private mutating func connect() {
+            isConnecting = true
+            hasProgressed = false
+            generation += 1
+            let (events, generation) = (delivery.events, generation)
+            RelayLink.connect(to: delivery.relay, group: group) {
+                events.put(.link($0, generation: generation))
+            } done: {
+                events.put(.connected($0))
+            }
+        }
+
+        private mutating func fill() throws(StateError) {
+            var lines: [UInt8] = []
+            while inFlight.count < Delivery.window, inFlightBytes < Delivery.windowBytes {
+                let rows = try delivery.outbox.waiting(
+                    relay: outboxName, after: cursor,
+                    limit: Delivery.window - inFlight.count)
+                if rows.isEmpty { break }
+                for (number, item) in rows {
+                    cursor = number
+                    if let refusal = deferredMailboxes[item.orderingKey] {
+                        postpone(number, item, refusal)
+                        continue
+                    }
+                    if inFlight.isEmpty { lastHeard = Monotonic.seconds() }
+                    inFlight[number] = item
+                    inFlightBytes += item.envelope.count
+                    lines += item.line(requestID: "\(number)")
+                }
+            }
+            if !lines.isEmpty { link?.write(lines) }
+        }
+
+        /// Sends signals up to the window.
+        private mutating func sendSignals() {
+            var lines: [UInt8] = []
+            var count = 0
+            while count < signals.count, inFlight.count < Delivery.window,
+                inFlightBytes < Delivery.windowBytes
+            {
+                let item = signals[count]
+                count += 1
+                if inFlight.isEmpty { lastHeard = Monotonic.seconds() }
+                lastSignal -= 1
+                inFlight[lastSignal] = item
+                inFlightBytes += item.envelope.count
+                lines += item.line(requestID: "\(lastSignal)")
+            }
+            signals.removeFirst(count)
+            if !lines.isEmpty { link?.write(lines) }
+        }
+
+        private mutating func end(isDone: Bool = false, wasLocked: Bool = false) throws(StateError)
+            -> Ending
+        {
+            try collect()
+            dropWaitingSignals()
+            let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: outboxName)
+            for (number, item) in own.sorted(by: { $0.key < $1.key }) where deferred[number] == nil
+            {
+                results.append(result(item, .queued))
+            }
+            let ending = Ending(
+                left: waiting, error: isDone || wasLocked ? nil : lastError, wasLocked: wasLocked)
+            try delivery.outbox.release(relay: outboxName)
+            delivery.lock.unlock()
+            return ending
+        }
+    }
+}
+
+extension Outbox.Item {
+    /// Items with the same key are sent in order: an item waits while an earlier one is postponed.
+    fileprivate var orderingKey: String {
+        switch kind {
+        case .envelope, .signal: to
+        case .prekeys: "prekeys " + to
+        case .record: "record " + to
+        }
+    }
+
+    fileprivate func line(requestID: String) -> [UInt8] {
+        switch kind {
+        case .envelope, .signal: Request.sendLine(envelope, requestID: requestID)
+        case .prekeys: Request.publishLine(envelope, requestID: requestID)
+        case .record: Request.recordLine(envelope, requestID: requestID)
+        }
+    }
+}
