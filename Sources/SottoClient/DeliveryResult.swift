@@ -21,6 +21,8 @@ public struct DeliveryResult: Sendable, Equatable {
         case accepted
         /// It was deleted from the outbox on request; or it has a time to live of 0 and could not be sent.
         case dropped
+        /// It was deleted from the outbox, because its time to live ended there.
+        case expired
         /// Another process removed it from the outbox and recorded an outcome that cannot be read.
         case unknown
     }
@@ -99,7 +101,7 @@ public struct DeliveryOutcome: Sendable, Equatable {
         let words = text.split(separator: " ", maxSplits: 2).map(String.init)
         let status = words.first.flatMap { DeliveryResult.Status(rawValue: $0) }
         switch status {
-        case .stored?, .duplicate?, .rejected?, .dropped?: break
+        case .stored?, .duplicate?, .rejected?, .dropped?, .expired?: break
         case .queued?, .deferred?, .accepted?, .unknown?, nil:
             self.init(.unknown)
             return

@@ -1,5 +1,6 @@
 import Dispatch
 import NIOPosix
+import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
@@ -302,6 +303,10 @@ extension Delivery {
                 if rows.isEmpty { break }
                 for (number, item) in rows {
                     cursor = number
+                    if let expires = item.expires, expires <= .now() {
+                        done(number, item, .expired)
+                        continue
+                    }
                     if let refusal = deferredMailboxes[item.orderingKey] {
                         postpone(number, item, refusal)
                         continue

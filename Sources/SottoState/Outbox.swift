@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 public import SottoDatabase
 
 /// The items that wait to be sent, in the file `outbox.db`: a queue for each relay. Any number of processes add to it.
@@ -26,13 +26,19 @@ public final class Outbox: Sendable {
         public let to: String
         /// The record on one line.
         public let envelope: [UInt8]
+        /// The time after which the item is not sent, or `nil`.
+        public let expires: Timestamp?
 
         /// Creates an item.
-        public init(id: String, to: String, envelope: [UInt8], kind: Kind = .envelope) {
+        public init(
+            id: String, to: String, envelope: [UInt8], kind: Kind = .envelope,
+            expires: Timestamp? = nil
+        ) {
             self.kind = kind
             self.id = id
             self.to = to
             self.envelope = envelope
+            self.expires = expires
         }
     }
 
@@ -78,6 +84,7 @@ public final class Outbox: Sendable {
             id TEXT PRIMARY KEY, outcome TEXT NOT NULL, day INTEGER NOT NULL
         ) WITHOUT ROWID
         """,
+        "ALTER TABLE outbox ADD COLUMN expires INTEGER",
     ]
 
     /// Returns the lock of a relay's queue, not taken. The process that holds it sends. Its offset is a hash of the
@@ -106,10 +113,11 @@ public final class Outbox: Sendable {
             for item in items {
                 try connection.run(
                     """
-                    INSERT INTO outbox (relay, owner, day, id, recipient, envelope, kind, url)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                    """, relay, owner, day, item.id, item.to, item.envelope, item.kind.rawValue, url
-                )
+                    INSERT INTO outbox
+                        (relay, owner, day, id, recipient, envelope, kind, url, expires)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """, relay, owner, day, item.id, item.to, item.envelope, item.kind.rawValue,
+                    url, item.expires?.seconds)
                 numbers.append(connection.lastRow)
             }
             return numbers
@@ -123,13 +131,14 @@ public final class Outbox: Sendable {
         try database.use { connection throws(StateError) in
             try connection.rows(
                 """
-                SELECT number, id, recipient, envelope, kind FROM outbox
+                SELECT number, id, recipient, envelope, kind, expires FROM outbox
                 WHERE relay = ? AND number > ? AND outcome IS NULL ORDER BY number LIMIT ?
                 """, relay, number, limit
             ) { row throws(StateError) in
                 let item = Item(
                     id: row.text(1), to: row.text(2), envelope: row.bytes(3),
-                    kind: try kind(row.integer(4)))
+                    kind: try kind(row.integer(4)),
+                    expires: row.isNull(5) ? nil : Timestamp(seconds: row.integer(5)))
                 return (row.integer(0), item)
             }
         }

@@ -27,7 +27,7 @@ extension StateTransaction {
         // The first word is the status of the result that `send` prints.
         switch outcome.prefix(while: { $0 != " " }) {
         case "stored", "duplicate": state = .stored
-        case "rejected", "dropped": state = .failed
+        case "rejected", "dropped", "expired": state = .failed
         default: return
         }
         // A receipt may be here already.

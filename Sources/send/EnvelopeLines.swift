@@ -201,7 +201,9 @@ final class EnvelopeLines: Sendable {
         return (
             Outbox.Item(
                 id: envelope.id, to: envelope.to.description, envelope: envelope.bytes,
-                kind: envelope.ttl == 0 ? .signal : .envelope), noted
+                kind: envelope.ttl == 0 ? .signal : .envelope,
+                expires: envelope.ttl.map { Timestamp(seconds: Timestamp.now().seconds + $0) }),
+            noted
         )
     }
 }

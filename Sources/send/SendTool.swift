@@ -97,7 +97,7 @@ struct SendTool: CoreProgram {
             for result in results {
                 switch result.status {
                 case .stored, .duplicate, .accepted: outcome.succeeded()
-                case .rejected, .dropped, .unknown: lost.add(result)
+                case .rejected, .dropped, .expired, .unknown: lost.add(result)
                 case .queued, .deferred: break
                 }
                 try output.writeRecord(result.record)
@@ -164,6 +164,9 @@ private struct LostEnvelopes {
         var parts: [String] = []
         if let count = counts[.rejected] { parts.append("the relay rejected \(count) (\(reason))") }
         if let count = counts[.dropped] { parts.append("\(count) dropped from the outbox") }
+        if let count = counts[.expired] {
+            parts.append("the time to live of \(count) ended in the outbox")
+        }
         if let count = counts[.unknown] {
             parts.append("it is unknown whether the relay stored \(count)")
         }

@@ -14,6 +14,7 @@ import Testing
     @Test func outcomesRoundTrip() {
         for outcome in [
             DeliveryOutcome(.stored), DeliveryOutcome(.duplicate), DeliveryOutcome(.dropped),
+            DeliveryOutcome(.expired),
             DeliveryOutcome(.rejected, Refusal(.tooLarge)),
             DeliveryOutcome(.rejected, Refusal(code: 7, reason: "of a later version")),
         ] {

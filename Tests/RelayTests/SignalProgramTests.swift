@@ -81,6 +81,34 @@ import Testing
         #expect(again.end() == 0)
     }
 
+    /// An envelope waits in the outbox until its time to live ends.
+    @Test func anEnvelopeIsNotSentAfterItsTimeToLive() throws {
+        let scratch = TemporaryDirectory()
+        let relay = try #require(RelayProcess(scratch))
+        let world = World(address: relay.address)
+        #expect(relay.end() == 0)
+        let ids = write(world, "in", [60, 3_600, nil])
+        #expect(world.run("send", input: "in", output: "sent") == 75)
+        #expect(world.statuses("sent") == ["queued", "queued", "queued"])
+        let database = try DurableDatabase(
+            path: world.scratch("state/outbox.db"),
+            migrations: Array(repeating: "", count: Outbox.schemaVersion), lockTimeout: 20)
+        try database.transaction { connection throws(StateError) in
+            try connection.run("UPDATE outbox SET expires = expires - 60 WHERE id = ?", ids[0])
+        }
+        try database.close()
+        let again = try #require(RelayProcess(scratch, listen: relay.address))
+        #expect(world.run("send", output: "rest") == 15)
+        #expect(world.errors.contains("the time to live of 1 ended in the outbox"))
+        let statuses = Dictionary(
+            uniqueKeysWithValues: zip(world.ids("rest"), world.statuses("rest")))
+        #expect(statuses == [ids[0]: "expired", ids[1]: "stored", ids[2]: "stored"])
+        #expect(world.run("send", ["--list"], output: "list") == 1)
+        #expect(world.run("recv", output: "got") == 0)
+        #expect(world.ids("got") == Array(ids[1...]))
+        #expect(again.end() == 0)
+    }
+
     @Test func manySignalsAreAllAnswered() throws {
         let relay = try #require(RelayProcess(TemporaryDirectory(), ["--connection-rate", "0"]))
         let world = World(address: relay.address)
