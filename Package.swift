@@ -18,6 +18,7 @@ import PackageDescription
 //      SottoNetwork                           TLS, WebSocket and HTTP of both ends
 //      SottoOpenSSL                           ChaCha20-Poly1305 of long files
 //   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
+//      SottoDatabaseReports SottoReports      the wording of the errors of database and state
 //      SottoContacts                          the address book on the command line
 //      SottoScan                              reading pictures, which only `qr-scan` links
 //   4  the programs
@@ -102,10 +103,12 @@ let nearlyStatic: [LinkerSetting] =
         .unsafeFlags(["-Xclang-linker", "-no-pie"], .when(configuration: .release))
     ]
 
-let clients: [Target.Dependency] = ["SottoClient", "SottoState", "SottoWire"]
+let clients: [Target.Dependency] = [
+    "SottoClient", "SottoState", "SottoReports", "SottoWire",
+]
 // For the two programs that know accounts in other messengers.
 let accounts: [Target.Dependency] = [
-    "SottoMessengers", "SottoState", "SottoContacts", "SottoWire",
+    "SottoMessengers", "SottoState", "SottoReports", "SottoContacts", "SottoWire",
 ]
 // For the programs with NIO. They stay relocatable, because they read hostile input; their hundred thousand relocations
 // are packed, which needs glibc 2.36 or newer. Functions are folded only if no object needs their addresses.
@@ -236,10 +239,23 @@ let package = Package(
             linkerSettings: sqlite),
         .target(
             name: "SottoState", dependencies: ["Sotto", "SottoDatabase"], swiftSettings: strict),
+        // The texts, hints and statuses of the errors of SottoDatabase, SottoState and SottoWire.
+        .target(
+            name: "SottoDatabaseReports", dependencies: ["SottoDatabase", "SottoProgram"],
+            swiftSettings: strict),
+        .target(
+            name: "SottoReports",
+            dependencies: [
+                "Sotto", "SottoDatabase", "SottoDatabaseReports", "SottoProgram", "SottoState",
+                "SottoWire",
+            ], swiftSettings: strict),
 
         .target(
             name: "SottoContacts",
-            dependencies: ["Sotto", "Arguments", "SottoTool", "SottoMessengers", "SottoState"],
+            dependencies: [
+                "Sotto", "Arguments", "SottoTool", "SottoMessengers", "SottoState",
+                "SottoReports",
+            ],
             swiftSettings: strict),
         .target(
             name: "SottoNetwork",
@@ -251,8 +267,10 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "SottoClient",
-            dependencies: ["Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoNetwork"]
-                + nio + nioWeb,
+            dependencies: [
+                "Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoReports",
+                "SottoNetwork", "SottoProgram",
+            ] + nio + nioWeb,
             swiftSettings: strict),
         .target(
             name: "SottoServer",
@@ -264,7 +282,7 @@ let package = Package(
             ] + nio + nioWeb,
             resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
-        program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
+        program("keygen", ["SottoState", "SottoReports", "SottoWire"], link: fullyStatic),
         program("bridge", accounts, link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts", "SottoOpenSSL"], link: fullyStatic),
         program(
@@ -281,7 +299,9 @@ let package = Package(
             swiftSettings: strict, linkerSettings: staticCPlusPlus + stripped),
         program("send", clients, link: packed),
         program("recv", clients + ["SottoContacts", "SottoDatabase"], link: packed),
-        program("relay", ["SottoServer", "SottoDatabase", "SottoWire"], link: packed),
+        program(
+            "relay", ["SottoServer", "SottoDatabase", "SottoDatabaseReports", "SottoWire"],
+            link: packed),
         // A load generator for `make bench`; not installed.
         .executableTarget(
             name: "relay-load",
@@ -313,7 +333,7 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
-                "TestSupport",
+                "SottoProgram", "SottoReports", "TestSupport",
                 "relay", "send", "recv", "keygen", "bridge", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),

@@ -1,4 +1,6 @@
 public import Sotto
+import SottoProgram
+import SottoReports
 public import SottoState
 public import SottoWire
 

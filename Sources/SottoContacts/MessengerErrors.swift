@@ -1,21 +1,5 @@
-public import Sotto
 public import SottoMessengers
 public import SottoTool
-
-/// An error whose report is a ``Failure``.
-public protocol FailureError: ReportableError {
-    /// The report.
-    var failure: Failure { get }
-}
-
-extension FailureError {
-    /// The exit status.
-    public var status: Int32 { failure.status.rawValue }
-    /// The message.
-    public var message: String { failure.message }
-    /// The hint.
-    public var hint: String? { failure.hint }
-}
 
 // MARK: Keys and codes
 

@@ -1,4 +1,4 @@
-package import SottoBytes
+public import SottoBytes
 import SottoPadding
 
 extension Failure {
@@ -39,4 +39,19 @@ extension Failure {
         case .tooLong: self.init(.malformed, "the input is longer than 2^31 - 1 bytes")
         }
     }
+}
+
+/// An error whose report is a ``Failure``.
+public protocol FailureError: ReportableError {
+    /// The report.
+    var failure: Failure { get }
+}
+
+extension FailureError {
+    /// The exit status.
+    public var status: Int32 { failure.status.rawValue }
+    /// The message.
+    public var message: String { failure.message }
+    /// The hint.
+    public var hint: String? { failure.hint }
 }

@@ -150,23 +150,3 @@ public enum ContactError: Error, Sendable, Equatable {
     /// Another contact has this name.
     case nameTaken(String)
 }
-
-extension ContactError: ReportableError {
-    /// The text of the error message.
-    public var message: String {
-        switch self {
-        case .nameTaken(let name): "another contact already has the name \(name)"
-        }
-    }
-
-    /// The text of the hint.
-    public var hint: String? {
-        switch self {
-        case .nameTaken(let name):
-            "rename the other contact first: contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
-        }
-    }
-
-    /// 73 (`EX_CANTCREAT`): the contact cannot be created.
-    public var status: Int32 { 73 }
-}

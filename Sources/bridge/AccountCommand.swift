@@ -2,6 +2,7 @@ import Arguments
 import Sotto
 import SottoMessengers
 import SottoTool
+import SottoReports
 import SottoWire
 
 /// The options that select the owner's accounts.
@@ -158,18 +159,5 @@ struct CardCommand: Program {
         let output = try Output(path: "-", content: .text)
         if let record = card.record { try output.writeLine(record) }
         try output.finish()
-    }
-}
-
-extension RelayURL {
-    /// Parses the value of `--relay`. Throws a failure with status 64.
-    init(argument: String) throws(Failure) {
-        do throws(RelayURL.Invalid) {
-            try self.init(argument)
-        } catch {
-            throw Failure(
-                .usage, "the relay address is not of the form tcp://host:port",
-                hint: "use an address such as --relay tcp://relay.example.org:7667")
-        }
     }
 }

@@ -4,6 +4,7 @@ import SottoContacts
 import SottoMessengers
 import SottoState
 import SottoTool
+import SottoReports
 import SottoWire
 
 struct ImportCommand: Program {

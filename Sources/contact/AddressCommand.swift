@@ -3,6 +3,7 @@ import Sotto
 import SottoContacts
 import SottoState
 import SottoTool
+import SottoReports
 import SottoWire
 
 struct AddressCommand: Program {
@@ -52,11 +53,7 @@ struct AddressCommand: Program {
         let open = try options.open()
         if revoke { return try end(open) }
         let relay = try relay.map { text throws(Failure) in
-            do throws(RelayURL.Invalid) { return try RelayURL(text).text } catch {
-                throw Failure(
-                    .usage, "the relay address is not of the form tcp://host:port",
-                    hint: "use an address such as --relay tcp://relay.example.org:7667")
-            }
+            try RelayURL(argument: text).text
         }
         let contact = try open.change(name) { contact, _ in
             guard !contact.isBlocked else {

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoTool
+import SottoReports
 import SottoWire
 
 struct Public: Program {
@@ -33,7 +34,7 @@ struct Public: Program {
     var file: String?
 
     func execute() throws {
-        let address = try relay.map { try RelayOptions.address($0) }
+        let address = try relay.map { try RelayURL(argument: $0) }
         let identity = try identity.load(argument: file)
         let card = identity.card(relay: address?.text, issued: .now())
         let output = try Output(path: "-", content: .text)

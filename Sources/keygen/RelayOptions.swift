@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoTool
+import SottoReports
 import SottoWire
 
 /// The option for the relay of an identity.
@@ -15,17 +16,6 @@ struct RelayOptions: ArgumentGroup {
     /// Returns the given relay, or `nil`.
     func address() throws(Failure) -> RelayURL? {
         guard let relay else { return nil }
-        return try Self.address(relay)
-    }
-
-    /// Parses a relay's address as it will be used from the card.
-    static func address(_ text: String) throws(Failure) -> RelayURL {
-        do throws(RelayURL.Invalid) {
-            return try RelayURL(text)
-        } catch {
-            throw Failure(
-                .usage, "the relay address is not of the form tcp://host:port",
-                hint: "use an address such as --relay tcp://relay.example.org:7667")
-        }
+        return try RelayURL(argument: relay)
     }
 }

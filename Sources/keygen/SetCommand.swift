@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoTool
+import SottoReports
 import SottoWire
 
 /// `keygen set`: changes the settings in an identity file.
@@ -43,7 +44,7 @@ struct SetCommand: Program {
     }
 
     func execute() throws {
-        let address = try relay.map { try RelayOptions.address($0) }
+        let address = try relay.map { try RelayURL(argument: $0) }
         let path = try identity.replaceRecord(argument: file) { record in
             record["relay"] = address.map { .string($0.text) }
         }

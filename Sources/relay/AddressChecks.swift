@@ -1,4 +1,5 @@
 import Glibc
+import SottoProgram
 import Sotto
 import SottoServer
 import SottoWire

@@ -13,11 +13,15 @@ struct LayerTests {
         "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
         "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoNetwork": 2, "SottoOpenSSL": 2, "SottoMessengers": 2,
+        "SottoDatabaseReports": 3, "SottoReports": 3,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
     ]
 
     /// The targets of one layer that are built on each other: each may import those before it.
-    static let orders = [["SottoBytes", "SottoPadding", "Sotto"], ["SottoProgram", "SottoTool"]]
+    static let orders = [
+        ["SottoBytes", "SottoPadding", "Sotto"], ["SottoProgram", "SottoTool"],
+        ["SottoDatabaseReports", "SottoReports", "SottoContacts", "SottoClient"],
+    ]
 
     /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [

@@ -1,5 +1,7 @@
 import Glibc
 import Sotto
+import SottoProgram
+import SottoReports
 import SottoDatabase
 import SottoState
 import TestSupport

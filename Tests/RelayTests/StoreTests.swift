@@ -1,5 +1,6 @@
 import Glibc
 import Sotto
+import SottoProgram
 import SottoDatabase
 import SottoState
 import SottoWire
@@ -7,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SottoServer
+@testable import relay
 
 @Suite struct StoreTests {
     let place = StoreFixture()

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Sotto
+import SottoProgram
 import SottoState
 import SottoWire
 import Synchronization
@@ -8,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import SottoServer
+@testable import relay
 
 /// Behaviour that only a server has: several relays, lost connections, wrong settings.
 @Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct PostgresTests {

@@ -1,0 +1,15 @@
+public import SottoProgram
+public import SottoWire
+
+extension RelayURL {
+    /// Parses the value of an option `--relay` as it will be used from a card. Throws a failure with status 64.
+    public init(argument: String) throws(Failure) {
+        do throws(RelayURL.Invalid) {
+            try self.init(argument)
+        } catch {
+            throw Failure(
+                .usage, "the relay address is not of the form tcp://host:port",
+                hint: "use an address such as --relay tcp://relay.example.org:7667")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import SottoBytes
+import SottoDatabase
+import SottoDatabaseReports
+public import SottoProgram
+public import SottoState
+
+extension StateError: FailureError {
+    /// The report.
+    public var failure: Failure {
+        switch self {
+        case .database(.damaged(let path)):
+            Failure(.ioError, DatabaseError.damaged(path: path).message, hint: Self.lostHint)
+        case .database(let error): error.failure
+        case .noHome:
+            Failure(
+                .configuration, "no directory for the state: HOME is not set",
+                hint: "set the environment variable SOTTO_HOME to a directory")
+        case .notPrivate(let path):
+            Failure(
+                .permission, "the state directory \(path) is accessible to other users",
+                hint: "chmod 700 \(shellWord(path))")
+        case .shared(let path):
+            Failure(
+                .permission, "the state directory \(path) is shared with other users",
+                hint:
+                    "use a directory of your own: export SOTTO_HOME=\(shellWord(path + "/sotto-state"))"
+            )
+        case .unsealable(let path):
+            Failure(
+                .ioError, "a record in \(path) cannot be decrypted with this identity",
+                hint: Self.lostHint)
+        }
+    }
+
+    private static let lostHint =
+        "restore a backup, or move it away; a new one is then created without sessions, contacts and messages"
+}
+
+extension SessionError: FailureError {
+    /// The report.
+    public var failure: Failure {
+        switch self {
+        case .nothingToSendWith(let peer):
+            Failure(
+                .noKey, "no session with the recipient, and no prekey bundle to begin one",
+                hint: "claim a bundle: recv --bundle \(peer)")
+        case .unknownSession:
+            Failure(
+                .noKey, "the message belongs to a session that is not in this state",
+                hint:
+                    "this state is new or from a backup; send the sender a message, or ask for a new session"
+            )
+        case .preKeyGone:
+            Failure(
+                .noKey, "the message begins a session with a prekey that is not in this state",
+                hint:
+                    "a repeated message, or this state is new or from a backup; publish new prekeys: keygen prekeys | send"
+            )
+        case .begunBefore:
+            Failure(.replay, "the message begins a session that began before and was deleted")
+        case .noSender:
+            Failure(
+                .malformed, "the envelope does not name its sender, which its suite requires")
+        case .notPostQuantum:
+            Failure(
+                .untrusted, "the bundle has no post-quantum prekey",
+                hint:
+                    "it may have been removed by an attacker; use --classic to continue without it"
+            )
+        case .noOneTimePreKey:
+            Failure(
+                .noKey, "the bundle has no one-time prekey",
+                hint: "try later, or omit --require-opk")
+        case .otherOwner:
+            Failure(.untrusted, "the bundle belongs to a different recipient")
+        case .bundleUsed:
+            Failure(
+                .noKey, "the bundle's one-time prekey has begun a session before",
+                hint: "claim another bundle with recv --bundle")
+        }
+    }
+}
+
+extension ContactError: FailureError {
+    /// The report.
+    public var failure: Failure {
+        switch self {
+        case .nameTaken(let name):
+            Failure(
+                .cannotCreate, "another contact already has the name \(name)",
+                hint:
+                    "rename the other contact first: contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
+            )
+        }
+    }
+}
