@@ -57,13 +57,28 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
         var time = time_t(seconds)
         var parts = tm()
         gmtime_r(&time, &parts)
-        func pad(_ value: Int32, _ width: Int) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        // Every message has two or three times, so this formats without intermediate strings.
+        var text: [UInt8] = []
+        text.reserveCapacity(20)
+        func append(_ value: Int32, _ end: Unicode.Scalar) {
+            text.append(0x30 + UInt8(value / 10))
+            text.append(0x30 + UInt8(value % 10))
+            text.append(UInt8(ascii: end))
         }
-        return pad(parts.tm_year + 1900, 4) + "-" + pad(parts.tm_mon + 1, 2) + "-"
-            + pad(parts.tm_mday, 2) + "T" + pad(parts.tm_hour, 2) + ":" + pad(parts.tm_min, 2) + ":"
-            + pad(parts.tm_sec, 2) + "Z"
+        let year = parts.tm_year + 1900
+        if (0...9_999).contains(year) {
+            text.append(0x30 + UInt8(year / 1_000))
+            text.append(0x30 + UInt8(year / 100 % 10))
+            append(year % 100, "-")
+        } else {
+            text += "\(year)-".utf8
+        }
+        append(parts.tm_mon + 1, "-")
+        append(parts.tm_mday, "T")
+        append(parts.tm_hour, ":")
+        append(parts.tm_min, ":")
+        append(parts.tm_sec, "Z")
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Whether `a` is before `b`.

@@ -96,13 +96,22 @@ public struct Envelope: Sendable, Hashable {
     package static func digest(
         _ texts: [String], _ names: [String], of payload: JSONObject
     ) -> [UInt8] {
-        let members = names.map { name in
-            payload[name].map { $0.string.map { Array($0.utf8) } ?? $0.canonical() } ?? []
+        var input: [UInt8] = []
+        for text in texts {
+            input += UInt32(text.utf8.count).bigEndianBytes
+            input += text.utf8
         }
-        return sha256(
-            (texts.map { Array($0.utf8) } + members).flatMap {
-                UInt32($0.count).bigEndianBytes + $0
-            })
+        for name in names {
+            if let text = payload[name]?.string {
+                input += UInt32(text.utf8.count).bigEndianBytes
+                input += text.utf8
+            } else {
+                let member = payload[name]?.canonical() ?? []
+                input += UInt32(member.count).bigEndianBytes
+                input += member
+            }
+        }
+        return sha256(input)
     }
 
     /// Reads an envelope record. Throws ``EnvelopeError``.
@@ -132,24 +141,27 @@ public struct Envelope: Sendable, Hashable {
         var bytes = bytes
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = hex(bytes)
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { text += "-" }
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for (index, digit) in hex(bytes).utf8.enumerated() {
+            switch index {
+            case 8, 12, 16, 20: text.append(UInt8(ascii: "-"))
+            default: break
+            }
             text.append(digit)
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Whether `text` has the form of an id: 36 characters, lower-case hexadecimal with hyphens at the positions of a
     /// UUID.
     public static func isID(_ text: String) -> Bool {
-        let characters = Array(text.utf8)
-        guard characters.count == 36 else { return false }
-        return characters.enumerated().allSatisfy { index, character in
-            [8, 13, 18, 23].contains(index)
-                ? character == UInt8(ascii: "-")
-                : (0x30...0x39).contains(character) || (0x61...0x66).contains(character)
+        guard text.utf8.count == 36 else { return false }
+        return text.utf8.enumerated().allSatisfy { index, character in
+            switch index {
+            case 8, 13, 18, 23: character == UInt8(ascii: "-")
+            default: (0x30...0x39).contains(character) || (0x61...0x66).contains(character)
+            }
         }
     }
 }
