@@ -289,6 +289,7 @@ let package = Package(
             "decrypt", ["SottoState", "SottoContacts", "SottoOpenSSL", "CBotan"],
             link: botan + fullyStatic),
         program("contact", accounts, link: fullyStatic),
+        program("compose", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("history", ["SottoState", "SottoContacts"], link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),
@@ -376,7 +377,9 @@ let package = Package(
             dependencies: [
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoState",
                 "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "fingerprint", "history", "pad", "qr", "qr-scan", "recv", "sotto", "send", "relay",
+                "compose", "fingerprint", "history", "pad", "qr", "qr-scan", "recv", "sotto",
+                "send",
+                "relay",
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
@@ -385,7 +388,7 @@ let package = Package(
             name: "DocumentTests",
             dependencies: [
                 "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "fingerprint", "history", "pad", "qr", "send", "recv", "relay", "sotto",
+                "compose", "fingerprint", "history", "pad", "qr", "send", "recv", "relay", "sotto",
             ],
             swiftSettings: strict),
     ],

@@ -7,11 +7,12 @@ public struct Argument<Value> {
     public var wrappedValue: Value { cell.unwrapped }
 
     /// A required argument; `value` is its name in the help.
-    public init(_ value: String, help: String) where Value: ExpressibleByArgument {
+    public init(_ value: String, help: String, values: ValueWords = .withoutDash)
+    where Value: ExpressibleByArgument {
         let cell = Cell<Value>()
         self.cell = cell
         _ = Declaration(
-            .positional, valueName: value, help: help, isRequired: true,
+            .positional, valueName: value, help: help, isRequired: true, values: values,
             choices: { Value.allArguments }, take: { cell.take($0) })
     }
 
@@ -37,12 +38,13 @@ public struct Argument<Value> {
     }
 
     /// All further arguments, at least one.
-    public init<Element: ExpressibleByArgument>(_ value: String, help: String)
-    where Value == [Element] {
+    public init<Element: ExpressibleByArgument>(
+        _ value: String, help: String, values: ValueWords = .withoutDash
+    ) where Value == [Element] {
         let cell = Cell<Value>()
         self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, isRequired: true, isRepeating: true,
-            choices: { Element.allArguments }, take: { cell.take($0) })
+            values: values, choices: { Element.allArguments }, take: { cell.take($0) })
     }
 }

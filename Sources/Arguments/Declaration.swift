@@ -48,7 +48,8 @@ final class Declaration {
 public enum ValueWords: Sendable {
     /// Words that do not look like an option: `-o --armor` is an error.
     case withoutDash
-    /// Any word, such as a negative number or a name that begins with a dash.
+    /// Any word, such as a negative number or a name that begins with a dash. For a positional argument: also a negative
+    /// number.
     case any
     /// For a positional argument: the rest of the command line, unchanged, including options.
     case theRest

@@ -32,7 +32,9 @@ struct Reading {
             case "-h", "--help": request = .help
             case "--version" where hasVersion: request = request ?? .version
             default:
-                if word.utf8.starts(with: "--".utf8) {
+                if takesNumbers, Self.isNegativeNumber(word) {
+                    positional.append(word)
+                } else if word.utf8.starts(with: "--".utf8) {
                     readLong(word, &words)
                 } else if word.utf8.first == UInt8(ascii: "-"), word.utf8.count > 1 {
                     readShort(word, &words)
@@ -134,6 +136,16 @@ struct Reading {
         note(
             "the value \(quoted(word)) is invalid for '\(label(of: name, valueName: declaration.valueName))'"
                 + (choices.isEmpty ? "" : "; valid values are \(choices)"))
+    }
+
+    /// Whether a positional argument accepts negative numbers.
+    private var takesNumbers: Bool {
+        declarations.contains { $0.kind == .positional && $0.values == .any }
+    }
+
+    private static func isNegativeNumber(_ word: String) -> Bool {
+        word.utf8.first == UInt8(ascii: "-") && word.utf8.count > 1
+            && word.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
     }
 
     private func declared(_ name: String) -> Declaration? {

@@ -66,6 +66,14 @@ public final class Output {
         destination = .file(try AtomicFile(path: path, replacing: replacing))
     }
 
+    /// Opens a file at its end, or creates it with mode 0600. A device or pipe is written directly.
+    package init(appendingTo path: String) throws(Failure) {
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure(errno: errno, "write", path) }
+        destination = .descriptor(descriptor)
+        name = path
+    }
+
     /// Throws if `path` is one of the files in `names`, which the command reads. Names that are not files are ignored.
     ///
     /// Replacing an identity or a card with a result made from it could lose it permanently.

@@ -14,6 +14,10 @@ public struct Contact: Sendable, Equatable {
     public var isBlocked = false
     /// The suite that the user set; `nil` selects it automatically.
     public var suite: Suite?
+    /// Whether the contact gets receipts for messages that were decrypted or read here.
+    public var getsReceipts = false
+    /// Whether the contact gets signals that the user types.
+    public var getsTyping = false
     /// Accounts in other messengers, learned from the messengers' own codes and not from a card, by the messengers'
     /// names. The state does not interpret them.
     public var accounts = JSONObject()
@@ -69,14 +73,16 @@ public struct Contact: Sendable, Equatable {
         self.added = added
     }
 
-    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","added","profiles","compared",
-    /// "address","formerAddresses","card","changed"}`. A card that was given as a URI is a string; an address is its
-    /// salt, which is useless without the identity.
+    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","receipts","typing","added",
+    /// "profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as a URI is a string;
+    /// an address is its salt, which is useless without the identity.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
             ("id", .string(id.description)), ("trust", .string(trust.rawValue)),
             ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
+            ("receipts", getsReceipts ? .bool(true) : nil),
+            ("typing", getsTyping ? .bool(true) : nil),
             ("added", .string(added.description)),
             ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("compared", compared.isEmpty ? nil : compared.json),
@@ -108,6 +114,8 @@ public struct Contact: Sendable, Equatable {
         if let name = try fields["suite"].optional?.text() {
             suite = Self.suites.first { $0.rawValue == name }
         }
+        getsReceipts = try fields["receipts"].optional?.bool() ?? false
+        getsTyping = try fields["typing"].optional?.bool() ?? false
         accounts = try fields["profiles"].optional?.object() ?? JSONObject()
         compared = try fields["compared"].optional?.value { ComparedKeys($0) } ?? ComparedKeys()
         address = try fields["address"].optional?.value(Self.address)

@@ -10,7 +10,7 @@ extension IdentityStore {
         /// No message matches.
         case none
         /// Several messages match.
-        case several
+        case several([HistoryEntry])
     }
 
     /// The minimum length of an abbreviated message id, in characters.
@@ -95,7 +95,7 @@ extension IdentityStore {
                 "WHERE mark IN (?, ?) AND kind < 3", mark(envelope: id), mark(sent: id),
                 connection: connection
             ).filter(isWanted)
-            if let entry = named.first { return named.count == 1 ? .found(entry) : .several }
+            if let entry = named.first { return named.count == 1 ? .found(entry) : .several(named) }
             guard id.utf8.count >= Self.messagePrefix else { return .none }
             let beginning = id.lowercased()
             let found = try history(
@@ -103,7 +103,7 @@ extension IdentityStore {
                 connection
             ).filter { $0.id?.hasPrefix(beginning) == true }
             guard let entry = found.first else { return .none }
-            return found.count == 1 ? .found(entry) : .several
+            return found.count == 1 ? .found(entry) : .several(found)
         }
     }
 

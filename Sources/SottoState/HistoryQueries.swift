@@ -83,6 +83,18 @@ extension IdentityStore {
         }
     }
 
+    /// Returns the received messages of a conversation that were not marked as read, the oldest first.
+    package func unread(in conversation: Conversation) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            return try entries(
+                """
+                WHERE conversation = ? AND kind = 0 AND sent = 0 AND sealed IS NOT NULL
+                AND number > ? ORDER BY number
+                """, row.number, row.read, connection: connection)
+        }
+    }
+
     /// Returns the messages of a conversation that have this id: at most one received and one sent.
     public func historyEntries(
         id: String, in conversation: Conversation

@@ -54,6 +54,8 @@ struct AcceptKeyCommand: Program {
             var new = Contact(name: contact.name, id: card.id, card: card, added: contact.added)
             new.isBlocked = contact.isBlocked
             new.suite = contact.suite
+            new.getsReceipts = contact.getsReceipts
+            new.getsTyping = contact.getsTyping
             // The contact was given these addresses, and mail to them must not be lost.
             new.takeAddresses(of: contact)
             // Messages that used a session must not silently be sent without one.

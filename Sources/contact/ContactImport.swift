@@ -83,6 +83,8 @@ struct ContactImport {
         contact.accounts = entry.accounts
         guard isOurs else { return contact }
         contact.suite = entry.suite
+        contact.getsReceipts = entry.getsReceipts
+        contact.getsTyping = entry.getsTyping
         contact.changed = entry.changed
         contact.compared = entry.compared
         contact.takeAddresses(of: entry)

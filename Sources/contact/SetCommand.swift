@@ -4,23 +4,60 @@ import SottoContacts
 import SottoState
 import SottoTool
 
+/// `contact set`: the settings of a contact.
 struct SetCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "set", abstract: "Set the encryption suite for messages to a contact.")
+        name: "set",
+        abstract: "Set the suite of messages to a contact, and whether the contact gets receipts.",
+        usage: "contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off]",
+        discussion: """
+            With receipts=on the contact learns which messages were decrypted and read here: decrypt --receipts and \
+            history read write receipts. With typing=on compose typing writes signals. Both are off by default.
+            """)
 
     /// The values of `--suite`.
     enum Choice: String, ExpressibleByArgument, CaseIterable {
         case sealed, ratchet, auto
     }
 
+    /// A setting and its value.
+    enum Setting: String, ExpressibleByArgument, CaseIterable {
+        case receiptsOn = "receipts=on"
+        case receiptsOff = "receipts=off"
+        case typingOn = "typing=on"
+        case typingOff = "typing=off"
+
+        func apply(to contact: inout Contact) {
+            switch self {
+            case .receiptsOn: contact.getsReceipts = true
+            case .receiptsOff: contact.getsReceipts = false
+            case .typingOn: contact.getsTyping = true
+            case .typingOff: contact.getsTyping = false
+            }
+        }
+    }
+
     @Option(
         "--suite", value: "suite", help: "sealed, ratchet, or auto: the best that is available.")
-    var suite: Choice
+    var suite: Choice?
 
     @OptionGroup var options: ContactOptions
 
     @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
+
+    @Argument("setting", help: "receipts=on, receipts=off, typing=on or typing=off.")
+    var settings: [Setting] = []
+
+    func validate() throws {
+        guard suite != nil || !settings.isEmpty else {
+            throw UsageError("no setting is given: --suite, receipts=on or typing=on")
+        }
+        let names = settings.map { $0.rawValue.prefix { $0 != "=" } }
+        guard Set(names).count == names.count else {
+            throw UsageError("a setting is given twice")
+        }
+    }
 
     func execute() throws {
         let contact = try options.open().change(name) { contact, _ in
@@ -28,8 +65,11 @@ struct SetCommand: Program {
             case .sealed: contact.suite = .sealed
             case .ratchet: contact.suite = .ratchet
             case .auto: contact.suite = nil
+            case nil: break
             }
+            for setting in settings { setting.apply(to: &contact) }
         }
-        options.note("messages to \(contact.name) use \(suite.rawValue)")
+        if let suite { options.note("messages to \(contact.name) use \(suite.rawValue)") }
+        for setting in settings { options.note("\(contact.name): \(setting.rawValue)") }
     }
 }

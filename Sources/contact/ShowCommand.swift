@@ -91,6 +91,8 @@ struct ShowCommand: Program {
         if contact.isBlocked { table.add(["blocked", "yes"]) }
         let suite = protection.suite.rawValue
         table.add(["suite", contact.suite == nil ? "auto, now \(suite)" : suite])
+        let signals = [("receipts", contact.getsReceipts), ("typing", contact.getsTyping)]
+        for (name, isOn) in signals where isOn { table.add([name, "on"]) }
         let since = protection.since()
         table.add(["session", protection.session == nil ? since : "since \(since)"])
         table.add(["postquantum", protection.isPostQuantum ? "yes" : "no"])

@@ -15,7 +15,8 @@ enum DecryptMode: String, CommandMode {
         switch self {
         case .input: "\(Self.file.takes) \(Self.messages.takes)"
         case .file: "--passphrase --hold --from \(Self.keys) -o -q <file>"
-        case .messages: "--chat --preview --stateless \(Self.reading) \(Self.keys) -o -q <file>"
+        case .messages:
+            "--chat --preview --receipts --stateless \(Self.reading) \(Self.keys) -o -q <file>"
         case .again: "--again --since \(Self.reading) \(Self.keys) -o -q"
         case .attachment: "--attachment \(Self.keys) -o -q <file>"
         case .verification: "--verify --from \(Self.keys) -q <file>"

@@ -17,6 +17,17 @@ enum DecryptPlan {
             tool.output,
             isNoneOf: tool.identity.files + tool.senders.from + tool.chat
                 + [tool.attachment, tool.passphrase?.path].compactMap(\.self))
+        if let receipts = tool.receipts {
+            for (isGiven, option) in [(tool.preview, "--preview"), (tool.stateless, "--stateless")]
+            where isGiven { try tool.given.refuse("--receipts", with: option) }
+            guard !receipts.isEmpty, receipts != "-", receipts != tool.output else {
+                throw UsageError("--receipts requires the name of a file other than the output")
+            }
+            try Output.check(
+                receipts,
+                isNoneOf: tool.identity.files + tool.senders.from + tool.chat
+                    + [tool.file, tool.output].compactMap(\.self))
+        }
         switch tool.mode {
         case .input, .file, .messages: self = .input(Self.input(tool))
         case .again: self = .again(StoredMessages(plan: Self.reading(tool), since: tool.since))
@@ -57,7 +68,8 @@ enum DecryptPlan {
         ReadingPlan(
             tool: DecryptTool.toolName, form: tool.form, identity: tool.identity,
             senders: tool.senders, preview: tool.preview, stateless: tool.stateless,
-            quiet: tool.quiet, lockTimeout: tool.lock.timeout, output: tool.output)
+            quiet: tool.quiet, lockTimeout: tool.lock.timeout, output: tool.output,
+            receipts: tool.receipts)
     }
 
     private static func verification(_ tool: DecryptTool) throws -> DetachedVerification {

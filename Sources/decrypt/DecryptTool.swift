@@ -11,7 +11,7 @@ struct DecryptTool: CoreProgram {
         abstract: "Decrypt an age file, or envelopes into message records.",
         usage: """
             decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
-            decrypt [-i FILE] [--chat FILE ...] [--text] [-o FILE] [FILE]
+            decrypt [-i FILE] [--chat FILE ...] [--text] [--receipts FILE] [-o FILE] [FILE]
             decrypt --again [--since WHEN] [--text] [-o FILE]
             decrypt --attachment RECORD [-o FILE] BLOB
             decrypt --verify SIGNATURE --from CARD [FILE]
@@ -58,6 +58,13 @@ struct DecryptTool: CoreProgram {
         "--preview",
         help: "Print messages without changing the state, as if they had not been opened.")
     var preview = false
+
+    @Option(
+        "--receipts", value: "file",
+        help:
+            "Append receipts to this file, for encrypt: for messages of contacts with receipts=on (contact set)."
+    )
+    var receipts: String?
 
     @Flag("--stateless", help: "Do not record opened envelopes: replays are not detected.")
     var stateless = false

@@ -2,6 +2,8 @@ import Arguments
 
 /// The ways to use `encrypt`, with the options of each. An option that a mode does not list is refused in it.
 enum EncryptMode: String, CommandMode {
+    /// Messages to the mailboxes that their records name.
+    case records = ""
     /// An age file to cards.
     case recipients = "-r or -R"
     /// An age file with a passphrase.
@@ -18,6 +20,7 @@ enum EncryptMode: String, CommandMode {
     var takes: String {
         let own: String =
             switch self {
+            case .records: "--jsonl --suite \(Self.contacts) --classic"
             case .recipients: "-r -R \(Self.file) --classic --stateless --lock-timeout"
             case .passphrase: "-p --passphrase \(Self.file)"
             case .mailboxes:
@@ -39,14 +42,20 @@ enum EncryptMode: String, CommandMode {
 extension EncryptTool {
     /// The mode that the options select.
     var mode: EncryptMode {
-        get throws {
+        get {
             if detached { return .detached }
             if chat != nil { return to.isEmpty ? .chat : .chatMailboxes }
             if !to.isEmpty { return .mailboxes }
             if !recipient.isEmpty || !recipientsFile.isEmpty { return .recipients }
             if askPassphrase || passphrase != nil { return .passphrase }
-            throw UsageError(
-                "no recipient is given: use -r CARD, -R FILE, -p, --to CARD or --chat FILE")
+            return .records
         }
     }
+}
+
+extension UsageError {
+    /// Neither the command line nor the input names a recipient.
+    static let noRecipient = UsageError(
+        "no recipient is given: use -r CARD, -R FILE, -p, --to CARD or --chat FILE, or give records of compose"
+    )
 }

@@ -11,7 +11,7 @@ enum EncryptPlan {
 
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: EncryptTool) throws {
-        let mode = try tool.mode
+        let mode = tool.mode
         if tool.stateless { try tool.given.refuse("--lock-timeout", with: "--stateless") }
         if tool.passphrase != nil { try tool.given.refuse("-p", with: "--passphrase") }
         let read =
@@ -28,12 +28,13 @@ enum EncryptPlan {
                 DetachedSigning(
                     identity: tool.identity, trustedComment: tool.trustedComment, file: tool.file,
                     output: tool.output, quiet: tool.quiet))
-        case .mailboxes, .chat, .chatMailboxes:
+        case .records, .mailboxes, .chat, .chatMailboxes:
             self = .message(
                 MessageEncryption(
                     target: try Self.target(tool, mode),
                     messages: try tool.attachment.messages(
-                        perLine: tool.jsonl, isNoneOf: read + [tool.file].compactMap(\.self),
+                        perLine: tool.jsonl || mode == .records,
+                        isNoneOf: read + [tool.file].compactMap(\.self),
                         output: tool.output),
                     file: tool.file, output: tool.output))
         }
@@ -105,7 +106,7 @@ enum EncryptPlan {
             if let option = tool.session.given {
                 try tool.given.refuse(option, with: "--ttl below one day")
             }
-            return .mailboxes(try mailboxes(tool, .sealed))
+            return .mailboxes(try mailboxes(tool, .best))
         case nil: return .mailboxes(try mailboxes(tool, .best))
         case .ratchet where tool.hasShortTTL:
             throw UsageError(
@@ -157,7 +158,7 @@ enum EncryptPlan {
 
 extension EncryptTool {
     /// Whether the time to live is too short for a message of a session.
-    fileprivate var hasShortTTL: Bool { ttl.map { $0 < Envelope.minimumSessionTTL } ?? false }
+    fileprivate var hasShortTTL: Bool { ttl.map { Int64($0) }.isShortTTL }
 
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     fileprivate var stateTimeout: Double? { stateless ? nil : lock.timeout }

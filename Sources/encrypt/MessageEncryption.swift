@@ -1,3 +1,4 @@
+import Arguments
 import Sotto
 import SottoContacts
 import SottoTool
@@ -32,26 +33,43 @@ struct MessageEncryption {
                     }
                 }, print: { try $1.writeText($0 + "\n") })
         case .chat(let chat): try write(input, to: Recipients(chat))
-        case .mailboxes(let mailboxes): try write(input, to: Recipients(mailboxes))
+        case .mailboxes(let mailboxes):
+            let source = mailboxes.to.isEmpty ? try records(in: input) : nil
+            try write(input, source, to: Recipients(mailboxes))
         }
     }
 
-    private func write(_ input: Input, to recipients: Recipients) throws {
-        try write(input, seal: recipients.seal) { envelopes, output in
-            for (envelope, relay) in zip(envelopes, recipients.relays) {
-                var record = envelope.record
-                if let relay { record["relay"] = .string(relay) }
-                try output.writeRecord(record)
-            }
+    /// Returns the bytes of input that consists of message records with recipients, because the command line names none.
+    /// Throws a usage error if the input is something else, before a prompt for a passphrase.
+    private func records(in input: Input) throws -> PeekingSource {
+        let source = PeekingSource(input)
+        guard !input.isTerminal else { throw UsageError.noRecipient }
+        var first: UInt8?
+        let limit = 64 << 10
+        _ = try source.peek(upTo: limit) { bytes in
+            first = bytes.first { $0 > 0x20 }
+            return first != nil
+        }
+        guard let first else { throw Failure(.no, "the input is empty") }
+        guard first == UInt8(ascii: "{") else { throw UsageError.noRecipient }
+        return source
+    }
+
+    private func write(
+        _ input: Input, _ source: (any ByteSource)? = nil, to recipients: Recipients
+    ) throws {
+        try write(input, source, seal: recipients.seal) { lines, output in
+            for line in lines { try output.writeRecord(line) }
         }
     }
 
     private func write<Sealed>(
-        _ input: Input, seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
+        _ input: Input, _ source: (any ByteSource)? = nil,
+        seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
         print: @escaping (Sealed, Output) throws -> Void
     ) throws {
         try MessageWriting(
-            tool: EncryptTool.toolName, input: input,
+            tool: EncryptTool.toolName, input: input, source: source,
             output: try Output(path: output, content: .text, inputs: [input]), seal: seal,
             print: print
         ).run(messages)

@@ -45,25 +45,21 @@ struct ChatTarget {
     let lockTimeout: Double?
 }
 
-/// The recipients of messages, and the route to each of them.
+/// The recipients of messages, and the encryption for them.
 struct Recipients {
-    /// The encryption of messages to one recipient.
-    private enum Route {
-        case suite(any MessageSuite.Type, Recipient)
-        case session(SessionID)
+    /// The recipients that the command line names.
+    private enum Named {
+        case chat(Destination)
+        case mailboxes([Destination])
+        /// None: each message names its own.
+        case none
     }
 
     private let keys: SuiteKeys
     private let ttl: Int64?
     private let store: IdentityStore?
-    private let routes: [Route]
-    /// The recipients; empty for a chat alone.
-    private let people: [SessionID]
-    /// The recipients' cards, which may name a mailbox other than the id's.
-    private let cards: [Card?]
-    /// The relay of each recipient, for `send`: the one on the signed card. A `sotto:` URI does not authenticate a
-    /// relay.
-    let relays: [String?]
+    private let named: Named
+    private let directory: RecipientDirectory?
 
     /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
     /// be read without a prompt.
@@ -72,10 +68,8 @@ struct Recipients {
         ttl = nil
         let book = AddressBook(chat.identity.load, lockTimeout: chat.lockTimeout)
         store = chat.lockTimeout == nil ? nil : try book.storeWithoutPrompt(chat.identity)
-        routes = [.suite(PhraseSuite.self, .chat)]
-        people = []
-        cards = [nil]
-        relays = [nil]
+        named = .chat(.chat)
+        directory = nil
     }
 
     init(_ mailboxes: Mailboxes) throws {
@@ -84,110 +78,105 @@ struct Recipients {
         var chats: [Chat] = []
         if case .phrase(let path) = mailboxes.method { chats = [try ChatFile.read(path)] }
         keys = SuiteKeys(identity: identity, chats: chats, classic: mailboxes.isClassic)
-        let sessions = try SessionPlan(
-            tool: EncryptTool.toolName, mailboxes.session, classic: mailboxes.isClassic,
-            quiet: mailboxes.quiet)
         ttl = mailboxes.ttl
         let usesState = mailboxes.lockTimeout != nil || mailboxes.needsState
         store = usesState ? try book.writableStore() : nil
-        let people = try mailboxes.to.map { try book.find($0) }
-        let plan = RoutePlan(
-            method: mailboxes.method, own: identity.id, sessions: sessions,
-            quiet: mailboxes.quiet)
-        try sessions.check(people)
-        // If no session has to begin, this only reads the state and does not wait for other processes.
-        var suites: Set<Suite> = []
-        var routes: [Route] = []
-        for person in people {
-            let suite = try plan.suite(for: person, store)
-            try book.check(person, suite: suite, mailboxes.trust)
-            suites.insert(suite)
-            routes.append(try Self.route(person, suite))
-        }
-        self.routes = routes
-        self.people = people.map(\.id)
-        cards = people.map(\.card)
-        relays = people.map(\.notedRelay)
-        if !mailboxes.quiet, !mailboxes.isClassic, suites.contains(.sealed),
-            people.contains(where: { $0.card?.hybrid == nil })
-        {
-            Terminal.say(
-                "encrypt: note: a sotto: URI has no post-quantum key; use the signed card instead")
-        }
-        // The suite of a message with a short time to live says nothing about the next message.
-        guard let store, ttl.map({ $0 >= Envelope.minimumSessionTTL }) ?? true else { return }
-        for (person, route) in zip(people, routes) {
-            var hasBegun = false
-            let suite: Suite
-            switch route {
-            case .session:
-                hasBegun = try sessions.prepare(person, store)
-                suite = .ratchet
-            case .suite(let type, _):
-                guard type == Sealed.self else { continue }
-                suite = .sealed
-            }
-            plan.noteSuite(suite, of: person, store, isReported: hasBegun)
-        }
+        let directory = try RecipientDirectory(mailboxes, book, store, own: identity.id)
+        named =
+            mailboxes.to.isEmpty
+            ? .none : .mailboxes(try directory.destinations(mailboxes.to, ttl: ttl))
+        self.directory = directory
     }
 
-    private static func route(_ person: Correspondent, _ suite: Suite) throws -> Route {
-        guard let type = suite.messageSuite else { return .session(person.id) }
-        guard person.card != nil || suite != .sealed else {
-            throw Failure(
-                .noKey, "no card of \(person.name) is known",
-                hint: "get the card: \(cardLookupCommand(person.id))")
-        }
-        return .suite(type, Recipient(id: person.id, card: person.card))
+    /// A message with its recipients.
+    private struct Job {
+        let message: MessageText
+        let ttl: Int64?
+        let destinations: [Destination]
+        /// A message with a time to live of 0 is not recorded.
+        var isRecorded: Bool { ttl != 0 }
     }
 
-    /// Returns the envelopes of each message, one for each recipient, or its failure. The messages are in the history
-    /// when this returns, except those with a time to live of 0. A thrown error ends the whole run: nothing was encrypted.
-    func seal(_ messages: [MessageText]) throws -> [Result<[Envelope], Failure>] {
-        guard let store, ttl != 0 else { return try messages.map { try seal($0, nil) } }
+    /// Returns the lines of each message, one for each recipient, or its failure. The messages are in the history when
+    /// this returns, except those with a time to live of 0. A thrown error ends the whole run: nothing was encrypted.
+    func seal(_ messages: [MessageText]) throws -> [Result<[JSONObject], Failure>] {
+        // The address book cannot be read within the transaction.
+        let jobs = try messages.map { message in try result { try job(message) } }
+        let isAnyRecorded = jobs.contains { (try? $0.get())?.isRecorded ?? false }
+        guard let store, isAnyRecorded else {
+            return try jobs.map { try seal($0, nil) }
+        }
         return try store.transaction { transaction in
-            try messages.map { try seal($0, transaction) }
+            try jobs.map { try seal($0, transaction) }
         }
+    }
+
+    private func job(_ message: MessageText) throws -> Job {
+        let ttl = message.ttl ?? ttl ?? message.typicalTTL
+        guard let directory else {
+            if message.to != nil { throw Failure.otherRecipient }
+            guard case .chat(let chat) = named else { throw Failure(.bug, "no recipient is known") }
+            return Job(message: message, ttl: ttl, destinations: [chat])
+        }
+        let destinations: [Destination]
+        switch (named, message.to) {
+        case (.mailboxes(let known), nil):
+            let isUsual = ttl.isShortTTL == self.ttl.isShortTTL
+            destinations =
+                isUsual ? known : try directory.destinations(of: known, ttl: ttl)
+        case (.mailboxes(let known), let to?):
+            let person = try directory.person(named: to)
+            guard known.map(\.id) == [person.id] else { throw Failure.otherRecipient }
+            destinations = try directory.destinations(of: known, ttl: ttl)
+        case (_, let to?):
+            destinations = [try directory.destination(directory.person(named: to), ttl: ttl)]
+        case (_, nil):
+            throw Failure(
+                .malformed, "the record names no recipient",
+                hint: "write messages with compose, or name the recipient: --to CARD")
+        }
+        return Job(message: message, ttl: ttl, destinations: destinations)
     }
 
     private func seal(
-        _ message: MessageText, _ transaction: StateTransaction?
-    ) throws -> Result<[Envelope], Failure> {
+        _ job: Result<Job, Failure>, _ transaction: StateTransaction?
+    ) throws -> Result<[JSONObject], Failure> {
         try result {
+            let job = try job.get()
             let milliseconds = Timestamp.milliseconds()
-            let envelopes = try routes.map { route in
+            let envelopes = try job.destinations.map { destination in
                 let draft = Draft(
-                    body: message.body, extra: message.extra, milliseconds: milliseconds,
-                    ttl: ttl)
-                return try seal(draft, route, transaction)
+                    body: job.message.body, extra: job.message.extra, milliseconds: milliseconds,
+                    ttl: job.ttl)
+                return try seal(draft, destination.route, transaction)
             }
-            if let transaction { try record(message, envelopes, transaction) }
-            return zip(envelopes, cards).map { envelope, card in
-                card.map { envelope.addressed(to: $0) } ?? envelope
+            if let transaction, job.isRecorded {
+                try record(job, envelopes, transaction)
             }
+            return zip(envelopes, job.destinations).map { $1.line($0) }
         }
     }
 
     /// Records a message in the history: once for each recipient, but once for a chat.
     private func record(
-        _ message: MessageText, _ envelopes: [Envelope], _ transaction: StateTransaction
+        _ job: Job, _ envelopes: [Envelope], _ transaction: StateTransaction
     ) throws(StateError) {
         let chat = keys.chats.first.map { JSON.object($0.details) }
         for (index, envelope) in envelopes.enumerated() {
             let isOfChat = envelope.suite.traits.isOfChat
             if isOfChat, index > 0 { continue }
             let sent = Message(
-                id: envelope.id, from: transaction.owner.id,
-                to: index < people.count ? people[index] : nil, time: envelope.time,
-                suite: SuiteName(envelope.suite), authenticated: true, trust: .verified,
-                details: isOfChat ? chat.map { ["chat": $0] } : nil, body: message.body,
-                members: JSONObject(message.extra.map { ($0.name, $0.value) }))
+                id: envelope.id, from: transaction.owner.id, to: job.destinations[index].id,
+                time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
+                trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
+                body: job.message.body,
+                members: JSONObject(job.message.extra.map { ($0.name, $0.value) }))
             try transaction.recordSent(id: envelope.id, record: sent.record)
         }
     }
 
     private func seal(
-        _ draft: Draft, _ route: Route, _ transaction: StateTransaction?
+        _ draft: Draft, _ route: Destination.Route, _ transaction: StateTransaction?
     ) throws -> Envelope {
         switch route {
         case .suite(let suite, let recipient):
@@ -201,15 +190,8 @@ struct Recipients {
     }
 }
 
-extension Correspondent {
-    /// The maximum length of a relay address on an envelope's line.
-    private static let relayLimit = 512
-
-    /// The relay on the card, if the card is signed by its owner.
-    fileprivate var notedRelay: String? {
-        guard let card, card.record != nil, let relay = card.relay,
-            (1...Self.relayLimit).contains(relay.utf8.count)
-        else { return nil }
-        return relay
-    }
+extension Failure {
+    fileprivate static let otherRecipient = Failure(
+        .malformed, "the record names another recipient than the command line",
+        hint: "omit the recipient on the command line")
 }

@@ -12,17 +12,27 @@ struct RoutePlan {
 
     /// Returns the suite for a recipient. The order is: the requested suite, an existing session, a session that can
     /// begin with a bundle that `recv` claimed, `sealed`.
-    func suite(for person: Correspondent, _ store: IdentityStore?) throws -> Suite {
+    ///
+    /// A message with a short time to live takes no step of a session: the relay may drop it.
+    func suite(
+        for person: Correspondent, _ store: IdentityStore?, isShort: Bool
+    ) throws -> Suite {
         switch method {
         case .sealed: return .sealed
         case .phrase: return .phrase
         case .ratchet:
+            guard !isShort else {
+                throw Failure(
+                    .usage,
+                    "--suite ratchet needs a time to live of at least \(Envelope.minimumSessionTTL) seconds",
+                    hint: "omit --suite")
+            }
             guard person.id != own else {
                 throw Failure(
                     .usage, "a session with yourself is not possible", hint: "omit --suite")
             }
             return .ratchet
-        case .best: break
+        case .best: if isShort { return .sealed }
         }
         if sessions.requires(person.id) { return .ratchet }
         if let suite = person.contact?.suite { return suite }

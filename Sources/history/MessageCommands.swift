@@ -65,39 +65,6 @@ struct ShowCommand: Program {
     }
 }
 
-/// `history read`: marks messages as read.
-struct ReadCommand: Program {
-    static let configuration = CommandConfiguration(
-        name: "read",
-        abstract: "Mark the messages of conversations as read.",
-        usage: "history read [--upto N] [-q] WHO ...")
-
-    @Option("--upto", value: "number", help: "Mark only messages up to this number.")
-    var upTo: Int?
-
-    @OptionGroup var options: HistoryOptions
-
-    @Argument("who", help: "A contact, an id, me, or the name of a chat.")
-    var who: [String]
-
-    func validate() throws {
-        guard upTo == nil || who.count == 1 else { throw UsageError("--upto requires one WHO") }
-    }
-
-    func execute() throws {
-        let history = try options.open()
-        let conversations = try who.map { try history.conversation($0) }
-        let count = try history.store.transaction { transaction in
-            try conversations.reduce(0) { count, conversation in
-                let last = try transaction.last(of: conversation)
-                let number = upTo.map { min(Int64($0), last) } ?? last
-                return try count + transaction.markRead(conversation, upTo: number).count
-            }
-        }
-        if !options.quiet { Terminal.say("history: \(counted(count, "message")) marked as read") }
-    }
-}
-
 /// `history delete`: deletes messages here.
 struct DeleteCommand: Program {
     static let configuration = CommandConfiguration(

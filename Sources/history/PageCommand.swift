@@ -1,6 +1,6 @@
-public import Arguments
+import Arguments
 import Glibc
-public import Sotto
+import Sotto
 import SottoContacts
 import SottoState
 import SottoTool
@@ -124,9 +124,4 @@ struct PageCommand: Program {
                 }, showing, store)
         }
     }
-}
-
-extension Timestamp: ExpressibleByArgument {
-    /// Parses an RFC 3339 time in UTC.
-    public init?(argument: String) { self.init(argument) }
 }

@@ -1,4 +1,5 @@
 import Sotto
+import SottoContacts
 import SottoState
 import SottoTool
 

@@ -14,8 +14,8 @@ struct SottoDispatcher: CoreProgram {
             sotto TOOL [ARGUMENT ...]
             """,
         discussion: """
-            The tools are keygen, fingerprint, qr, contact, encrypt, decrypt, history, bridge, pad, send, recv and \
-            relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
+            The tools are keygen, fingerprint, qr, contact, compose, encrypt, decrypt, history, bridge, pad, \
+            send, recv and relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
             """,
         version: sottoVersion, subcommands: [InitCommand.self, AddCommand.self],
@@ -59,7 +59,9 @@ struct SottoDispatcher: CoreProgram {
 
 /// The tools of this version, in the usual order of use.
 enum Tool: String, CaseIterable {
-    case keygen, fingerprint, qr, contact, encrypt, decrypt, history, bridge, pad, send, recv, relay
+    case keygen, fingerprint, qr, contact, compose, encrypt, decrypt, history, bridge, pad, send,
+        recv
+    case relay
 
     var purpose: String {
         switch self {
@@ -67,6 +69,7 @@ enum Tool: String, CaseIterable {
         case .fingerprint: "show and compare safety numbers of keys"
         case .qr: "encode bytes in a QR code, and read it back to exactly these bytes"
         case .contact: "the address book and its trust: add, verify, block, accept"
+        case .compose: "write replies, reactions, edits, receipts and other messages for encrypt"
         case .encrypt: "encrypt a file or pipe, or messages"
         case .decrypt: "decrypt a file or messages; print only authentic data"
         case .history: "read, search and delete sent and received messages"

@@ -32,6 +32,8 @@ struct ShownCommand {
         }
         return flags.filter { flag in
             if known.contains(flag) { return false }
+            // -1 is the last message.
+            if tool == "compose", Int(flag) != nil { return false }
             // -as means -a -s.
             return flag.hasPrefix("--") || flag.dropFirst().contains { !known.contains("-\($0)") }
         }

@@ -23,8 +23,8 @@ enum Repository {
 
     /// The tools with flags: all except the dispatcher.
     static let tools = [
-        "bridge", "contact", "decrypt", "encrypt", "fingerprint", "history", "keygen", "pad", "qr",
-        "recv", "relay", "send",
+        "bridge", "compose", "contact", "decrypt", "encrypt", "fingerprint", "history", "keygen",
+        "pad", "qr", "recv", "relay", "send",
     ]
 
     /// Returns the path of a tool's manual page.

@@ -67,7 +67,7 @@ struct ExitStatusTests {
         #expect(try decrypt(try envelope() + Array("{}\n".utf8)).status == 15)
     }
 
-    @Test func usage() throws { #expect(try home.run("encrypt", []).status == 64) }
+    @Test func usage() throws { #expect(try home.run("encrypt", [], text: "x").status == 64) }
 
     @Test func malformedInput() throws { #expect(try decrypt(Array("{}".utf8)).status == 65) }
 

@@ -17,11 +17,13 @@ package struct ReadingPlan {
     package let quiet: Bool
     package let lockTimeout: Double
     package let output: String?
+    /// The file that gets receipts for the opened messages, or `nil`.
+    package let receipts: String?
 
     package init(
         tool: String, form: TextForm, identity: IdentityListOptions, senders: SenderOptions,
         preview: Bool, stateless: Bool, takesUnproven: Bool = false, quiet: Bool,
-        lockTimeout: Double, output: String?
+        lockTimeout: Double, output: String?, receipts: String? = nil
     ) {
         self.tool = tool
         self.form = form
@@ -33,6 +35,7 @@ package struct ReadingPlan {
         self.quiet = quiet
         self.lockTimeout = lockTimeout
         self.output = output
+        self.receipts = receipts
     }
 
     /// The address book of the identity.
@@ -69,6 +72,7 @@ package struct MessageReading<Lines: MessageInput> {
     private let opening: MessageOpening<Lines>
     private let output: Output
     private let printer: MessagePrinter
+    private let receipts: Output?
     /// The tool's name if failures are reported immediately, because text output does not show them.
     private let announcer: String?
     private let source: any ByteSource
@@ -93,6 +97,7 @@ package struct MessageReading<Lines: MessageInput> {
         printer = MessagePrinter(
             output: output, tool: plan.tool, form: plan.form, identity: plan.identity,
             quiet: plan.quiet)
+        receipts = try plan.receipts.map { try Output(appendingTo: $0) }
         announcer = plan.form.text ? plan.tool : nil
         self.source = source
         if plan.stateless || owner == nil {
@@ -174,6 +179,19 @@ package struct MessageReading<Lines: MessageInput> {
             try store?.finish(printed)
             printed.removeAll()
         }
+        try writeReceipts(results + late)
+    }
+
+    /// Appends receipts for the messages of a committed batch that were opened for the first time. If the program ends
+    /// before this, their receipts are missing; no receipt is written for a message that is not in the state.
+    private func writeReceipts(_ results: [OpenedLine]) throws {
+        guard let receipts, let store else { return }
+        var due = Receipts(.delivered, store)
+        for case .message(let message, number: _?, seen: false) in results {
+            try due.add(message)
+        }
+        for message in due.messages { try receipts.writeRecord(message.record) }
+        try receipts.flush()
     }
 
     private func print(

@@ -1,14 +1,46 @@
 package import Sotto
-import SottoTool
+package import SottoTool
 
 /// The content of a message, and the members of its line that are passed through.
 package struct MessageText: Sendable {
     package let body: JSONObject
     package let extra: [(name: String, value: JSON)]
 
-    package init(body: JSONObject, extra: [(name: String, value: JSON)]) {
+    /// The recipient that the line names: an id, the name of a contact, or a URI. `nil` if it names none.
+    package let to: String?
+    /// The time to live that the line has, in seconds, or `nil`.
+    package let ttl: Int64?
+
+    package init(
+        body: JSONObject, extra: [(name: String, value: JSON)], to: String? = nil,
+        ttl: Int64? = nil
+    ) {
         self.body = body
         self.extra = extra
+        self.to = to
+        self.ttl = ttl
+    }
+
+    /// The time to live that a message has by its type if none is given: a signal is pushed to a connected recipient or
+    /// dropped, and a call does not ring later.
+    package var typicalTTL: Int64? {
+        switch body["type"]?.string {
+        case "typing", "presence": 0
+        case "call": 60
+        default: nil
+        }
+    }
+
+    /// Reads all of the input as one message; see ``content(ofWhole:)``. Throws a failure with status 1 if it is empty
+    /// and `mayBeEmpty` is false.
+    package static func readWhole(
+        _ input: Input, mayBeEmpty: Bool = false
+    ) throws -> MessageText {
+        let limit = Sotto.Sealed.recordLimit
+        let bytes = try input.readAll(limit: 64 << 20)
+        guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
+        guard !bytes.isEmpty || mayBeEmpty else { throw Failure(.no, "the message is empty") }
+        return try content(ofWhole: bytes)
     }
 
     /// Reads all of stdin as text, without one line feed at its end, or as data if it is not UTF-8.
@@ -29,18 +61,38 @@ package struct MessageText: Sendable {
             return MessageText(body: Message.textBody(text), extra: [])
         }
         let record = try JSON.object(parsing: bytes)
+        let (to, ttl) = try route(of: record)
         if let body = record["body"]?.object, body["type"]?.string != nil {
             _ = try MessageBody(body)
-            return MessageText(body: body, extra: Message.extra(of: record))
+            return MessageText(body: body, extra: Message.extra(of: record), to: to, ttl: ttl)
         }
         if let text = record["text"]?.string {
             var members = record
             members["text"] = nil
-            return MessageText(body: Message.textBody(text), extra: Message.extra(of: members))
+            return MessageText(
+                body: Message.textBody(text), extra: Message.extra(of: members), to: to, ttl: ttl)
         }
         if let failure = Failure(errorRecord: record) { throw failure }
         throw Failure(
             .malformed, "the record has neither a body with a type nor a text",
             hint: #"a message line is {"text":"…"} or {"body":{"type":"text","text":"…"}}"#)
+    }
+
+    /// Returns the recipient and the time to live of a record. Those of a message that was received or sent before, with
+    /// `from` or `suite`, are not used: they belong to that message's own way.
+    private static func route(of record: JSONObject) throws(Failure) -> (String?, Int64?) {
+        guard record["from"] == nil, record["suite"] == nil else { return (nil, nil) }
+        let to = record["to"]?.string
+        guard (record["to"] == nil) == (to == nil) else {
+            throw Failure(.malformed, "the record's member to is not a text")
+        }
+        let ttl = record["ttl"]?.integer
+        guard (record["ttl"] == nil) == (ttl == nil),
+            ttl.map({ (0...Envelope.maximumTTL).contains($0) }) ?? true
+        else {
+            throw Failure(
+                .malformed, "the record's member ttl is not 0 to \(Envelope.maximumTTL) seconds")
+        }
+        return (to, ttl)
     }
 }

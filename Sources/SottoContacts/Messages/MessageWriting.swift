@@ -1,4 +1,4 @@
-import Sotto
+package import Sotto
 import SottoState
 package import SottoTool
 
@@ -10,6 +10,8 @@ package struct MessageWriting<Sealed> {
     /// The tool's name in messages.
     private let tool: String
     private let input: Input
+    /// The bytes of the input.
+    private let source: any ByteSource
     private let output: Output
     /// Encrypts messages. A thrown error ends the whole run: nothing was encrypted.
     private let seal: ([MessageText]) throws -> [Result<Sealed, Failure>]
@@ -23,12 +25,13 @@ package struct MessageWriting<Sealed> {
     private static var batchBytes: Int { 4 << 20 }
 
     package init(
-        tool: String, input: Input, output: Output,
+        tool: String, input: Input, source: (any ByteSource)? = nil, output: Output,
         seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
         print: @escaping (Sealed, Output) throws -> Void
     ) {
         self.tool = tool
         self.input = input
+        self.source = source ?? input
         self.output = output
         self.seal = seal
         self.print = print
@@ -44,13 +47,7 @@ package struct MessageWriting<Sealed> {
 
     /// Makes one message of the whole input, with a file that was encrypted separately.
     private func runWhole(_ attachment: Attachment?, isKept: Bool) throws {
-        let limit = Sotto.Sealed.recordLimit
-        let bytes = try input.readAll(limit: 64 << 20)
-        guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
-        guard !bytes.isEmpty || attachment != nil else {
-            throw Failure(.no, "the message is empty")
-        }
-        var content = try MessageText.content(ofWhole: bytes)
+        var content = try MessageText.readWhole(input, mayBeEmpty: attachment != nil)
         if let attachment, isKept {
             guard content.body["type"]?.string == "text" else {
                 throw Failure(.malformed, "the text that accompanies an attachment is not UTF-8")
@@ -66,7 +63,7 @@ package struct MessageWriting<Sealed> {
 
     /// Makes a message of each line.
     private func runByLine() throws {
-        var lines = LineReader(input, limit: Self.lineLimit)
+        var lines = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome()
         var batch: [(line: Int, content: Result<MessageText, Failure>)] = []
         var bytes = 0

@@ -66,6 +66,8 @@ struct HintTests {
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
         "To rename a contact everywhere: contact rename OLD NEW": "the help of a subcommand",
+        "To delete a message only here: sotto history delete": "the help of a subcommand",
+        "history --pinned prints the pinned messages.": "the help of a subcommand",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
         "decrypt a file or messages; print only authentic data": "a line of the list of tools",
         "send envelopes through a relay, or keep them until it can be reached":
@@ -73,7 +75,8 @@ struct HintTests {
     ]
 
     static let cases =
-        identityHints + cardHints + trustHints + requestHints + contactHints + otherHints
+        identityHints + cardHints + trustHints + requestHints + contactHints + composeHints
+        + otherHints
 
     @Test(arguments: cases)
     func theCommandDoesWhatTheHintSays(_ item: HintCase) throws {

@@ -6,7 +6,7 @@ enum HintText {
     static let tools = [
         "keygen", "bridge", "contact", "encrypt", "decrypt", "fingerprint", "qr", "pad", "send",
         "recv",
-        "history", "relay", "sotto", "chmod", "ssh-keygen", "find", "export", "ls",
+        "history", "compose", "relay", "sotto", "chmod", "ssh-keygen", "find", "export", "ls",
     ]
 
     /// Returns the commands of a hint: the text after its last colon, or all of it; `, or ` separates alternatives.

@@ -15,7 +15,7 @@ struct DecryptModeTests {
             takes: "\(keys) \(others) --passphrase --hold --from --output --time --null"),
         ModeCase(
             "decrypt", "-i bob.key --text", "messages",
-            takes: "\(keys) --chat --preview --stateless \(reading) --output"),
+            takes: "\(keys) --chat --preview --receipts --stateless \(reading) --output"),
         ModeCase(
             "decrypt", "--again -i bob.key", takes: "--again --since \(reading) \(keys) --output"),
         ModeCase(

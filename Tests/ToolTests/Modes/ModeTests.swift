@@ -18,6 +18,11 @@ struct ModeTests {
             "encrypt", "--passphrase @FILE:none", "-s none",
             takes: "--passphrase --sign --armor --identity --identity-passphrase --output --quiet"),
         ModeCase(
+            "encrypt", "", "none",
+            takes:
+                "--recipient --recipients-file --ask-passphrase --passphrase --to --chat --detached --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
             "encrypt", "--to bob.card", "none",
             takes:
                 "--chat --to --jsonl --suite --bundle --new-session --require-opk --classic --trust --ttl --stateless --lock-timeout --attach --blob --content-type --identity --identity-passphrase --output --quiet"

@@ -1,0 +1,68 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// The options of every subcommand.
+struct ComposeOptions: ArgumentGroup {
+    @OptionGroup var identity: IdentityOptions
+
+    @OptionGroup var lock: LockOptions
+
+    /// Opens the address book and the history for reading.
+    func open() throws -> ComposeContext { try ComposeContext(self) }
+}
+
+/// The options of the subcommands with a target.
+struct TargetOptions: ArgumentGroup {
+    @Option(
+        "--with", value: "who",
+        help: "The conversation of the target: a contact, an id, or me. Required for -1, -2, ….")
+    var with: String?
+
+    @OptionGroup var options: ComposeOptions
+
+    /// Returns the messages that arguments name.
+    func targets(_ texts: [String], _ context: ComposeContext) throws -> [Target] {
+        let store = try context.history()
+        let conversation = try with.map {
+            try ConversationNames(book: context.book, store: store).conversation($0)
+        }
+        let lookup = TargetLookup(store: store, conversation: conversation, name: with)
+        return try texts.map { try lookup.target($0) }
+    }
+}
+
+/// The address book and the history. A command only reads them.
+struct ComposeContext {
+    let book: AddressBook
+    /// The id of the identity.
+    let owner: SessionID
+
+    init(_ options: ComposeOptions) throws {
+        book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
+        owner = try book.identity().id
+    }
+
+    /// Returns the state with the history. Throws a failure with status 66 if the identity has none.
+    func history() throws -> IdentityStore {
+        guard let store = try book.store() else {
+            throw Failure(
+                .noInput, "the history is empty",
+                hint: "messages are stored when they are encrypted or decrypted without --stateless"
+            )
+        }
+        return store
+    }
+
+    /// Returns the id of a person.
+    func recipient(_ who: String) throws -> SessionID { try book.find(who).id }
+
+    /// Prints the records of messages.
+    func print(_ messages: [ComposedMessage]) throws {
+        let output = try Output(path: "-", content: .text)
+        for message in messages { try output.writeRecord(message.record) }
+        try output.finish()
+    }
+}

@@ -1,0 +1,159 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `compose read`: receipts for messages that were read.
+struct ReadCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "read",
+        abstract: "Write receipts: the messages were read.",
+        usage: """
+            compose read [--with WHO] TARGET ...
+            compose read WHO
+            """,
+        discussion: """
+            With WHO, for all unread messages of a conversation. Nothing is marked as read here; sotto history read \
+            does both. A contact gets receipts only with receipts=on (contact set).
+            """)
+
+    @OptionGroup var target: TargetOptions
+
+    @Argument("target", help: "Messages, such as -1, or a contact, an id or me.", values: .any)
+    var texts: [String]
+
+    func execute() throws {
+        let context = try target.options.open()
+        let store = try context.history()
+        var receipts = Receipts(.read, store)
+        var refused: SessionID?
+        for entry in try entries(context, store) {
+            guard let peer = entry.peer, entry.direction == .received else {
+                throw TargetError.receiptForOwn
+            }
+            if try !receipts.areSent(to: peer) { refused = peer }
+            try receipts.add(entry)
+        }
+        let messages = receipts.messages
+        if messages.isEmpty, let refused { throw try SignalsOff.receipts.failure(refused, store) }
+        try context.print(messages)
+        guard !messages.isEmpty else { throw Failure(.no, "no message needs a receipt") }
+    }
+
+    private func entries(
+        _ context: ComposeContext, _ store: IdentityStore
+    ) throws -> [HistoryEntry] {
+        if texts.count == 1, target.with == nil, let contact = try contact(texts[0], context) {
+            return try store.unread(in: .peer(contact))
+        }
+        return try target.targets(texts, context).map { target in
+            _ = try SharedTarget(target, owner: context.owner)
+            return target.entry
+        }
+    }
+
+    /// Returns the contact that an argument names, or `nil` for the id of a message.
+    private func contact(_ text: String, _ context: ComposeContext) throws -> SessionID? {
+        guard TargetLookup.countBack(text) == nil, !Envelope.isID(text.lowercased()) else {
+            return nil
+        }
+        return try context.book.lookUp(text)?.id
+    }
+}
+
+/// `compose typing`: a signal that the user types.
+struct TypingCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "typing", abstract: "Write a signal that you type.",
+        usage: "compose typing [--stop] WHO",
+        discussion: """
+            The other side shows it for 15 seconds. It is not stored anywhere: encrypt gives it a time to live of 0. \
+            A contact gets it only with typing=on (contact set).
+            """)
+
+    @Flag("--stop", help: "You stopped.")
+    var stop = false
+
+    @OptionGroup var options: ComposeOptions
+
+    @Argument("who", help: "The contact.")
+    var who: String
+
+    func execute() throws {
+        let context = try options.open()
+        let to = try context.recipient(who)
+        let contact = try context.book.store()?.contact(id: to)
+        guard let contact, contact.getsTyping, !contact.isBlocked else {
+            throw try SignalsOff.typing.failure(to, context.book.store())
+        }
+        try context.print([
+            ComposedMessage(
+                to: to, MessageBody(.typing(stop ? .stopped : .started, group: nil)))
+        ])
+    }
+}
+
+/// A kind of signal that a contact does not get.
+private enum SignalsOff: String {
+    case receipts, typing
+
+    func failure(_ id: SessionID, _ store: IdentityStore?) throws -> Failure {
+        let what = self == .typing ? "typing signals" : "receipts"
+        let contact = try store?.contact(id: id)
+        guard let contact, !contact.name.isEmpty, !contact.isBlocked else {
+            return Failure(.no, "only a contact that is not blocked gets \(what)")
+        }
+        let name = contact.name
+        return Failure(
+            .no, "\(name) gets no \(what)",
+            hint: "allow it: contact set \(shellWord(name)) \(rawValue)=on")
+    }
+}
+
+/// `compose timer`: the lifetime of the following messages.
+struct TimerCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "timer",
+        abstract: "Set the time after which the following messages of a conversation are deleted.",
+        usage: "compose timer WHO DURATION",
+        discussion: "DURATION is off, or a number with s, m, h, d or w: 30s, 1h, 7d, 4w.")
+
+    @OptionGroup var options: ComposeOptions
+
+    @Argument("who", help: "The other side: a contact, an id, or me.")
+    var who: String
+
+    @Argument("duration", help: "Such as 1h or 1w, at most 365d; or off.")
+    var duration: Lifetime
+
+    func execute() throws {
+        let context = try options.open()
+        try context.print([
+            ComposedMessage(
+                to: context.recipient(who), MessageBody(.timer(seconds: duration.seconds)))
+        ])
+    }
+}
+
+/// The lifetime of messages on the command line.
+struct Lifetime: ExpressibleByArgument {
+    /// The lifetime in seconds; 0 is no limit.
+    let seconds: Int64
+
+    private static let units: [Character: Int64] = [
+        "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800,
+    ]
+
+    init?(argument: String) {
+        if argument == "off" {
+            seconds = 0
+            return
+        }
+        guard let unit = argument.last.flatMap({ Self.units[$0] }), argument.utf8.count <= 10,
+            argument.utf8.dropLast().allSatisfy({ (0x30...0x39).contains($0) }),
+            let count = Int64(argument.dropLast()), (1...BodyLimits.timer).contains(count * unit)
+        else { return nil }
+        seconds = count * unit
+    }
+}

@@ -1,0 +1,95 @@
+import Sotto
+import SottoState
+import SottoTool
+
+/// A message of the history that a new message refers to.
+struct Target {
+    /// The message as it stands now.
+    let view: MessageView
+    /// Its present content.
+    let body: MessageBody
+    /// The id of its envelope.
+    let id: String
+
+    var entry: HistoryEntry { view.entry }
+}
+
+/// A target that a peer can be told of: both sides have the message, and its author is authenticated.
+struct SharedTarget {
+    let target: Target
+    let author: SessionID
+    /// The other side of the conversation.
+    let peer: SessionID
+
+    /// Throws ``TargetError`` for a message of a chat or of an unknown sender.
+    init(_ target: Target, owner: SessionID) throws(TargetError) {
+        if case .chat = target.entry.conversation { throw .inChat }
+        guard let peer = target.entry.peer, let author = target.entry.author(owner) else {
+            throw .unknownSender
+        }
+        guard Envelope.isID(target.id) else { throw .foreignID }
+        self.target = target
+        self.author = author
+        self.peer = peer
+    }
+
+    /// The reference in a body.
+    var reference: MessageTarget { MessageTarget(id: target.id, from: author) }
+}
+
+/// Finds the messages that arguments name.
+struct TargetLookup {
+    let store: IdentityStore
+    /// The conversation of `--with`.
+    let conversation: Conversation?
+    /// The argument of `--with`.
+    let name: String?
+
+    /// The highest number of messages to count back.
+    private static let farthest = 10_000
+
+    /// Returns the message that an argument names. Throws ``TargetError`` if none does, if several do, or if the message
+    /// has no content.
+    func target(_ text: String) throws -> Target {
+        let entry = try entry(text)
+        let view = try store.views(of: [entry])[0]
+        guard !entry.isGone, let present = view.body, let id = entry.id else {
+            throw TargetError.deleted(text)
+        }
+        guard let body = try? MessageBody(present, isLocal: true), body.isContent else {
+            throw TargetError.notContent(text, present["type"]?.string ?? "")
+        }
+        return Target(view: view, body: body, id: id)
+    }
+
+    private func entry(_ text: String) throws -> HistoryEntry {
+        if let back = Self.countBack(text) { return try entry(back: back, text) }
+        switch try store.historyEntry(id: text, in: conversation) {
+        case .found(let entry): return entry
+        case .none: throw TargetError.unknown(text)
+        case .several(let entries):
+            // A reaction or a receipt cannot be meant.
+            let messages = entries.filter { $0.kind == .content }
+            guard messages.count != 1 else { return messages[0] }
+            throw TargetError.ambiguous(text, (messages.isEmpty ? entries : messages).map(\.id))
+        }
+    }
+
+    private func entry(back: Int, _ text: String) throws -> HistoryEntry {
+        guard let conversation else { throw TargetError.noConversation(text) }
+        let entries = try store.lastEntries(
+            conversation: conversation, min(back, Self.farthest))
+        guard entries.count == back else {
+            throw TargetError.tooFar(text, name ?? "", entries.count)
+        }
+        return entries[0]
+    }
+
+    /// Returns how many messages back from the end an argument is: 1 for `-1`; `nil` for other arguments.
+    static func countBack(_ text: String) -> Int? {
+        guard text.hasPrefix("-"), let number = Int(text), number < 0, number > Int.min else {
+            return nil
+        }
+        return -number
+    }
+}

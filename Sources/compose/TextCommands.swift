@@ -1,0 +1,113 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Reads standard input as the content of a message: a text, or data if it is not UTF-8.
+private func readContent() throws -> MessageBody {
+    try MessageBody(MessageText.readWhole(Input(path: nil)).body)
+}
+
+/// `compose text`: a new message.
+struct TextCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "text", abstract: "Write a message with the text of standard input.",
+        usage: "compose text [WHO]",
+        discussion: "Without WHO the record names no recipient: use encrypt --jsonl --to CARD.")
+
+    @OptionGroup var options: ComposeOptions
+
+    @Argument("who", help: "The recipient: a contact, an id, or me.")
+    var who: String?
+
+    func execute() throws {
+        let context = try options.open()
+        let to = try who.map { try context.recipient($0) }
+        try context.print([ComposedMessage(to: to, readContent())])
+    }
+}
+
+/// `compose reply`: a message that quotes another.
+struct ReplyCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "reply",
+        abstract: "Write a message with the text of standard input that replies to another.",
+        usage: "compose reply [--with WHO] TARGET",
+        discussion: """
+            The reply quotes the first \(Self.quotation) characters of the message. A message that is deleted after \
+            some time is not quoted.
+            """)
+
+    /// The length of a quotation in characters.
+    private static let quotation = 160
+
+    @OptionGroup var target: TargetOptions
+
+    @Argument("target", help: "The message, such as -1.", values: .any)
+    var text: String
+
+    func execute() throws {
+        let context = try target.options.open()
+        let shared = try SharedTarget(
+            target.targets([text], context)[0], owner: context.owner)
+        var body = try readContent()
+        body.content.reply = ContentMembers.Reply(
+            shared.reference, text: Self.quotation(of: shared.target.body))
+        try context.print([ComposedMessage(to: shared.peer, body)])
+    }
+
+    /// Returns the beginning of a message's text, or `nil` if it has none or must not outlive the message.
+    private static func quotation(of body: MessageBody) -> String? {
+        let text: String?
+        switch body.kind {
+        case .text(let content): text = content
+        case .file(let file): text = file.text
+        default: text = nil
+        }
+        guard let text, !text.isEmpty, body.content.expires == nil else { return nil }
+        var short = String(text.prefix(quotation))
+        let isCut = short.utf8.count < text.utf8.count
+        // A character can have any number of scalars.
+        while short.utf8.count > BodyLimits.quotation - 3 { short.unicodeScalars.removeLast() }
+        return isCut || short.utf8.count < text.prefix(quotation).utf8.count ? short + "…" : short
+    }
+}
+
+/// `compose edit`: new content for an own message.
+struct EditCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "edit", abstract: "Replace the text of your own message by standard input.",
+        usage: "compose edit [--with WHO] TARGET",
+        discussion: "The other side keeps the earlier versions, and history show prints them.")
+
+    @OptionGroup var target: TargetOptions
+
+    @Argument("target", help: "Your message, such as -1.", values: .any)
+    var text: String
+
+    func execute() throws {
+        let context = try target.options.open()
+        let shared = try SharedTarget(
+            target.targets([text], context)[0], owner: context.owner)
+        guard shared.author == context.owner else { throw TargetError.editOfAnother }
+        let body = try edited(shared.target, readContent())
+        try context.print([
+            ComposedMessage(to: shared.peer, MessageBody(.edit(shared.reference, body)))
+        ])
+    }
+
+    /// Returns the message with another text. The rest of it, such as a file, stays as it was.
+    private func edited(_ target: Target, _ new: MessageBody) throws -> MessageBody {
+        guard case .text(let text) = new.kind else {
+            guard case .data = target.body.kind else {
+                throw Failure(.malformed, "the new text is not UTF-8")
+            }
+            return MessageBody(new.kind, target.body.content)
+        }
+        if case .data = target.body.kind { return MessageBody(new.kind, target.body.content) }
+        guard var record = target.view.body else { throw TargetError.deleted(self.text) }
+        record["text"] = .string(text)
+        return try MessageBody(record)
+    }
+}

@@ -1,0 +1,179 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// A mailbox or a chat that gets messages, and how they are encrypted for it.
+struct Destination {
+    /// The encryption of messages to one recipient.
+    enum Route {
+        case suite(any MessageSuite.Type, Recipient)
+        case session(SessionID)
+    }
+
+    /// The recipient, or `nil` for a chat alone.
+    let recipient: Correspondent?
+    let route: Route
+
+    /// A chat without an address.
+    static var chat: Destination {
+        Destination(recipient: nil, route: .suite(PhraseSuite.self, .chat))
+    }
+
+    var id: SessionID? { recipient?.id }
+
+    /// Returns an envelope's line: addressed to the mailbox on the recipient's card, with the relay for `send` that a
+    /// signed card names. A `sotto:` URI does not authenticate a relay.
+    func line(_ envelope: Envelope) -> JSONObject {
+        var record = (recipient?.card.map { envelope.addressed(to: $0) } ?? envelope).record
+        if let relay = recipient?.notedRelay { record["relay"] = .string(relay) }
+        return record
+    }
+}
+
+/// Finds recipients and the routes to them, each once in a run. It begins sessions where the options allow it.
+final class RecipientDirectory {
+    private struct Key: Hashable {
+        let id: SessionID
+        let isShort: Bool
+    }
+
+    private let mailboxes: Mailboxes
+    private let book: AddressBook
+    private let store: IdentityStore?
+    private let sessions: SessionPlan
+    private let plan: RoutePlan
+    private let own: SessionID
+    private var people: [String: Result<Correspondent, Failure>] = [:]
+    private var known: [Key: Result<Destination, Failure>] = [:]
+    private var hasNotedURI = false
+
+    init(
+        _ mailboxes: Mailboxes, _ book: AddressBook, _ store: IdentityStore?, own: SessionID
+    ) throws {
+        self.mailboxes = mailboxes
+        self.book = book
+        self.store = store
+        self.own = own
+        sessions = try SessionPlan(
+            tool: EncryptTool.toolName, mailboxes.session, classic: mailboxes.isClassic,
+            quiet: mailboxes.quiet)
+        plan = RoutePlan(
+            method: mailboxes.method, own: own, sessions: sessions, quiet: mailboxes.quiet)
+    }
+
+    /// Returns the recipients of the command line. No session begins if one of them fails.
+    func destinations(_ to: [String], ttl: Int64?) throws -> [Destination] {
+        let people = try to.map { try book.find($0) }
+        try sessions.check(people)
+        let routes = try people.map { try route(to: $0, isShort: ttl.isShortTTL) }
+        return try zip(people, routes).map { person, route in
+            let destination = Destination(recipient: person, route: route)
+            try begin(destination, isShort: ttl.isShortTTL)
+            known[Key(id: person.id, isShort: ttl.isShortTTL)] = .success(destination)
+            return destination
+        }
+    }
+
+    /// Returns the destinations of a message to known recipients.
+    func destinations(of known: [Destination], ttl: Int64?) throws -> [Destination] {
+        try known.compactMap(\.recipient).map { try destination($0, ttl: ttl) }
+    }
+
+    /// Returns the destination of a message to a recipient.
+    func destination(_ person: Correspondent, ttl: Int64?) throws -> Destination {
+        let key = Key(id: person.id, isShort: ttl.isShortTTL)
+        if let known = known[key] { return try known.get() }
+        let found = try result {
+            let destination = Destination(
+                recipient: person, route: try route(to: person, isShort: key.isShort))
+            try begin(destination, isShort: key.isShort)
+            return destination
+        }
+        known[key] = found
+        return try found.get()
+    }
+
+    /// Returns the recipient that a record names: an id, a contact, `me`, or a URI. A record selects no files.
+    func person(named to: String) throws -> Correspondent {
+        if let known = people[to] { return try known.get() }
+        let found = try result { try lookUp(to) }
+        people[to] = found
+        return try found.get()
+    }
+
+    private func lookUp(_ to: String) throws -> Correspondent {
+        if RecipientArgument.isWritten(to) || ContactName.meansOwner(to) {
+            return try book.find(to)
+        }
+        if SessionID(to) == own {
+            return Correspondent(
+                id: own, card: try book.identity().card(), contact: nil, isOwn: true)
+        }
+        if let contact = try book.lookUp(to) {
+            return Correspondent(id: contact.id, card: contact.card, contact: contact)
+        }
+        guard let id = SessionID(to) else {
+            throw Failure(
+                .noInput, "the recipient in the record is not a contact",
+                hint: "list the contacts: contact list")
+        }
+        return Correspondent(id: id, card: nil, contact: nil)
+    }
+
+    // MARK: Routes
+
+    /// If no session has to begin, this only reads the state and does not wait for other processes.
+    private func route(to person: Correspondent, isShort: Bool) throws -> Destination.Route {
+        let suite = try plan.suite(for: person, store, isShort: isShort)
+        try book.check(person, suite: suite, mailboxes.trust)
+        guard let type = suite.messageSuite else { return .session(person.id) }
+        guard person.card != nil || suite != .sealed else {
+            throw Failure(
+                .noKey, "no card of \(person.name) is known",
+                hint: "get the card: \(cardLookupCommand(person.id))")
+        }
+        return .suite(type, Recipient(id: person.id, card: person.card))
+    }
+
+    /// Begins the session of a route if it does not exist, and reports the suite.
+    private func begin(_ destination: Destination, isShort: Bool) throws {
+        guard let person = destination.recipient else { return }
+        var isSealed = false
+        if case .suite(let type, _) = destination.route { isSealed = type == Sealed.self }
+        if isSealed, !mailboxes.quiet, !mailboxes.isClassic, !hasNotedURI,
+            person.card?.hybrid == nil
+        {
+            hasNotedURI = true
+            Terminal.say(
+                "encrypt: note: a sotto: URI has no post-quantum key; use the signed card instead")
+        }
+        // The suite of a message with a short time to live says nothing about the next message.
+        guard let store, !isShort else { return }
+        switch destination.route {
+        case .session:
+            let hasBegun = try sessions.prepare(person, store)
+            plan.noteSuite(.ratchet, of: person, store, isReported: hasBegun)
+        case .suite:
+            if isSealed { plan.noteSuite(.sealed, of: person, store, isReported: false) }
+        }
+    }
+}
+
+extension Int64? {
+    /// Whether a time to live is too short for a message of a session.
+    var isShortTTL: Bool { self.map { $0 < Envelope.minimumSessionTTL } ?? false }
+}
+
+extension Correspondent {
+    /// The maximum length of a relay address on an envelope's line.
+    private static let relayLimit = 512
+
+    /// The relay on the card, if the card is signed by its owner.
+    fileprivate var notedRelay: String? {
+        guard let card, card.record != nil, let relay = card.relay,
+            (1...Self.relayLimit).contains(relay.utf8.count)
+        else { return nil }
+        return relay
+    }
+}

@@ -1,0 +1,61 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history read`: marks messages as read, and prints receipts for them.
+struct ReadCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "read",
+        abstract: "Mark messages as read, and print receipts for contacts with receipts=on.",
+        usage: "history read [--upto N] [-q] WHO ... | ID ...",
+        discussion: """
+            ID marks the messages of its conversation up to that one. A mark never goes back, and each message gets \
+            one receipt. The receipts are message records for encrypt: sotto history read bob | encrypt | send
+            """)
+
+    @Option("--upto", value: "number", help: "Mark only messages up to this number.")
+    var upTo: Int?
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("who", help: "A contact, an id, me, the name of a chat, or the id of a message.")
+    var who: [String]
+
+    func validate() throws {
+        guard upTo == nil || who.count == 1 else { throw UsageError("--upto requires one WHO") }
+    }
+
+    func execute() throws {
+        let history = try options.open()
+        let output = try Output(path: "-", content: .text)
+        let marks = try who.map { try mark($0, history) }
+        let entries = try history.store.transaction { transaction in
+            try marks.flatMap { mark in
+                let last = try transaction.last(of: mark.conversation)
+                return try transaction.markRead(mark.conversation, upTo: min(mark.number, last))
+            }
+        }
+        // If the program ends before the output, the receipts are missing.
+        var receipts = Receipts(.read, history.store)
+        for entry in entries { try receipts.add(entry) }
+        for message in receipts.messages { try output.writeRecord(message.record) }
+        try output.finish()
+        if !options.quiet {
+            Terminal.say("history: \(counted(entries.count, "message")) marked as read")
+        }
+    }
+
+    /// Returns the conversation and the highest number that an argument means.
+    private func mark(
+        _ text: String, _ history: OpenHistory
+    ) throws -> (conversation: Conversation, number: Int64) {
+        if upTo == nil, try history.book.lookUp(text) == nil,
+            case .found(let entry) = try history.store.historyEntry(id: text)
+        {
+            return (entry.conversation, entry.number)
+        }
+        return (try history.conversation(text), upTo.map(Int64.init) ?? .max)
+    }
+}

@@ -1,0 +1,41 @@
+import Sotto
+import TestSupport
+import Testing
+
+extension HintTests {
+    /// Hints of `compose`.
+    static let composeHints: [HintCase] = [
+        HintCase(
+            "list the commands: compose --help",
+            situation: { world in try world.run("compose", []) },
+            result: { (_, run) throws in #expect(run.text.contains("compose react")) }),
+        HintCase(
+            "delete it here only: sotto history delete …",
+            situation: { world in
+                let id = try world.hearFromBob()
+                return try world.run("compose", ["delete", id])
+            },
+            result: { (world, _) throws in
+                #expect(try world.must("history", ["bob"]).contains(#""deleted":true"#))
+            }),
+        HintCase(
+            "allow it: contact set … …=on",
+            situation: { world in
+                try world.addBob()
+                return try world.run("compose", ["typing", "bob"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.must("compose", ["typing", "bob"]).contains("started"))
+            }),
+    ]
+}
+
+extension HintWorld {
+    /// Opens a message of Bob, who is a contact. Returns its id.
+    fileprivate func hearFromBob() throws -> String {
+        try addBob()
+        let sent = try must("bob", "encrypt", ["--to", "alice.card"], text: "hello")
+        let record = try JSON.object(parsing: Array(must("decrypt", [], text: sent).utf8))
+        return try #require(record["id"]?.string)
+    }
+}
