@@ -243,6 +243,31 @@ struct ParsingTests {
         #expect(Paint.nameOfCommand(in: ["mix"]) == "paint")
     }
 
+    struct Back: Command {
+        static let configuration = CommandConfiguration(name: "back", abstract: "Count back.")
+
+        @Flag("-q", help: "Print nothing.")
+        var quiet = false
+
+        @Argument("target", help: "A number.", values: .any)
+        var target: String
+
+        @Argument("more", help: "Further numbers.", values: .any)
+        var more: [String]
+
+        func execute() {}
+    }
+
+    @Test func aPositionalArgumentMayTakeNegativeNumbers() throws {
+        let back = try #require(try Back.parse(["-12", "-q", "-0", "x"]) as? Back)
+        #expect(back.target == "-12" && back.more == ["-0", "x"] && back.quiet)
+        for words in [["-1x", "-2"], ["--1", "-2"], ["-q1", "-2"], ["-x", "-2"]] {
+            #expect(throws: UsageError.self) { try Back.parse(words) }
+        }
+        // Only where it is declared.
+        #expect(throws: UsageError.self) { try Paint.parse(["-1"]) }
+    }
+
     @Test func aCommandThatForwardsWordsParsesNone() throws {
         let runner = try #require(try Runner.parse(["a", "--help", "--", "-x"]) as? Runner)
         #expect(runner.words == ["a", "--help", "--", "-x"])

@@ -161,6 +161,19 @@ struct ReceiptTests {
         #expect(try bob.texts(next) == ["4"])
     }
 
+    /// The messages are stored and printed before their receipts are written.
+    @Test func aReceiptThatCannotBeWrittenIsLost() throws {
+        try set(bob, "receipts=on")
+        let sent = try alice.write(["1"], to: bob)
+        let run = try bob.run("decrypt", ["--receipts", "/dev/full"], stdin: lines(sent))
+        #expect(run.status == 74)
+        #expect(try run.messages.map(\.text) == ["1"])
+        let again = try open(sent)
+        #expect(again.status == 0)
+        #expect(try again.messages.map(\.isSeen) == [true] && receipts().isEmpty)
+        #expect(try bob.history("alice").count == 1)
+    }
+
     /// C7: a receipt of a person who got no copy, and one for a message of another conversation.
     @Test func aReceiptOfAPersonWhoGotNoCopyChangesNothing() throws {
         let id = try they.tell(alice, "for bob")
