@@ -39,6 +39,7 @@ deps:
 build: deps
 	@# One by one: a release build of everything would take in what only the tests use.
 	for p in $(TOOLS) $(HELPERS) sotto relay-load ratchet-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
+	install -m 755 share/chat/sotto-chat $(RELEASE)/
 	rm -rf $(MADE_COMPLETIONS)
 	completions/generate $(RELEASE) $(MADE_COMPLETIONS)
 
@@ -81,6 +82,7 @@ lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
 	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers Scripts/records .ci/run completions/generate
+	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' share/chat/sotto-chat
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
@@ -93,6 +95,7 @@ install:
 	install -d "$(DESTDIR)$(libexecdir)/sotto"
 	for p in $(HELPERS); do \
 	  install -m 755 $(RELEASE)/$$p "$(DESTDIR)$(libexecdir)/sotto/$$p" || exit 1; done
+	install -m 755 share/chat/sotto-chat "$(DESTDIR)$(libexecdir)/sotto/sotto-chat"
 ifeq ($(PROGRAM_PREFIX),)
 	for t in $(TOOLS); do \
 	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(bindir)/$$t" || exit 1; done
@@ -124,14 +127,14 @@ uninstall:
 	rm -f "$(DESTDIR)$(bindir)/sotto"
 	for t in $(TOOLS); do \
 	  rm -f "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" "$(DESTDIR)$(libexecdir)/sotto/$$t"; done
-	for p in $(HELPERS); do rm -f "$(DESTDIR)$(libexecdir)/sotto/$$p"; done
+	for p in $(HELPERS) sotto-chat; do rm -f "$(DESTDIR)$(libexecdir)/sotto/$$p"; done
 	rmdir "$(DESTDIR)$(libexecdir)/sotto" 2>/dev/null || true
 	for page in man/*.[1578]; do \
 	  name=$$(basename $$page); \
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
 	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$name"; done
 	rm -f "$(DESTDIR)$(unitdir)/sotto-relay.service"
-	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
+	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add chat) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
 	  "$(DESTDIR)$(bashcompdir)/$(t)" "$(DESTDIR)$(zshcompdir)/_$(t)" "$(DESTDIR)$(fishcompdir)/$(t).fish")
 
 clean:

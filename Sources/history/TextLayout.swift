@@ -59,8 +59,14 @@ struct TextLayout {
         let beginning =
             coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
         let space = "\n" + String(repeating: " ", count: width)
+        let marks = Self.marks(view, reactors)
+        let line =
+            width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
+        let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true
+        let shownMarks = marks.map { coloured($0, .faint) }.joined(separator: "  ")
+        let end = marks.isEmpty ? "" : (isWide ? space : "  ") + shownMarks
         try output.write(
-            Array((beginning + lines.joined(separator: space) + marks(view, reactors) + "\n").utf8))
+            Array((beginning + lines.joined(separator: space) + end + "\n").utf8))
     }
 
     // MARK: Content
@@ -89,18 +95,20 @@ struct TextLayout {
     }
 
     /// Returns the marks after the text.
-    private func marks(_ view: MessageView, _ reactors: [(emoji: String, name: String)]) -> String {
+    private static func marks(
+        _ view: MessageView, _ reactors: [(emoji: String, name: String)]
+    ) -> [String] {
         var marks: [String] = []
         if view.isEdited { marks.append("edited") }
         if view.pin != nil { marks.append("pinned") }
-        marks += reactors.map { "\($0.emoji) \(Table.cut($0.name, to: Self.maximalNameWidth))" }
+        marks += reactors.map { "\($0.emoji) \(Table.cut($0.name, to: maximalNameWidth))" }
         switch view.entry.state {
         case .delivered: marks.append("delivered")
         case .read: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
         case .new, .stored, .deleted, .damaged: break
         }
-        return marks.map { "  " + coloured("[\(Self.oneLine($0))]", .faint) }.joined()
+        return marks.map { "[\(oneLine($0))]" }
     }
 
     /// Returns a name on one line, without characters that a terminal interprets.

@@ -10,6 +10,7 @@ struct SottoDispatcher: CoreProgram {
         usage: """
             sotto init [--relay URL] [--name NAME]
             sotto add [--name NAME] WHO
+            sotto chat WHO
             sotto help
             sotto TOOL [ARGUMENT ...]
             """,
@@ -18,7 +19,7 @@ struct SottoDispatcher: CoreProgram {
             send, recv and relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
             """,
-        version: sottoVersion, subcommands: [InitCommand.self, AddCommand.self],
+        version: sottoVersion, subcommands: [InitCommand.self, AddCommand.self, ChatCommand.self],
         takesOtherWords: true)
 
     @Argument("tool", help: "The tool and its arguments.", values: .theRest)
@@ -35,6 +36,7 @@ struct SottoDispatcher: CoreProgram {
             throw TextRequest(Self.help)
         case "help" where arguments[1] == "init": _ = try Self.parse(["init", "--help"])
         case "help" where arguments[1] == "add": _ = try Self.parse(["add", "--help"])
+        case "help" where arguments[1] == "chat": _ = try Self.parse(["chat", "--help"])
         case "help": try Tool.run(arguments[1], arguments.dropFirst(2) + ["--help"])
         case "--help", "-h": throw TextRequest(Self.help)
         case "--version": throw TextRequest(sottoVersion)
@@ -48,12 +50,32 @@ struct SottoDispatcher: CoreProgram {
         let paths = [
             ("init", "create your identity, show its words once, publish its card"),
             ("add", "add a contact from a card, a URI, a QR code or an id"),
+            ("chat", "talk to a contact in the terminal"),
         ]
         for (name, purpose) in paths + Tool.allCases.map({ ($0.rawValue, $0.purpose) }) {
             let gap = String(repeating: " ", count: 13 - name.count)
             try output.writeText("\(name)\(gap)\(purpose)\n")
         }
         try output.finish()
+    }
+}
+
+extension SottoDispatcher {
+    /// Replaces this process by a program that ``Sibling`` finds, else by `nameOnPath` in `PATH`. Returns if neither
+    /// exists.
+    static func replaceProcess(by name: String, onPath nameOnPath: String, _ arguments: [String]) {
+        if let path = Sibling.path(of: name) { become(path, [name] + arguments, execv) }
+        become(nameOnPath, [name] + arguments, execvp)
+    }
+
+    private static func become(
+        _ path: String, _ arguments: [String],
+        _ exec: (UnsafePointer<CChar>, UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
+    ) {
+        ClosedPipe.restore()
+        var pointers = arguments.map { strdup($0) } + [nil]
+        _ = exec(path, &pointers)
+        for pointer in pointers { free(pointer) }
     }
 }
 
@@ -87,10 +109,8 @@ enum Tool: String, CaseIterable {
         guard let tool = Tool(rawValue: name) else {
             throw Failure(.usage, "unknown tool \"\(name)\"", hint: "list the tools: sotto help")
         }
-        if let path = Sibling.path(of: tool.rawValue) {
-            become(path, [tool.rawValue] + arguments, execv)
-        }
-        become("sotto-\(tool.rawValue)", [tool.rawValue] + arguments, execvp)
+        SottoDispatcher.replaceProcess(
+            by: tool.rawValue, onPath: "sotto-\(tool.rawValue)", arguments)
         throw tool.isMissing
     }
 
@@ -99,15 +119,5 @@ enum Tool: String, CaseIterable {
         Failure(
             .configuration, "the program \(rawValue) is not installed",
             hint: "install sotto-\(rawValue) next to sotto or on the PATH")
-    }
-
-    private static func become(
-        _ path: String, _ arguments: [String],
-        _ exec: (UnsafePointer<CChar>, UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
-    ) {
-        ClosedPipe.restore()
-        var pointers = arguments.map { strdup($0) } + [nil]
-        _ = exec(path, &pointers)
-        for pointer in pointers { free(pointer) }
     }
 }

@@ -1,0 +1,188 @@
+import Foundation
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// `sotto chat` in terminals, with a relay.
+@Suite(.timeLimit(.minutes(10))) final class ChatTests {
+    let they: Conversing
+    private var relay: RelayProcess
+    private let scratch = TemporaryDirectory()
+    private var terminals: [TerminalEmulator] = []
+
+    init() throws {
+        they = try Conversing()
+        relay = try #require(RelayProcess(scratch))
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch("sotto-chat"),
+            withDestinationPath: root.appendingPathComponent("share/chat/sotto-chat").path)
+    }
+
+    deinit {
+        for terminal in terminals { terminal.end() }
+        relay.end()
+    }
+
+    private func environment(_ party: Party) -> [String: String] {
+        they.home.environment.merging(party.environment) { $1 }.merging([
+            "PATH": "\(scratch.path):/usr/bin:/bin", "SOTTO_RELAY": "tcp://\(relay.address)",
+            "LC_ALL": "C.UTF-8",
+        ]) { $1 }
+    }
+
+    private func chat(_ party: Party, columns: Int = 60) throws -> TerminalEmulator {
+        let line = "\(Programs.path("sotto")) chat \(they.peer(of: party).name)"
+        let terminal = try TerminalEmulator(
+            line, columns: columns, environment: environment(party))
+        terminals.append(terminal)
+        return terminal
+    }
+
+    /// Sends messages with the other tools.
+    private func tell(_ party: Party, _ text: String) throws {
+        let line = "printf '%s' \"$0\" | encrypt -q --to \(they.peer(of: party).name) | send -q"
+        let path = "\(Programs.directory):\(environment(party)["PATH"]!)"
+        let run = try Command(
+            path: try #require(Programs.find("bash")), ["-o", "pipefail", "-c", line, text],
+            environment: environment(party).merging(["PATH": path]) { $1 },
+            directory: they.home.files.path
+        ).run()
+        guard run.status == 0 else { throw Unexpected(run) }
+    }
+
+    @Test func twoPeopleTalk() throws {
+        for party in [they.alice, they.bob] {
+            let peer = they.peer(of: party).name
+            #expect(try party.run("contact", ["set", peer, "receipts=on"]).status == 0)
+        }
+        let left = try chat(they.alice)
+        let right = try chat(they.bob)
+        try left.waitFor(">")
+        try right.waitFor(">")
+        try left.enter("dinner at 8?")
+        #expect(try right.waitFor("dinner").hasSuffix("alice  dinner at 8?"))
+        try left.waitFor("[bob: ✓✓ read]")
+        try right.enter("/reply yes")
+        #expect(try left.waitFor("yes").hasSuffix("bob  yes"))
+        try left.enter("/react ❤️")
+        try right.waitFor("[alice reacted ❤️]")
+        try right.enter("/edit no")
+        try left.waitFor("[bob edited a message]")
+        try right.enter("/delete")
+        try left.waitFor("[bob deleted a message]")
+        try right.enter("//reply is a command")
+        try left.waitFor("/reply is a command")
+        try right.enter("/help")
+        try right.waitFor("/reply [-N] TEXT")
+        // What the lines became is in the history.
+        let messages = try they.view()
+        #expect(
+            messages.map { $0.body["text"]?.string } == [
+                "dinner at 8?", nil, "/reply is a command",
+            ])
+        #expect(messages[1]["deleted"] == .bool(true))
+        // Ctrl-D waits until the lines are sent.
+        try left.enter("good night")
+        try left.press("C-d")
+        #expect(try left.waitFor("ended") == "ended 0")
+        try right.waitFor("good night")
+        try right.press("C-c")
+        #expect(try right.waitFor("ended") == "ended 130")
+        #expect(try they.view().count == 4)
+    }
+
+    /// Earlier messages, an unread mark, and a line that is being typed while messages arrive.
+    @Test func whatCameBeforeIsShownAndTypingIsKept() throws {
+        for number in 1...3 { try tell(they.bob, "message \(number)") }
+        let opened = try Command(
+            path: try #require(Programs.find("bash")), ["-c", "recv -q | decrypt -q > /dev/null"],
+            environment: environment(they.alice).merging(
+                ["PATH": "\(Programs.directory):/usr/bin:/bin"]) { $1 },
+            directory: they.home.files.path
+        ).run()
+        try #require(opened.status == 0, "\(opened.stderr)")
+        let terminal = try chat(they.alice, columns: 40)
+        try terminal.waitFor("[3 unread]")
+        try terminal.waitFor("message 3")
+        // The typed line has two rows here.
+        let typed = "half a line that is longer than the terminal"
+        for word in typed.split(separator: " ") { try terminal.press(String(word), "Space") }
+        try terminal.waitFor("minal")
+        try tell(they.bob, "while you type")
+        try terminal.waitFor("while you type")
+        let shown = try terminal.lines()
+        let place = try #require(shown.firstIndex { $0.hasPrefix("> half a line") })
+        #expect(shown[place - 1].hasSuffix("while you type"))
+        #expect(shown[place...].filter { $0.contains("half") }.count == 1)
+        try terminal.press("Enter")
+        try terminal.waitFor("me   ")
+        #expect(try they.alice.history("unread").last?["unread"] == .integer(0))
+        // The next messages are wrapped for the new width.
+        try terminal.resize(columns: 80)
+        try terminal.waitFor(">")
+        try tell(they.bob, String(repeating: "word ", count: 12))
+        #expect(try terminal.waitFor("word").filter { $0 == "w" }.count >= 10)
+    }
+
+    @Test func anUnreachableRelayIsReportedAndMessagesAreSentLater() throws {
+        let terminal = try chat(they.alice)
+        try terminal.waitFor(">")
+        let address = relay.address
+        relay.end()
+        try terminal.waitFor("again")
+        try terminal.enter("for later")
+        try terminal.waitFor("me  for later")
+        relay = try #require(RelayProcess(scratch, listen: address))
+        try terminal.waitFor("reconnected")
+        let other = try chat(they.bob)
+        #expect(try other.waitFor("for later").hasSuffix("alice  for later"))
+        // Without a relay, Ctrl-D leaves the line in the outbox.
+        relay.end()
+        try terminal.enter("for much later")
+        try terminal.waitFor("for much later")
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+        #expect(try they.alice.run("send", ["--list"]).status == 0)
+    }
+
+    /// A text cannot write to the terminal.
+    @Test func textsAndNamesAreEscaped() throws {
+        let terminal = try chat(they.alice)
+        try terminal.waitFor(">")
+        try tell(they.bob, "\u{1B}[2J\u{1B}]0;title\u{07}\u{202E}evil")
+        #expect(try terminal.waitFor("evil").contains("bob"))
+        #expect(try terminal.lines().contains { $0.contains("2J") })
+    }
+
+    @Test func linesOfAPipeAreSent() throws {
+        let path = "\(scratch.path):/usr/bin:/bin"
+        let run = try Command(
+            path: Programs.path("sotto"), ["chat", "bob"],
+            environment: environment(they.alice).merging(["PATH": path]) { $1 },
+            directory: they.home.files.path
+        ).run(stdin: .whole(Array("one\ntwo\n\nthree".utf8)))
+        #expect(run.status == 0, "\(run.stderr)")
+        let terminal = try chat(they.bob)
+        try terminal.waitFor("three")
+        #expect(try they.view().map { $0.body["text"]?.string } == ["one", "two", "three"])
+    }
+
+    @Test func badUseIsRefused() throws {
+        func run(_ arguments: [String], path: String) throws -> Run {
+            try Command(
+                path: Programs.path("sotto"), arguments,
+                environment: environment(they.alice).merging(["PATH": path]) { $1 },
+                directory: they.home.files.path
+            ).run()
+        }
+        let path = "\(scratch.path):/usr/bin:/bin"
+        #expect(try run(["chat"], path: path).status == 64)
+        let unknown = try run(["chat", "nobody"], path: path)
+        #expect(unknown.status == 66 && unknown.stderr.contains("nobody"), "\(unknown)")
+        let missing = try run(["chat", "bob"], path: "/nonexistent")
+        #expect(missing.status == 78 && missing.stderr.contains("sotto-chat"))
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+struct NotOnTheScreen: Error {}
+
+/// Programs in a terminal emulator, which shows what a user sees: `tmux`, with a server of its own.
+struct TerminalEmulator {
+    private let scratch = TemporaryDirectory()
+    private let tmux: String
+    private let environment: [String: String]
+
+    /// Starts a shell command in a terminal. `environment` is complete but for tmux's own variables.
+    init(_ line: String, columns: Int, rows: Int = 24, environment: [String: String]) throws {
+        tmux = try #require(Programs.find("tmux"), "install tmux")
+        self.environment = environment.merging([
+            "TMUX_TMPDIR": scratch.path, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1",
+        ]) { $1 }
+        // The line of the end stays on the screen until the server is ended.
+        try run([
+            "-f", "/dev/null", "new-session", "-d", "-s", "test", "-x", "\(columns)", "-y",
+            "\(rows)", "\(line); echo \"ended $?\"; exec sleep 3600",
+        ])
+    }
+
+    func end() { _ = try? run(["kill-server"]) }
+
+    @discardableResult
+    private func run(_ arguments: [String]) throws -> [UInt8] {
+        let run = try Command(
+            path: tmux, ["-L", "test"] + arguments, environment: environment,
+            directory: scratch.path
+        ).run()
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.stdout
+    }
+
+    /// Types keys by their names in tmux, such as `Enter` and `C-c`.
+    func press(_ keys: String...) throws { try run(["send-keys", "-t", "test"] + keys) }
+
+    /// Types a text and Enter.
+    func enter(_ text: String) throws {
+        try run(["send-keys", "-t", "test", "-l", text])
+        try press("Enter")
+    }
+
+    func resize(columns: Int) throws {
+        try run(["resize-window", "-t", "test", "-x", "\(columns)"])
+    }
+
+    /// The lines on the screen, without spaces at their ends.
+    func lines() throws -> [String] {
+        let text = String(decoding: try run(["capture-pane", "-p", "-t", "test"]), as: UTF8.self)
+        return text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in
+                String(line.reversed().drop { $0 == " " }.reversed())
+            }
+    }
+
+    /// Waits until the screen has a line with `text`, and returns that line.
+    @discardableResult
+    func waitFor(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> String
+    {
+        var shown: [String] = []
+        for _ in 0..<2_000 {
+            shown = try lines()
+            if let line = shown.last(where: { $0.contains(text) }) { return line }
+            usleep(50_000)
+        }
+        Issue.record(
+            "no \"\(text)\" in:\n\(shown.joined(separator: "\n"))", sourceLocation: sourceLocation)
+        throw NotOnTheScreen()
+    }
+}
