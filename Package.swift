@@ -291,7 +291,7 @@ let package = Package(
         program("contact", accounts, link: fullyStatic),
         program("compose", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("history", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("history", ["SottoContacts", "SottoDatabase", "SottoState"], link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),
         plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.

@@ -59,6 +59,10 @@ public struct ConversationSettings: Sendable, Hashable {
     public var isFavourite = false
     /// Whether new messages are not announced.
     public var isMuted = false
+    /// The lifetime that both sides see, in seconds; 0 is no limit. A message with the body `timer` sets it.
+    public internal(set) var timer: Int64 = 0
+    /// When the timer was set, as its writer says, in seconds since 1970.
+    var timerTime: Int64 = .min
 
     /// Creates the settings of a new conversation.
     public init() {}
@@ -110,6 +114,8 @@ struct ConversationRow {
         settings.name = members["name"]?.string
         settings.isFavourite = members["favourite"]?.bool ?? false
         settings.isMuted = members["muted"]?.bool ?? false
+        settings.timer = members["timer"]?.integer ?? 0
+        settings.timerTime = members["timerTime"]?.integer ?? .min
         last = row.integer(1)
         time = row.isNull(2) ? nil : row.integer(2)
         unread = row.integer(3)
@@ -122,6 +128,10 @@ struct ConversationRow {
         members["name"] = settings.name.map { .string($0) }
         if settings.isFavourite { members["favourite"] = .bool(true) }
         if settings.isMuted { members["muted"] = .bool(true) }
+        if settings.timerTime != .min {
+            members["timer"] = .integer(settings.timer)
+            members["timerTime"] = .integer(settings.timerTime)
+        }
         return members.serialized()
     }
 
@@ -187,11 +197,12 @@ extension StateTransaction {
             store.seal(row.members, .conversation(number: row.number)), row.number)
     }
 
-    /// Marks the messages of a conversation up to a number as read. Returns the messages that were not read before,
+    /// Marks the messages of a conversation up to a number as read. This begins the lifetimes that count from reading.
+    /// Returns the messages that were not read before,
     /// the oldest first.
     @discardableResult
     public func markRead(
-        _ conversation: Conversation, upTo number: Int64
+        _ conversation: Conversation, upTo number: Int64, at time: Timestamp = .now()
     ) throws(StateError) -> [HistoryEntry] {
         var row = try row(of: conversation)
         guard number > row.read else { return [] }
@@ -201,6 +212,14 @@ extension StateTransaction {
             AND number > ? AND number <= ?
             ORDER BY number
             """, row.number, row.read, number, connection: connection)
+        for entry in entries {
+            guard let expires = entry.body?.content.expires, expires.start == .read else {
+                continue
+            }
+            try connection.run(
+                "UPDATE message SET expires = ? WHERE number = ? AND expires IS NULL",
+                time.seconds + expires.after, entry.number)
+        }
         row.read = number
         row.unread = try unread(after: number, in: row)
         row.isChanged = true
@@ -235,5 +254,6 @@ extension StateTransaction {
                 row.last, row.time, row.unread, row.read, row.number)
         }
         conversations = [:]
+        try writeErased()
     }
 }

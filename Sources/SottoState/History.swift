@@ -127,16 +127,24 @@ extension IdentityStore {
             WHERE number IN (SELECT message FROM event WHERE target = ?) ORDER BY number
             """, mark(target: id, conversation: row.number)
         ) { StoredMessage($0) }
-        return try rows.map { stored throws(StateError) in try entry(stored, row.conversation) }
+        let now = Timestamp.now().seconds
+        return try rows.map { stored throws(StateError) in
+            try entry(stored, row.conversation, now: now)
+        }
     }
 
     /// Returns the rows of the table `message` that a condition selects.
+    ///
+    /// A message whose lifetime has ended, and that is not erased yet, is returned without its record unless
+    /// `isErasing` is set.
     func entries<each Value: DatabaseValue>(
-        _ condition: String, _ values: repeat each Value, connection: StateConnection
+        _ condition: String, _ values: repeat each Value, connection: StateConnection,
+        isErasing: Bool = false
     ) throws(StateError) -> [HistoryEntry] {
         let rows = try connection.rows(
             "SELECT \(StoredMessage.columns) FROM message \(condition)", repeat each values
         ) { StoredMessage($0) }
+        let now = isErasing ? .min : Timestamp.now().seconds
         var known: [Int64: Conversation] = [:]
         var entries: [HistoryEntry] = []
         for row in rows {
@@ -147,23 +155,27 @@ extension IdentityStore {
             guard let conversation = known[row.conversation] else {
                 throw .unsealable(path: database.path)
             }
-            entries.append(try entry(row, conversation))
+            entries.append(try entry(row, conversation, now: now))
         }
         return entries
     }
 
-    /// Decrypts a row.
-    func entry(_ row: StoredMessage, _ conversation: Conversation) throws(StateError)
-        -> HistoryEntry
-    {
+    /// Decrypts a row. `now` is the time at which the lifetime may have ended, in seconds since 1970.
+    func entry(
+        _ row: StoredMessage, _ conversation: Conversation, now: Int64
+    ) throws(StateError) -> HistoryEntry {
         guard let direction = HistoryEntry.Direction(rawValue: row.sent),
             let kind = HistoryEntry.Kind(rawValue: row.kind),
-            let state = HistoryEntry.State(rawValue: row.state)
+            let stored = HistoryEntry.State(rawValue: row.state)
         else { throw .unsealable(path: database.path) }
+        let isExpired = row.sealed != nil && row.expires.map { $0 <= now } ?? false
+        let state = isExpired ? .expired : stored
+        let sealed = isExpired ? nil : row.sealed
         return HistoryEntry(
             number: row.number, conversation: conversation, direction: direction, kind: kind,
             state: state, received: row.time.map { Timestamp(seconds: $0) },
-            record: try row.sealed.map { sealed throws(StateError) in
+            expires: isExpired ? nil : row.expires.map { Timestamp(seconds: $0) },
+            record: try sealed.map { sealed throws(StateError) in
                 try record(sealed, row, conversation).record
             } ?? JSONObject([]))
     }
@@ -185,7 +197,7 @@ extension IdentityStore {
 struct StoredMessage {
     /// The length in bytes of the envelope's digest in the encrypted content: SHA-256, truncated.
     static let digestLength = 16
-    static let columns = "number, mark, conversation, sent, kind, state, time, sealed"
+    static let columns = "number, mark, conversation, sent, kind, state, time, sealed, expires"
 
     let number: Int64
     let mark: Int64
@@ -195,6 +207,7 @@ struct StoredMessage {
     let state: Int64
     let time: Int64?
     let sealed: [UInt8]?
+    let expires: Int64?
 
     /// Reads a row of ``columns``.
     init(_ row: PreparedStatement<StateError>) {
@@ -206,6 +219,7 @@ struct StoredMessage {
         state = row.integer(5)
         time = row.isNull(6) ? nil : row.integer(6)
         sealed = row.isNull(7) ? nil : row.bytes(7)
+        expires = row.isNull(8) ? nil : row.integer(8)
     }
 
     var context: IdentityStore.Context { .message(mark: mark, conversation: conversation) }

@@ -32,10 +32,11 @@ extension StateTransaction {
         var row = try row(of: conversation)
         try connection.run(
             """
-            UPDATE message SET sealed = NULL, state = ?, changed = ?
+            UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL
             WHERE conversation = ? AND sealed IS NOT NULL
             """, HistoryEntry.State.deleted.rawValue, time.seconds, row.number)
         let count = connection.changes
+        erased += count
         row.unread = 0
         row.isChanged = true
         conversations[conversation] = row
@@ -57,9 +58,10 @@ extension StateTransaction {
     ) throws(StateError) -> Bool {
         try connection.run(
             """
-            UPDATE message SET sealed = NULL, state = ?, changed = ?
+            UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL
             WHERE number = ? AND sealed IS NOT NULL
             """, state.rawValue, time.seconds, number)
+        erased += connection.changes
         return connection.changes > 0
     }
 }

@@ -39,6 +39,8 @@ public struct HistoryEntry: Sendable, Hashable {
         case deleted = 16
         /// The record could not be decrypted when the state was upgraded.
         case damaged = 17
+        /// The message's lifetime ended, or it was older than messages are kept; its record is gone.
+        case expired = 18
     }
 
     /// The number in the state. A later message has a higher number, and no number is used twice.
@@ -53,6 +55,8 @@ public struct HistoryEntry: Sendable, Hashable {
     public let state: State
     /// When the message was stored here; `nil` if version 0.1.0 or an earlier one stored it without a time.
     public let received: Timestamp?
+    /// The end of the message's lifetime; `nil` if it has none, or if it begins when the message is read.
+    public let expires: Timestamp?
     /// The record, as `decrypt` printed it. For a sent message, the record that its recipient's `decrypt` prints, with
     /// the owner as `from`. Empty if the message was deleted.
     public let record: JSONObject

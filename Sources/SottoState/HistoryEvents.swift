@@ -29,6 +29,13 @@ extension StateTransaction {
                 for entry in named where !entry.isGone && entry.author(owner.id) == author {
                     try delete(entry, at: time)
                 }
+            case .edit:
+                // The content of a message that is gone does not come back as an edit.
+                let isGone = try connection.exists(
+                    """
+                    SELECT 1 FROM message WHERE mark IN (?, ?) AND conversation = ? AND sealed IS NULL
+                    """, store.mark(envelope: id), store.mark(sent: id), row.number)
+                if isGone { try erase(number, .deleted, at: time) }
             case .receipt(let receipt) where direction == .received:
                 try advance(id, to: HistoryEntry.State(receipt.status), in: row)
             default: break

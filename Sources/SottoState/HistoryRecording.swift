@@ -39,12 +39,19 @@ extension StateTransaction {
         let body = MessageBody(of: record)
         let kind = known ?? HistoryEntry.Kind(body)
         var row = try row(of: Conversation(of: record, owner: owner.id))
+        // The copy of a sent message ends with it.
+        let expires: Int64? =
+            switch kind {
+            case .content: body?.expiry(direction, record, storedAt: time)
+            case .copy: body?.expiry(.sent, record, storedAt: time)
+            case .event, .pin: nil
+            }
         try connection.run(
             """
-            INSERT INTO message (mark, conversation, sent, kind, state, time, sealed)
-            VALUES (?, ?, ?, ?, 0, ?, ?)
+            INSERT INTO message (mark, conversation, sent, kind, state, time, sealed, expires)
+            VALUES (?, ?, ?, ?, 0, ?, ?, ?)
             """, mark, row.number, direction.rawValue, kind.rawValue, time.seconds,
-            store.sealed(record, mark: mark, in: row, digest: digest))
+            store.sealed(record, mark: mark, in: row, digest: digest), expires)
         let number = connection.lastRow
         switch kind {
         case .content:
@@ -56,11 +63,16 @@ extension StateTransaction {
                 } ?? false
             if isGone {
                 try erase(number, .deleted, at: time)
+            } else if let expires, expires <= time.seconds {
+                try erase(number, .expired, at: time)
             } else if direction == .received {
                 row.unread += 1
             }
             row.isChanged = true
             conversations[row.conversation] = row
+            if case .timer(let seconds)? = body?.kind, author != nil, row.conversation.peer != nil {
+                try setTimer(seconds, written: record, in: row.conversation, at: time)
+            }
         case .event, .pin:
             if let body { try apply(number, body, in: row, author: author, direction, at: time) }
         case .copy: break

@@ -81,12 +81,13 @@ extension IdentityStore {
         }
         guard conversation == nil || only != 0 else { return }
         let wanted = SearchText(text)
+        let now = Timestamp.now().seconds
         let scan = try HistoryScan(self, SearchPattern(text, inJSON: true), conversation: only)
         while end > 1 {
             let (rows, next) = try scan.rows(before: end)
             for row in rows {
                 guard let conversation = conversations[row.conversation] else { continue }
-                let entry = try entry(row, conversation)
+                let entry = try entry(row, conversation, now: now)
                 guard entry.isMatch(wanted) else { continue }
                 guard try found(entry) else { return }
             }

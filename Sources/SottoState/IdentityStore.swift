@@ -10,6 +10,8 @@ public final class IdentityStore {
     let database: DurableDatabase
     let key: SecretBytes
     let lookupKey: SecretBytes
+    /// When messages were last erased whose lifetime had ended, by the monotonic clock in seconds.
+    var expiryCheck = -Double.infinity
     /// The identity that owns the state.
     public let owner: Identity
 
@@ -31,6 +33,7 @@ public final class IdentityStore {
         try database.migrate(Self.migrations) { number, connection throws(StateError) in
             if number == Self.historyVersion { try moveOpened(connection) }
         }
+        try expire()
     }
 
     /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
@@ -122,6 +125,16 @@ public final class IdentityStore {
         CREATE INDEX skipped_day ON skipped(day);
         """,
         historySchema,
+        """
+        CREATE TABLE reader (
+            mark BLOB PRIMARY KEY, acknowledged INTEGER NOT NULL, sealed BLOB NOT NULL
+        ) WITHOUT ROWID;
+        ALTER TABLE message ADD COLUMN expires INTEGER;
+        CREATE INDEX message_expires ON message(expires) WHERE expires IS NOT NULL;
+        CREATE TABLE retention (
+            conversation INTEGER PRIMARY KEY, seconds INTEGER, kept INTEGER NOT NULL DEFAULT 0
+        );
+        """,
     ]
 
     /// The version of the schema.

@@ -59,7 +59,8 @@ extension StateTransaction {
             store.mark(envelope: id)
         ) { StoredMessage($0) }
         guard let found else { return .new }
-        guard let sealed = found.sealed else { return .deleted }
+        let isExpired = found.expires.map { $0 <= Timestamp.now().seconds } ?? false
+        guard let sealed = found.sealed, !isExpired else { return .deleted }
         guard
             let conversation = try store.conversationRow(number: found.conversation, connection)?
                 .conversation

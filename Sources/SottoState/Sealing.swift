@@ -16,6 +16,7 @@ extension IdentityStore {
         case bundle(peer: [UInt8])
         case request(id: String)
         case skipped(chain: [UInt8], place: UInt32)
+        case reader(mark: [UInt8])
 
         fileprivate var bytes: [UInt8] {
             switch self {
@@ -31,6 +32,7 @@ extension IdentityStore {
             case .bundle(let peer): Array("bundle".utf8) + peer
             case .request(let id): Array("request".utf8) + Array(id.utf8)
             case .skipped(let chain, let place): Array("skipped \(place) ".utf8) + chain
+            case .reader(let mark): Array("reader".utf8) + mark
             }
         }
     }
@@ -91,6 +93,11 @@ extension IdentityStore {
         case .chat(let id): keyedHash(Array("conversation chat \(id)".utf8), key: lookupKey)
         case .unknown: keyedHash(Array("conversation unknown".utf8), key: lookupKey)
         }
+    }
+
+    /// Returns the keyed hash of a reader's name, 16 bytes.
+    func mark(reader: String) -> [UInt8] {
+        keyedHash(Array("reader ".utf8) + Array(reader.utf8), key: lookupKey)
     }
 
     /// Returns the keyed hash of a name, 16 bytes. ASCII case is ignored.

@@ -135,25 +135,3 @@ struct TimerCommand: Program {
         ])
     }
 }
-
-/// The lifetime of messages on the command line.
-struct Lifetime: ExpressibleByArgument {
-    /// The lifetime in seconds; 0 is no limit.
-    let seconds: Int64
-
-    private static let units: [Character: Int64] = [
-        "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800,
-    ]
-
-    init?(argument: String) {
-        if argument == "off" {
-            seconds = 0
-            return
-        }
-        guard let unit = argument.last.flatMap({ Self.units[$0] }), argument.utf8.count <= 10,
-            argument.utf8.dropLast().allSatisfy({ (0x30...0x39).contains($0) }),
-            let count = Int64(argument.dropLast()), (1...BodyLimits.timer).contains(count * unit)
-        else { return nil }
-        seconds = count * unit
-    }
-}

@@ -95,6 +95,21 @@ struct Recipients {
         let destinations: [Destination]
         /// A message with a time to live of 0 is not recorded.
         var isRecorded: Bool { ttl != 0 }
+
+        /// Returns the body for a recipient: with the lifetime that the timer of the conversation sets.
+        func body(
+            to destination: Destination, _ transaction: StateTransaction?
+        ) throws(StateError) -> JSONObject {
+            let body = message.body
+            guard let transaction, isRecorded, let peer = destination.id, body["expires"] == nil,
+                let type = body["type"]?.string, ["text", "data", "file"].contains(type)
+            else { return body }
+            let seconds = try transaction.timer(for: peer)
+            guard seconds > 0 else { return body }
+            var limited = body
+            limited["expires"] = .object(["after": .integer(seconds), "from": .string("read")])
+            return limited
+        }
     }
 
     /// Returns the lines of each message, one for each recipient, or its failure. The messages are in the history when
@@ -144,14 +159,15 @@ struct Recipients {
         try result {
             let job = try job.get()
             let milliseconds = Timestamp.milliseconds()
-            let envelopes = try job.destinations.map { destination in
+            let bodies = try job.destinations.map { try job.body(to: $0, transaction) }
+            let envelopes = try zip(job.destinations, bodies).map { destination, body in
                 let draft = Draft(
-                    body: job.message.body, extra: job.message.extra, milliseconds: milliseconds,
+                    body: body, extra: job.message.extra, milliseconds: milliseconds,
                     ttl: job.ttl)
                 return try seal(draft, destination.route, transaction)
             }
             if let transaction, job.isRecorded {
-                try record(job, envelopes, transaction)
+                try record(job, bodies, envelopes, transaction)
             }
             return zip(envelopes, job.destinations).map { $1.line($0) }
         }
@@ -159,7 +175,7 @@ struct Recipients {
 
     /// Records a message in the history: once for each recipient, but once for a chat.
     private func record(
-        _ job: Job, _ envelopes: [Envelope], _ transaction: StateTransaction
+        _ job: Job, _ bodies: [JSONObject], _ envelopes: [Envelope], _ transaction: StateTransaction
     ) throws(StateError) {
         let chat = keys.chats.first.map { JSON.object($0.details) }
         for (index, envelope) in envelopes.enumerated() {
@@ -169,7 +185,7 @@ struct Recipients {
                 id: envelope.id, from: transaction.owner.id, to: job.destinations[index].id,
                 time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
                 trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
-                body: job.message.body,
+                body: bodies[index],
                 members: JSONObject(job.message.extra.map { ($0.name, $0.value) }))
             try transaction.recordSent(id: envelope.id, record: sent.record)
         }

@@ -13,8 +13,10 @@ struct HistoryTool: CoreProgram {
             history search TEXT [WHO] [--before N] [--text]
             history show [--raw] ID
             history read WHO ...
+            history --as NAME [--follow] [--exec CMD] | ack --as NAME NUMBER | readers
             history delete ID ... | delete --all WHO
             history favourite WHO | rename WHO NAME | mute WHO
+            history keep [DURATION|forever [WHO]] | wipe
             """,
         discussion: """
             decrypt stores what it opened and encrypt what it sealed, unless --stateless is given. Each message has a \
@@ -30,12 +32,15 @@ struct HistoryTool: CoreProgram {
               sotto history search 'dinner at' bob --text
               sotto history read bob
               sotto history delete 5f0c
+              sotto history --as bot --follow --exec 'jq -r .body.text >> log'
+              sotto history keep 90d
             """,
         version: sottoVersion,
         subcommands: [
             PageCommand.self, ListCommand.self, UnreadCommand.self, SearchCommand.self,
             ShowCommand.self, ReadCommand.self, DeleteCommand.self, FavouriteCommand.self,
-            RenameCommand.self, MuteCommand.self,
+            RenameCommand.self, MuteCommand.self, AckCommand.self, ReadersCommand.self,
+            KeepCommand.self, WipeCommand.self,
         ], defaultSubcommand: PageCommand.self)
 
     func execute() throws {}

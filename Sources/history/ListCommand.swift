@@ -57,6 +57,9 @@ struct ListCommand: Program {
         var marks: [String] = []
         if summary.settings.isFavourite { marks.append("favourite") }
         if summary.settings.isMuted { marks.append("muted") }
+        if summary.settings.timer > 0 {
+            marks.append("messages end after \(Lifetime(seconds: summary.settings.timer))")
+        }
         let last = try history.store.historyEntry(number: summary.last)
         let view = try last.map { try history.store.views(of: [$0])[0] }
         let text = view?.body?["text"]?.string ?? ""
@@ -117,6 +120,7 @@ extension ConversationSummary {
         record["read"] = .integer(read)
         record["favourite"] = .bool(settings.isFavourite)
         record["muted"] = .bool(settings.isMuted)
+        record["timer"] = settings.timer > 0 ? .integer(settings.timer) : nil
         record["time"] = time.map { .string($0.description) }
         return record
     }

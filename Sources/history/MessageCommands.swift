@@ -103,7 +103,7 @@ struct DeleteCommand: Program {
                 try entries.count { try transaction.delete($0) }
             }
         }
-        try history.store.checkpoint()
+        try history.store.compact()
         guard count > 0 else { throw history.nothing("nothing was deleted") }
         if !options.quiet { Terminal.say("history: deleted \(counted(count, "message"))") }
     }

@@ -13,10 +13,11 @@ struct PageCommand: Program {
         usage: """
             history [WHO] [--limit N] [--before N] [--after TIME] [--text] [-q]
             history [WHO] --changed-since TIME | --pinned | --raw | --follow
+            history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
 
-    @Option("--limit", value: "number", help: "Print at most this many messages.")
-    var limit = 50
+    @Option("--limit", value: "number", help: "Print at most this many messages. Default: 50.")
+    var limit: Int?
 
     @Option("--before", value: "number", help: "Print messages before the one with this number.")
     var before: Int?
@@ -44,6 +45,19 @@ struct PageCommand: Program {
     @Flag("--follow", help: "Then wait for new messages, and print each once.")
     var follow = false
 
+    @Option(
+        "--as", value: "name",
+        help: "Print the received messages that the reader NAME has not acknowledged, oldest first."
+    )
+    var reader: ReaderName?
+
+    @Option(
+        "--exec", value: "cmd",
+        help:
+            "Run CMD for each message, with the record on its stdin; exit status 0 acknowledges it."
+    )
+    var exec: String?
+
     @Flag("--text", help: "Print lines for people instead of records.")
     var text = false
 
@@ -53,8 +67,15 @@ struct PageCommand: Program {
     var who: String?
 
     func validate() throws {
-        guard (1...1_000_000).contains(limit) else {
+        guard limit.map((1...1_000_000).contains) ?? true else {
             throw UsageError("--limit must be from 1 to 1000000")
+        }
+        guard exec == nil || reader != nil else { throw UsageError("--exec requires --as") }
+        guard exec == nil || !text else { throw UsageError("--exec and --text cannot be combined") }
+        guard reader == nil || after == nil && changedSince == nil && !pinned && before == nil
+        else {
+            throw UsageError(
+                "--as cannot be combined with --before, --after, --changed-since or --pinned")
         }
         guard !raw || !text else { throw UsageError("--raw and --text cannot be combined") }
         guard [after != nil, changedSince != nil, pinned, before != nil].count(where: { $0 }) <= 1
@@ -76,7 +97,15 @@ struct PageCommand: Program {
         let conversation = try who.map { try history.conversation($0) }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
+        if let reader {
+            try Reader(
+                name: reader.name, history: history, conversation: conversation, showing: showing,
+                showsEvents: raw, limit: limit
+            ).run(exec, follow: follow)
+            return try output.finish()
+        }
         let store = history.store
+        let limit = limit ?? 50
         // Messages that arrive while the page is printed are left to --follow.
         let last = try store.lastNumber()
         let entries =
@@ -114,6 +143,7 @@ struct PageCommand: Program {
         var last = number
         while true {
             usleep(200_000)
+            try store.expire()
             let new = try store.history(after: last, limit: 256)
             guard let end = new.last else { continue }
             last = end.number

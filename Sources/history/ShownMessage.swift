@@ -40,14 +40,23 @@ final class MessageShowing {
         if !output.isFile { try output.flush() }
     }
 
+    /// Returns the record of a message as it stands now.
+    func record(of view: MessageView) throws -> JSONObject {
+        people = [:]
+        return try record(of: view, name(of: view.entry))
+    }
+
+    /// Returns the record of a message or an event as it was stored.
+    func record(raw entry: HistoryEntry) throws -> JSONObject {
+        var record = try base(of: entry, name(of: entry))
+        entry.addStatus(to: &record)
+        return record
+    }
+
     /// Prints the events themselves, as they were stored.
     func print(raw entries: [HistoryEntry]) throws {
         people = [:]
-        for entry in entries {
-            var record = try base(of: entry, name(of: entry))
-            entry.addStatus(to: &record)
-            try output.writeRecord(record)
-        }
+        for entry in entries { try output.writeRecord(record(raw: entry)) }
         if !output.isFile { try output.flush() }
     }
 
@@ -90,6 +99,7 @@ final class MessageShowing {
         record["number"] = .integer(entry.number)
         record["direction"] = .string(entry.direction == .sent ? "sent" : "received")
         record["received"] = entry.received.map { .string($0.description) }
+        record["expires"] = entry.expires.map { .string($0.description) }
         return record
     }
 
@@ -187,6 +197,9 @@ extension HistoryEntry {
         case .read: record["status"] = .string("read")
         case .failed: record["status"] = .string("failed")
         case .deleted: record["deleted"] = .bool(true)
+        case .expired:
+            record["deleted"] = .bool(true)
+            record["expired"] = .bool(true)
         case .damaged: record["damaged"] = .bool(true)
         }
     }

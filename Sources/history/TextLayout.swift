@@ -73,7 +73,12 @@ struct TextLayout {
 
     private func lines(of view: MessageView, indent: Int) -> [String] {
         guard let body = view.body else {
-            let what = view.entry.state == .damaged ? "damaged" : "deleted"
+            let what =
+                switch view.entry.state {
+                case .damaged: "damaged"
+                case .expired: "expired"
+                default: "deleted"
+                }
             return [coloured("[message \(what)]", .faint)]
         }
         let text = Self.text(of: body)
@@ -106,7 +111,7 @@ struct TextLayout {
         case .delivered: marks.append("delivered")
         case .read: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
-        case .new, .stored, .deleted, .damaged: break
+        case .new, .stored, .deleted, .expired, .damaged: break
         }
         return marks.map { "[\(oneLine($0))]" }
     }

@@ -303,7 +303,7 @@ struct RecvTool: CoreProgram {
 
     private func handling() throws -> Reception.Handling {
         if let exec {
-            let handler = Handler(command: exec)
+            let handler = ShellCommand(exec, tool: Self.toolName)
             return .run { envelope in try handler.run(envelope) }
         }
         let output = try Output(path: nil, content: .text)

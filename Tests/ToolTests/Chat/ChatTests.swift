@@ -148,6 +148,25 @@ import Testing
         #expect(try they.alice.run("send", ["--list"]).status == 0)
     }
 
+    /// When the terminal is closed, all programs end.
+    @Test func aClosedTerminalEndsAllPrograms() throws {
+        let terminal = try chat(they.alice)
+        try terminal.enter("hello")
+        try terminal.waitFor("me  hello")
+        func programs() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc").count { process in
+                // The environment names the home of this test.
+                let environment = TemporaryDirectory.contents("/proc/\(process)/environ")
+                return String(decoding: environment, as: UTF8.self)
+                    .contains("SOTTO_IDENTITY=\(they.home.files("alice.key"))")
+            }
+        }
+        #expect(try programs() > 3)
+        terminal.end()
+        for _ in 0..<3_000 where try programs() > 0 { usleep(10_000) }
+        #expect(try programs() == 0)
+    }
+
     /// A text cannot write to the terminal.
     @Test func textsAndNamesAreEscaped() throws {
         let terminal = try chat(they.alice)

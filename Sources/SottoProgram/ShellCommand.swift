@@ -1,14 +1,20 @@
 import Glibc
-import SottoTool
 
-/// The command of `--exec`.
-struct Handler {
-    let command: String
+/// The command of `--exec`, which `/bin/sh` runs for each record.
+package struct ShellCommand {
+    private let command: String
+    private let tool: String
 
-    /// Runs the command with an envelope and a line feed on its stdin. Returns whether its exit status is 0.
+    /// Creates a command. `tool` is the name in messages.
+    package init(_ command: String, tool: String) {
+        self.command = command
+        self.tool = tool
+    }
+
+    /// Runs the command with a record and a line feed on its stdin. Returns whether its exit status is 0.
     ///
     /// A command may exit without reading all input.
-    func run(_ envelope: [UInt8]) throws(Failure) -> Bool {
+    package func run(_ record: [UInt8]) throws(Failure) -> Bool {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw Failure(errno: errno, "run", "the command") }
         // No other command runs at the same time, but this one must not inherit the write end of its own stdin or the
@@ -40,7 +46,7 @@ struct Handler {
             close(ends[1])
             throw Failure(errno: code, "run", "/bin/sh")
         }
-        Self.write(envelope + [UInt8(ascii: "\n")], to: ends[1])
+        Self.write(record + [UInt8(ascii: "\n")], to: ends[1])
         close(ends[1])
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
@@ -48,7 +54,7 @@ struct Handler {
         if !isDone {
             let end =
                 status & 0x7F == 0 ? "exited with \(status >> 8 & 0xFF)" : "was killed by a signal"
-            Terminal.say("recv: error: the command \(end)")
+            Terminal.say("\(tool): error: the command \(end)")
         }
         return isDone
     }

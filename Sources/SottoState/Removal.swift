@@ -1,0 +1,44 @@
+import Glibc
+import Sotto
+import SottoDatabase
+
+/// Removal of the whole state of an identity.
+extension IdentityStore {
+    /// Removes the state's files. The store cannot be used afterwards.
+    ///
+    /// Throws ``StateError/database(_:)`` with ``DatabaseError/locked(what:)`` if another process has the state open.
+    public func remove() throws(StateError) {
+        // The change of the mode needs the file for this process alone, and copies the log into the file.
+        try database.use { connection throws(StateError) in
+            try connection.run("PRAGMA journal_mode = DELETE")
+            guard try connection.first("PRAGMA journal_mode", read: { $0.text(0) }) == "delete"
+            else {
+                throw .database(.locked(what: database.path))
+            }
+        }
+        do throws(DatabaseError) { try database.close() } catch { throw .database(error) }
+        guard let slash = database.path.lastIndex(of: "/") else { return }
+        let directory = String(database.path[..<slash])
+        let name = String(database.path[database.path.index(after: slash)...])
+        for file in Self.files(in: directory) where file == name || file.hasPrefix(name + "-") {
+            unlink(directory + "/" + file)
+        }
+        unlink("\(directory)/\(owner.id).recv-lock")
+        guard access(database.path, F_OK) != 0 else {
+            throw .database(.cannotOpen(path: database.path, code: EACCES))
+        }
+    }
+
+    private static func files(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafePointer(to: entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names
+    }
+}

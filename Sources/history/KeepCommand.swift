@@ -1,0 +1,94 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history keep`: how long messages are kept.
+struct KeepCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "keep",
+        abstract: "Show or set how long messages are kept here.",
+        usage: """
+            history keep [--text]
+            history keep DURATION|forever [WHO]
+            """,
+        discussion: """
+            DURATION is a number with d or w, from 1d to 3650d. Older messages are erased, read or not; others keep \
+            their copies. Messages are erased by the clock of the last earlier day on which the state was used, so \
+            that a wrong clock erases nothing.
+            """)
+
+    @Flag("--text", help: "Print lines for people instead of records.")
+    var text = false
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("duration", help: "Such as 90d; or forever.")
+    var duration: String?
+
+    @Argument("who", help: "A conversation with a duration of its own. Default: all others.")
+    var who: String?
+
+    func validate() throws {
+        guard let duration else { return }
+        guard duration == "forever" || Retained(duration) != nil else {
+            throw UsageError("\(duration) is not a duration from 1d to 3650d, or forever")
+        }
+        guard !text else { throw UsageError("--text only shows the durations") }
+    }
+
+    func execute() throws {
+        let history = try options.open()
+        guard let duration else { return try show(history) }
+        let conversation = try who.map { try history.conversation($0) }
+        try history.store.transaction {
+            try $0.keep(conversation, seconds: Retained(duration)?.seconds)
+        }
+    }
+
+    private func show(_ history: OpenHistory) throws {
+        let output = try Output(path: "-", content: .text)
+        var table = Table()
+        for retention in try history.store.retentions() {
+            let name = try retention.conversation.flatMap { try history.store.summary(of: $0) }
+                .map { try history.name(of: $0) }
+            if text {
+                let shown = retention.seconds.map { "\(Lifetime(seconds: $0))" } ?? "forever"
+                table.add([name ?? "all", shown])
+                continue
+            }
+            var record: JSONObject = ["v": .integer(1), "type": .string("retention")]
+            switch retention.conversation {
+            case .peer(let peer): record["with"] = .string(peer.description)
+            case .chat(let id): record["chat"] = .string(id)
+            case .unknown, nil: break
+            }
+            record["name"] = name.map { .string($0) }
+            record["seconds"] = retention.seconds.map { .integer($0) }
+            try output.writeRecord(record)
+        }
+        if text { try output.writeText(table.text) }
+        try output.finish()
+    }
+}
+
+/// The duration of `history keep`.
+private struct Retained {
+    let seconds: Int64
+
+    init?(_ text: String) {
+        let unit: Int64? =
+            switch text.last {
+            case "d": 86_400
+            case "w": 604_800
+            default: nil
+            }
+        guard let unit, text.utf8.count <= 5,
+            text.utf8.dropLast().allSatisfy({ (0x30...0x39).contains($0) }),
+            let count = Int64(text.dropLast()),
+            (IdentityStore.shortestRetention...3_650 * 86_400).contains(count * unit)
+        else { return nil }
+        seconds = count * unit
+    }
+}
