@@ -60,9 +60,9 @@ public struct ConversationSettings: Sendable, Hashable {
     /// Whether new messages are not announced.
     public var isMuted = false
     /// The lifetime that both sides see, in seconds; 0 is no limit. A message with the body `timer` sets it.
-    public internal(set) var timer: Int64 = 0
+    public package(set) var timer: Int64 = 0
     /// When the timer was set, as its writer says, in seconds since 1970.
-    var timerTime: Int64 = .min
+    package var timerTime: Int64 = .min
 
     /// Creates the settings of a new conversation.
     public init() {}

@@ -169,6 +169,12 @@ extension IdentityStore {
         public let conversation: Conversation?
         /// The time in seconds, or `nil` if messages are kept forever.
         public let seconds: Int64?
+
+        /// Creates a retention.
+        public init(conversation: Conversation?, seconds: Int64?) {
+            self.conversation = conversation
+            self.seconds = seconds
+        }
     }
 
     /// The shortest retention in seconds: a day.

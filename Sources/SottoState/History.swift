@@ -164,6 +164,13 @@ extension IdentityStore {
     func entry(
         _ row: StoredMessage, _ conversation: Conversation, now: Int64
     ) throws(StateError) -> HistoryEntry {
+        try entryAndDigest(row, conversation, now: now).entry
+    }
+
+    /// Decrypts a row like ``entry(_:_:now:)``. The digest is that of the envelope, or `nil` if the record is gone.
+    func entryAndDigest(
+        _ row: StoredMessage, _ conversation: Conversation, now: Int64
+    ) throws(StateError) -> (entry: HistoryEntry, digest: ArraySlice<UInt8>?) {
         guard let direction = HistoryEntry.Direction(rawValue: row.sent),
             let kind = HistoryEntry.Kind(rawValue: row.kind),
             let stored = HistoryEntry.State(rawValue: row.state)
@@ -171,13 +178,15 @@ extension IdentityStore {
         let isExpired = row.sealed != nil && row.expires.map { $0 <= now } ?? false
         let state = isExpired ? .expired : stored
         let sealed = isExpired ? nil : row.sealed
-        return HistoryEntry(
+        let opened = try sealed.map { sealed throws(StateError) in
+            try record(sealed, row, conversation)
+        }
+        let entry = HistoryEntry(
             number: row.number, conversation: conversation, direction: direction, kind: kind,
             state: state, received: row.time.map { Timestamp(seconds: $0) },
             expires: isExpired ? nil : row.expires.map { Timestamp(seconds: $0) },
-            record: try sealed.map { sealed throws(StateError) in
-                try record(sealed, row, conversation).record
-            } ?? JSONObject([]))
+            record: opened?.record ?? JSONObject([]))
+        return (entry, opened?.digest)
     }
 
     /// Decrypts the column `sealed` of a row.

@@ -67,6 +67,8 @@ public struct HistoryEntry: Sendable, Hashable {
     public var time: Timestamp? { record["time"]?.string.flatMap { Timestamp($0) } }
     /// The peer of the conversation, or `nil` for a chat or an unauthenticated sender.
     public var peer: SessionID? { conversation.peer }
+    /// Whether the message was imported, and its author is only claimed.
+    public var isImported: Bool { record["imported"] == .bool(true) }
     /// Whether the record is gone.
     public var isGone: Bool { state.rawValue >= State.deleted.rawValue }
 }

@@ -9,14 +9,16 @@ extension StateTransaction {
     /// Days for which a deletion waits for its target.
     static let deletionDays: Int64 = 60
 
-    /// Applies a new event to the messages that it changes, and makes it findable by them.
+    /// Applies a new event to the messages that it changes, and makes it findable by them. An imported event, whose author
+    /// is only claimed, changes only imported messages.
     func apply(
         _ number: Int64, _ body: MessageBody, in row: ConversationRow, author: SessionID?,
-        _ direction: HistoryEntry.Direction, at time: Timestamp
+        _ direction: HistoryEntry.Direction, at time: Timestamp, isImported: Bool = false
     ) throws(StateError) {
         for id in body.targetIDs {
             let target = store.mark(target: id, conversation: row.number)
-            try link(number, to: target, author: author.map { store.mark(author: $0) } ?? 0)
+            let mark = author.map { store.mark(author: $0, isImported: isImported) } ?? 0
+            try link(number, to: target, author: mark)
             try connection.run(
                 "UPDATE message SET changed = ? WHERE mark IN (?, ?) AND conversation = ?",
                 time.seconds, store.mark(envelope: id), store.mark(sent: id), row.number)
@@ -27,6 +29,7 @@ extension StateTransaction {
                     "WHERE mark IN (?, ?) AND conversation = ?", store.mark(envelope: id),
                     store.mark(sent: id), row.number, connection: connection)
                 for entry in named where !entry.isGone && entry.author(owner.id) == author {
+                    guard !isImported || entry.isImported else { continue }
                     try delete(entry, at: time)
                 }
             case .edit:
@@ -36,7 +39,7 @@ extension StateTransaction {
                     SELECT 1 FROM message WHERE mark IN (?, ?) AND conversation = ? AND sealed IS NULL
                     """, store.mark(envelope: id), store.mark(sent: id), row.number)
                 if isGone { try erase(number, .deleted, at: time) }
-            case .receipt(let receipt) where direction == .received:
+            case .receipt(let receipt) where direction == .received && !isImported:
                 try advance(id, to: HistoryEntry.State(receipt.status), in: row)
             default: break
             }
@@ -67,7 +70,8 @@ extension StateTransaction {
 
     /// Returns whether the author of a new message has deleted it already: the deletion arrived first.
     func isDeleted(
-        _ id: String, in row: ConversationRow, by author: SessionID?, at time: Timestamp
+        _ id: String, in row: ConversationRow, by author: SessionID?, at time: Timestamp,
+        isImported: Bool = false
     ) throws(StateError) -> Bool {
         guard let author else { return false }
         if hasEvents == nil { hasEvents = try connection.exists("SELECT 1 FROM event LIMIT 1") }
@@ -75,12 +79,13 @@ extension StateTransaction {
         guard
             try connection.exists(
                 "SELECT 1 FROM event WHERE target = ? AND author = ?",
-                store.mark(target: id, conversation: row.number), store.mark(author: author))
+                store.mark(target: id, conversation: row.number),
+                store.mark(author: author, isImported: isImported))
         else { return false }
         let first = time.seconds - Self.deletionDays * Self.day
         return try store.events(on: id, in: row, connection).contains { event in
             guard case .delete = event.body?.kind else { return false }
-            return event.author(owner.id) == author
+            return event.author(owner.id) == author && event.isImported == isImported
                 && event.received.map { $0.seconds >= first } ?? false
         }
     }

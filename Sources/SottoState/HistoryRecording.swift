@@ -46,6 +46,9 @@ extension StateTransaction {
             case .copy: body?.expiry(.sent, record, storedAt: time)
             case .event, .pin: nil
             }
+        if replaced.remove(mark) != nil {
+            try connection.run("DELETE FROM message WHERE mark = ?", mark)
+        }
         try connection.run(
             """
             INSERT INTO message (mark, conversation, sent, kind, state, time, sealed, expires)

@@ -68,7 +68,7 @@ public struct MessageView: Sendable {
         guard !entry.isGone else { return }
         let author = entry.author(owner)
         for event in events {
-            guard let body = event.body else { continue }
+            guard let body = event.body, !event.isImported || entry.isImported else { continue }
             if let target = body.target, target.from != author { continue }
             apply(event, body, from: event.author(owner), author: author)
         }

@@ -134,6 +134,9 @@ public final class IdentityStore {
         CREATE TABLE retention (
             conversation INTEGER PRIMARY KEY, seconds INTEGER, kept INTEGER NOT NULL DEFAULT 0
         );
+        CREATE TABLE imported (
+            message INTEGER PRIMARY KEY, unread INTEGER NOT NULL, former INTEGER NOT NULL
+        );
         """,
     ]
 

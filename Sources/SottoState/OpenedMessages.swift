@@ -53,6 +53,9 @@ extension IdentityStore {
 
 extension StateTransaction {
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
+    ///
+    /// A message that was imported, and whose author is only claimed, does not stand in the way of an envelope with its
+    /// id: it is replaced when the envelope is opened.
     public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
         let found = try connection.first(
             "SELECT \(StoredMessage.columns) FROM message WHERE mark = ?",
@@ -66,6 +69,10 @@ extension StateTransaction {
                 .conversation
         else { throw .unsealable(path: store.database.path) }
         let (known, record) = try store.record(sealed, found, conversation)
+        if record["imported"] == .bool(true), known.allSatisfy({ $0 == 0 }) {
+            replaced.insert(found.mark)
+            return .new
+        }
         guard known.elementsEqual(digest.prefix(StoredMessage.digestLength)) else {
             return .different
         }

@@ -10,6 +10,12 @@ extension IdentityStore {
         public let name: String
         /// The number up to which it has acknowledged messages, or 0.
         public let acknowledged: Int64
+
+        /// Creates a reader.
+        public init(name: String, acknowledged: Int64) {
+            self.name = name
+            self.acknowledged = acknowledged
+        }
     }
 
     /// The maximum length of a reader's name in bytes.

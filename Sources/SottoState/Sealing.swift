@@ -82,8 +82,10 @@ extension IdentityStore {
         mark(envelope: "target \(conversation) " + id)
     }
 
-    /// Returns the keyed hash of an event's author, 8 bytes.
-    func mark(author: SessionID) -> Int64 { mark(envelope: "author " + author.description) }
+    /// Returns the keyed hash of an event's author, 8 bytes. The claimed author of an imported event has another.
+    func mark(author: SessionID, isImported: Bool = false) -> Int64 {
+        mark(envelope: (isImported ? "claimed author " : "author ") + author.description)
+    }
 
     /// Returns the keyed hash of a conversation, 16 bytes.
     func mark(_ conversation: Conversation) -> [UInt8] {

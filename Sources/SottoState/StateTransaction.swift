@@ -14,6 +14,8 @@ public final class StateTransaction {
     /// Whether the history has an event that changes another message, after it was looked up.
     var hasEvents: Bool?
     var hasAnyContact: Bool?
+    /// The hashes of the ids of imported messages that opened envelopes replace.
+    var replaced: Set<Int64> = []
     /// The number of messages that this transaction erased.
     var erased = 0
     /// The total length in bytes of requests that are set aside, after it was computed.

@@ -43,7 +43,7 @@ struct ImportCommand: Program {
         } else if passphrase != nil {
             throw Failure(.usage, "--passphrase is only for a backup, but the input is not one")
         }
-        var work = try ContactImport(store: try open.book.writableStore(), isOurs: isOurs)
+        var work = try ContactLines(store: try open.book.writableStore(), isOurs: isOurs)
         var lines = LineReader(content, limit: Self.lineLimit)
         while let line = try lines.next() {
             try work.collect(line, number: lines.number)
@@ -53,7 +53,7 @@ struct ImportCommand: Program {
         try report(work)
     }
 
-    private func report(_ work: ContactImport) throws {
+    private func report(_ work: ContactLines) throws {
         try work.output.finish()
         work.knownNames.forEach { options.note("\($0) is already a contact and was not changed") }
         guard !work.outcome.isEmpty else {

@@ -16,6 +16,9 @@ struct HistoryTool: CoreProgram {
             history --as NAME [--follow] [--exec CMD] | ack --as NAME NUMBER | readers
             history delete ID ... | delete --all WHO
             history favourite WHO | rename WHO NAME | mute WHO
+            history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
+            history export --backup [--passphrase SOURCE] [-o FILE]
+            history import [--passphrase SOURCE] [FILE]
             history keep [DURATION|forever [WHO]] | wipe
             """,
         discussion: """
@@ -40,7 +43,7 @@ struct HistoryTool: CoreProgram {
             PageCommand.self, ListCommand.self, UnreadCommand.self, SearchCommand.self,
             ShowCommand.self, ReadCommand.self, DeleteCommand.self, FavouriteCommand.self,
             RenameCommand.self, MuteCommand.self, AckCommand.self, ReadersCommand.self,
-            KeepCommand.self, WipeCommand.self,
+            ExportCommand.self, ImportCommand.self, KeepCommand.self, WipeCommand.self,
         ], defaultSubcommand: PageCommand.self)
 
     func execute() throws {}

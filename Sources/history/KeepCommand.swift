@@ -58,15 +58,7 @@ struct KeepCommand: Program {
                 table.add([name ?? "all", shown])
                 continue
             }
-            var record: JSONObject = ["v": .integer(1), "type": .string("retention")]
-            switch retention.conversation {
-            case .peer(let peer): record["with"] = .string(peer.description)
-            case .chat(let id): record["chat"] = .string(id)
-            case .unknown, nil: break
-            }
-            record["name"] = name.map { .string($0) }
-            record["seconds"] = retention.seconds.map { .integer($0) }
-            try output.writeRecord(record)
+            try output.writeRecord(retention.record(name: name))
         }
         if text { try output.writeText(table.text) }
         try output.finish()

@@ -42,7 +42,7 @@ struct ListCommand: Program {
             record["last"] = .object(
                 JSONObject([
                     ("number", .integer(last.number)), ("id", last.id.map { .string($0) }),
-                    ("direction", .string(last.direction == .sent ? "sent" : "received")),
+                    ("direction", .string(last.direction.name)),
                     ("time", last.time.map { .string($0.description) }),
                     ("body", view.body.map { .object($0) }),
                     ("deleted", view.body == nil ? .bool(true) : nil),
@@ -110,11 +110,7 @@ extension ConversationSummary {
     /// The record `conversation`.
     func record(name: String) -> JSONObject {
         var record: JSONObject = ["v": .integer(1), "type": .string("conversation")]
-        switch conversation {
-        case .peer(let peer): record["with"] = .string(peer.description)
-        case .chat(let id): record["chat"] = .string(id)
-        case .unknown: break
-        }
+        record.name(conversation)
         record["name"] = .string(name)
         record["unread"] = .integer(Int64(unread))
         record["read"] = .integer(read)

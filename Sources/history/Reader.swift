@@ -61,9 +61,9 @@ struct Reader {
     }
 
     private func isWanted(_ entry: HistoryEntry) -> Bool {
-        guard conversation == nil || entry.conversation == conversation, !entry.isGone else {
-            return false
-        }
+        guard conversation == nil || entry.conversation == conversation, !entry.isGone,
+            !entry.isImported
+        else { return false }
         return showsEvents
             ? entry.kind != .copy : entry.kind == .content && entry.direction == .received
     }
@@ -95,7 +95,7 @@ struct Reader {
             sleep(delay)
             delay = min(delay * 2, 60)
         }
-        try history.store.transaction { try $0.acknowledge(entry.number, by: name) }
+        _ = try history.store.transaction { try $0.acknowledge(entry.number, by: name) }
     }
 
     /// Takes the lock of the reader, so that no two processes run a command for the same message.
@@ -189,10 +189,7 @@ struct ReadersCommand: Program {
             if text {
                 table.add([reader.name, "\(reader.acknowledged)"])
             } else {
-                try output.writeRecord([
-                    "v": .integer(1), "type": .string("reader"), "name": .string(reader.name),
-                    "acknowledged": .integer(reader.acknowledged),
-                ])
+                try output.writeRecord(reader.record)
             }
         }
         if text { try output.writeText(table.text) }

@@ -32,7 +32,9 @@ final class MessageShowing {
         for (view, name) in zip(views, names) {
             if text != nil {
                 let shown = try isMixed ? mixedName(of: view.entry, name) : name
-                try text?.print(view, name: shown, reactors: reactors(of: view))
+                try text?.print(
+                    view, name: shown, reactors: reactors(of: view),
+                    quotation: Quotation(view, history.store))
             } else {
                 try output.writeRecord(record(of: view, name))
             }
@@ -94,10 +96,12 @@ final class MessageShowing {
             }
         } else if let author = entry.author(history.store.owner.id) {
             record["name"] = name == author.description ? nil : .string(name)
-            record["trust"] = .string(try person(author).trust.rawValue)
+            // The author of an imported message is only claimed.
+            let trust = entry.isImported ? .unverified : try person(author).trust
+            record["trust"] = .string(trust.rawValue)
         }
         record["number"] = .integer(entry.number)
-        record["direction"] = .string(entry.direction == .sent ? "sent" : "received")
+        record["direction"] = .string(entry.direction.name)
         record["received"] = entry.received.map { .string($0.description) }
         record["expires"] = entry.expires.map { .string($0.description) }
         return record
@@ -125,6 +129,7 @@ final class MessageShowing {
         if entry.direction == .received, view.body != nil {
             record["unread"] = try isUnread(entry) ? .bool(true) : nil
         }
+        record["quotation"] = try Quotation(view, history.store).map { .string($0.name) }
         if view.isEdited, let last = view.versions.last {
             record["edited"] = .object(
                 JSONObject([
@@ -192,10 +197,8 @@ extension HistoryEntry {
     fileprivate func addStatus(to record: inout JSONObject) {
         switch state {
         case .new: break
-        case .stored: record["status"] = .string("stored")
-        case .delivered: record["status"] = .string("delivered")
-        case .read: record["status"] = .string("read")
-        case .failed: record["status"] = .string("failed")
+        case .stored, .delivered, .read, .failed:
+            record["status"] = state.status.map { .string($0) }
         case .deleted: record["deleted"] = .bool(true)
         case .expired:
             record["deleted"] = .bool(true)

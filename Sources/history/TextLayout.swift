@@ -35,7 +35,8 @@ struct TextLayout {
     }
 
     mutating func print(
-        _ view: MessageView, name: String, reactors: [(emoji: String, name: String)]
+        _ view: MessageView, name: String, reactors: [(emoji: String, name: String)],
+        quotation: Quotation?
     ) throws {
         let entry = view.entry
         let time = entry.time ?? entry.received
@@ -54,7 +55,8 @@ struct TextLayout {
         let gap = String(repeating: " ", count: max(0, nameWidth - Table.width(shown)))
         let head = (clock?.minute ?? "--:--") + " "
         let width = head.count + nameWidth + 2
-        let lines = lines(of: view, indent: width)
+        let quoted = quotation.map { [self.line(of: $0, indent: width)] } ?? []
+        let lines = quoted + lines(of: view, indent: width)
         let isOwn = entry.direction == .sent
         let beginning =
             coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
@@ -71,6 +73,16 @@ struct TextLayout {
 
     // MARK: Content
 
+    /// Returns the beginning of what a reply quotes, on one line.
+    private func line(of quotation: Quotation, indent: Int) -> String {
+        let (text, note) = quotation.shown
+        let first = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        let end = note.map { " [\($0)]" } ?? ""
+        let width = max(24, (output.terminalWidth ?? 80) - indent)
+        let room = max(8, width - Table.width(end) - 2)
+        return coloured("> " + Table.cut(Self.oneLine(first), to: room) + end, .faint)
+    }
+
     private func lines(of view: MessageView, indent: Int) -> [String] {
         guard let body = view.body else {
             let what =
@@ -81,7 +93,7 @@ struct TextLayout {
                 }
             return [coloured("[message \(what)]", .faint)]
         }
-        let text = Self.text(of: body)
+        let text = Quotation.text(of: body)
         guard output.isTerminal else {
             return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         }
@@ -93,17 +105,12 @@ struct TextLayout {
         return lines.prefix(Self.lineLimit) + [coloured("[\(rest) more lines]", .faint)]
     }
 
-    /// Returns the text of a body, or a description of it. Version 0.1.0 stored malformed bodies too.
-    private static func text(of body: JSONObject) -> String {
-        (try? MessageBody(body, isLocal: true))?.description ?? body["text"]?.string
-            ?? "[malformed message]"
-    }
-
     /// Returns the marks after the text.
     private static func marks(
         _ view: MessageView, _ reactors: [(emoji: String, name: String)]
     ) -> [String] {
         var marks: [String] = []
+        if view.entry.isImported { marks.append("imported") }
         if view.isEdited { marks.append("edited") }
         if view.pin != nil { marks.append("pinned") }
         marks += reactors.map { "\($0.emoji) \(Table.cut($0.name, to: maximalNameWidth))" }

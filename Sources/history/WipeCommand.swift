@@ -41,7 +41,7 @@ struct WipeCommand: Program {
         try store?.remove()
         if !keepIdentity {
             if let file = try? Input(path: path).readAll(limit: 1 << 20) {
-                _ = try? Keyring.delete(file)
+                _ = Keyring.delete(file)
             }
             guard unlink(path) == 0 else { throw Failure(errno: errno, "remove", path) }
         }

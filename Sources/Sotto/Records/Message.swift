@@ -10,11 +10,14 @@ public struct Message: Sendable, Hashable {
         case verified
     }
 
-    /// The members that this version interprets. All others are passed through.
+    /// The members that this version interprets, those of the history at the end. All others are passed through.
     private static let ownMembers = [
         "v", "type", "id", "from", "to", "name", "time", "ttl", "suite", "authenticated", "trust",
         "seen",
         "details", "legacy", "body", "number",
+        "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
+        "edited", "versions", "reactions", "pinned", "receipts", "imported", "digest",
+        "quotation",
     ]
 
     /// The envelope's id.

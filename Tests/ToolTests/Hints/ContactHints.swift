@@ -111,6 +111,22 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
+            "history: … saved; restore them: sotto history import …",
+            situation: { world in
+                try world.must("decrypt", ["-q"], text: world.message("bob"))
+                return try world.run("history", ["export", "--backup", "-o", "state.age"])
+            },
+            result: { (_, run) throws in #expect(run.stderr.contains("1 message was here")) }),
+        HintCase(
+            "pass over it: sotto history ack --as … …",
+            situation: { world in
+                try world.must("decrypt", ["-q"], text: world.message("bob"))
+                return try world.run("history", ["--as", "my bot", "--exec", "false"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.run("history", ["--as", "my bot"]).status == 1)
+            }),
+        HintCase(
             "list the ids: sotto history list",
             situation: { world in
                 try world.addBob()

@@ -66,6 +66,8 @@ struct HintTests {
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
         "To rename a contact everywhere: contact rename OLD NEW": "the help of a subcommand",
+        "name the identity file itself: sotto history wipe -i FILE":
+            "has a name to fill in, and removes the identity",
         "To delete a message only here: sotto history delete": "the help of a subcommand",
         "history --pinned prints the pinned messages.": "the help of a subcommand",
         "encrypt a file or pipe, or messages": "a line of the list of tools",

@@ -1,61 +1,28 @@
-import Sotto
-import SottoContacts
+package import Sotto
 import SottoMessengers
-import SottoState
-import SottoTool
+package import SottoState
+package import SottoTool
 
-/// Imports lines of records into the address book. Lines that are available at once share a transaction.
-struct ContactImport {
-    private let store: IdentityStore
+/// Reads records and cards, and takes them into the address book. Contacts that exist are not changed.
+package struct ContactImport {
     /// Whether the records are this identity's own signed backup. From other records only names, cards and accounts are
     /// imported.
     private let isOurs: Bool
-    let output: Output
-    private var batch: [(number: Int, contact: Result<Contact, Failure>)] = []
-    private(set) var outcome = LineOutcome()
-    private(set) var added = 0
-    private(set) var knownNames: [String] = []
 
-    /// The maximum number of lines in a transaction.
-    private static let batchSize = 512
+    package init(isOurs: Bool) { self.isOurs = isOurs }
 
-    init(store: IdentityStore, isOurs: Bool) throws {
-        self.store = store
-        self.isOurs = isOurs
-        output = try Output(path: "-", content: .text)
-    }
-
-    private enum Taken {
+    /// The result of an import.
+    package enum Taken {
+        /// The contact is new.
         case added
+        /// The contact with this name exists.
         case known(String)
+        /// The contact was not imported.
         case failed(Failure)
     }
 
-    mutating func collect(_ line: LineReader.Line, number: Int) throws {
-        guard case .line(let bytes) = line else {
-            batch.append((number, .failure(Failure(.malformed, "the line is too long"))))
-            return
-        }
-        var text = bytes.drop { $0 <= 0x20 }
-        while let last = text.last, last <= 0x20 { text.removeLast() }
-        if text.isEmpty { return }
-        do {
-            if let uri = String(validating: text, as: UTF8.self), uri.hasPrefix("sotto:") {
-                batch.append((number, .success(try read(Card(uri: ContactURI(uri))))))
-            } else {
-                let record = try JSON.object(parsing: Array(text))
-                if record["type"]?.string == "contact-backup" { return }
-                batch.append((number, .success(try read(record))))
-            }
-        } catch {
-            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            batch.append((number, .failure(failure)))
-        }
-        if batch.count == Self.batchSize { try process() }
-    }
-
-    private func read(_ record: JSONObject) throws -> Contact {
-        if let failure = Failure(errorRecord: record) { throw failure }
+    /// Reads a record of the type `contact-entry` or `contact`.
+    package func read(_ record: JSONObject) throws -> Contact {
         if record["type"]?.string == "contact" { return try read(Card(record: record)) }
         guard let entry = Contact(record: record), Profiles(entry.accounts) != nil,
             [entry.card, entry.changed].allSatisfy({
@@ -91,7 +58,8 @@ struct ContactImport {
         return contact
     }
 
-    private func read(_ card: Card) throws -> Contact {
+    /// Reads a card. It must have a name.
+    package func read(_ card: Card) throws -> Contact {
         _ = try card.profiles()
         guard !card.name.isEmpty else {
             throw Failure(
@@ -101,36 +69,8 @@ struct ContactImport {
         return Contact(name: try ContactName.checked(card.name), id: card.id, card: card)
     }
 
-    /// Imports the collected lines, and prints a record for each that failed.
-    mutating func process() throws {
-        guard !batch.isEmpty else { return }
-        let lines = batch
-        batch.removeAll()
-        let results = try store.transaction { transaction in
-            try lines.map { try take($0.contact, transaction) }
-        }
-        for (line, result) in zip(lines, results) {
-            switch result {
-            case .added:
-                outcome.succeeded()
-                added += 1
-            case .known(let name):
-                outcome.succeeded()
-                knownNames.append(name)
-            case .failed(let failure):
-                try output.writeLine(outcome.failed(failure, line: line.number))
-            }
-        }
-    }
-
-    private func take(
-        _ line: Result<Contact, Failure>, _ transaction: StateTransaction
-    ) throws -> Taken {
-        let contact: Contact
-        switch line {
-        case .failure(let failure): return .failed(failure)
-        case .success(let read): contact = read
-        }
+    /// Adds a contact that ``read(_:)`` returned.
+    package func take(_ contact: Contact, _ transaction: StateTransaction) throws -> Taken {
         guard contact.id != transaction.owner.id else {
             return .failed(Failure(.usage, "this is your own id"))
         }

@@ -1,0 +1,61 @@
+import Sotto
+import SottoDatabase
+
+/// The whole history in order, for exports and backups.
+extension IdentityStore {
+    /// A row for a backup.
+    public enum BackupRow: Sendable {
+        /// A message or an event. The digest has 16 bytes, all 0 for a sent message.
+        case message(HistoryEntry, digest: [UInt8])
+        /// A message without content.
+        case tombstone(Tombstone)
+    }
+
+    /// Returns the messages of a conversation after a number, the oldest first, at most `limit`.
+    public func contents(
+        of conversation: Conversation, after number: Int64, limit: Int
+    ) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            return try entries(
+                """
+                WHERE conversation = ? AND kind = 0 AND number > ? ORDER BY number LIMIT ?
+                """, row.number, number, limit, connection: connection)
+        }
+    }
+
+    /// Returns the rows after a number with their numbers, at most `limit`.
+    public func backupRows(
+        after number: Int64, limit: Int
+    ) throws(StateError) -> [(number: Int64, row: BackupRow)] {
+        try database.use { connection throws(StateError) in
+            let rows = try connection.rows(
+                """
+                SELECT \(StoredMessage.columns) FROM message
+                WHERE number > ? ORDER BY number LIMIT ?
+                """, number, limit
+            ) { StoredMessage($0) }
+            let now = Timestamp.now().seconds
+            var known: [Int64: Conversation] = [:]
+            return try rows.map { stored throws(StateError) in
+                if known[stored.conversation] == nil {
+                    known[stored.conversation] =
+                        try conversationRow(number: stored.conversation, connection)?.conversation
+                }
+                guard let conversation = known[stored.conversation] else {
+                    throw .unsealable(path: database.path)
+                }
+                let (entry, digest) = try entryAndDigest(stored, conversation, now: now)
+                if let digest {
+                    return (stored.number, .message(entry, digest: Array(digest)))
+                }
+                let tombstone = Tombstone(
+                    mark: stored.mark, number: stored.number, conversation: conversation,
+                    direction: entry.direction,
+                    kind: entry.kind, state: entry.state, received: entry.received)
+                guard let tombstone else { throw .unsealable(path: database.path) }
+                return (stored.number, .tombstone(tombstone))
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// A backup: records of the contacts, the conversations and all messages, one on each line, signed by the identity and
+/// encrypted as an age file. It has no sessions.
+///
+/// sotto-formats(5), HISTORY BACKUP.
+struct Backup {
+    private let history: OpenHistory
+
+    init(_ history: OpenHistory) { self.history = history }
+
+    /// The audience of the signature. It differs from that of any signed file, so that no other file that the owner
+    /// signed is accepted as a backup.
+    static func audience(_ owner: SessionID) -> [UInt8] {
+        SignedStream.audience(["history-backup \(owner)"])
+    }
+
+    /// Writes the backup. Returns the number of messages.
+    func write(_ passphrase: SecretSource?, to output: Output) throws -> Int {
+        let identity = history.store.owner
+        let access: AgeAccess =
+            try passphrase.map { .passphrase(try $0.passphrase()) }
+            ?? .recipients([.hybrid(identity.hybridKey.recipient)])
+        let signed = try SignedStreamWriter(
+            by: identity.signingKey, audience: Self.audience(identity.id),
+            to: try AgeFile.writer(for: access, to: output))
+        let lines = Lines(signed)
+        let store = history.store
+        try lines.write([
+            "v": .integer(1), "type": .string("history-backup"),
+            "id": .string(identity.id.description),
+            "time": .string(Timestamp.now().description),
+        ])
+        for contact in try store.contacts() { try lines.write(contact.record) }
+        var read: [Conversation: Int64] = [:]
+        for summary in try store.conversations() {
+            read[summary.conversation] = summary.read
+            try lines.write(Self.record(summary))
+        }
+        for retention in try store.retentions() { try lines.write(retention.record(name: nil)) }
+        for reader in try store.readers() { try lines.write(reader.record) }
+        var (last, count): (Int64, Int) = (0, 0)
+        while true {
+            let rows = try store.backupRows(after: last, limit: MessageBlocks.size)
+            guard let end = rows.last else { break }
+            last = end.number
+            for (_, row) in rows {
+                switch row {
+                case .message(let entry, let digest):
+                    let isUnread =
+                        entry.direction == .received && entry.kind == .content
+                        && entry.number > read[entry.conversation] ?? 0
+                    try lines.write(entry.backup(digest: digest, isUnread: isUnread))
+                    count += 1
+                case .tombstone(let tombstone): try lines.write(tombstone.record)
+                }
+            }
+        }
+        try lines.finish()
+        return count
+    }
+
+    private static func record(_ summary: ConversationSummary) -> JSONObject {
+        var record: JSONObject = ["v": .integer(1), "type": .string("conversation-settings")]
+        record.name(summary.conversation)
+        let settings = summary.settings
+        record["name"] = settings.name.map { .string($0) }
+        record["favourite"] = settings.isFavourite ? .bool(true) : nil
+        record["muted"] = settings.isMuted ? .bool(true) : nil
+        if settings.timerTime != .min {
+            record["timer"] = .integer(settings.timer)
+            record["timerTime"] = .integer(settings.timerTime)
+        }
+        return record
+    }
+
+    /// Writes records to a sink in large blocks.
+    private final class Lines {
+        private let sink: any ByteSink
+        private var buffer: [UInt8] = []
+
+        init(_ sink: any ByteSink) { self.sink = sink }
+
+        func write(_ record: JSONObject) throws {
+            buffer += record.serialized()
+            buffer.append(UInt8(ascii: "\n"))
+            if buffer.count >= 64 << 10 { try flush() }
+        }
+
+        private func flush() throws {
+            try buffer.withUnsafeBytes { try sink.write($0) }
+            buffer.removeAll(keepingCapacity: true)
+        }
+
+        func finish() throws {
+            try flush()
+            try sink.finish()
+        }
+    }
+}
+
+extension JSONObject {
+    /// Adds the members that name a conversation.
+    mutating func name(_ conversation: Conversation) {
+        switch conversation {
+        case .peer(let peer): self["with"] = .string(peer.description)
+        case .chat(let id): self["chat"] = .string(id)
+        case .unknown: break
+        }
+    }
+
+    /// Returns the conversation that the members `with` and `chat` name.
+    func conversation() throws(Failure) -> Conversation {
+        if let with = self["with"] {
+            guard let peer = with.string.flatMap({ SessionID($0) }) else {
+                throw Failure(.malformed, "the conversation's id is malformed")
+            }
+            return .peer(peer)
+        }
+        return self["chat"]?.string.map { .chat($0) } ?? .unknown
+    }
+}
+
+extension IdentityStore.Retention {
+    /// The record `retention`.
+    func record(name: String?) -> JSONObject {
+        var record: JSONObject = ["v": .integer(1), "type": .string("retention")]
+        if let conversation { record.name(conversation) }
+        record["name"] = name.map { .string($0) }
+        record["seconds"] = seconds.map { .integer($0) }
+        return record
+    }
+}
+
+extension IdentityStore.Reader {
+    /// The record `reader`.
+    var record: JSONObject {
+        [
+            "v": .integer(1), "type": .string("reader"), "name": .string(name),
+            "acknowledged": .integer(acknowledged),
+        ]
+    }
+}
+
+extension HistoryEntry.State {
+    /// The member `status` of a sent message, or `nil`.
+    var status: String? {
+        switch self {
+        case .stored: "stored"
+        case .delivered: "delivered"
+        case .read: "read"
+        case .failed: "failed"
+        case .new, .deleted, .damaged, .expired: nil
+        }
+    }
+
+    /// Returns the state with this ``status``.
+    init?(status: String) {
+        let states: [Self] = [.stored, .delivered, .read, .failed]
+        guard let state = states.first(where: { $0.status == status }) else { return nil }
+        self = state
+    }
+
+    private static let gone: [(state: HistoryEntry.State, name: String)] = [
+        (.deleted, "deleted"), (.damaged, "damaged"), (.expired, "expired"),
+    ]
+
+    /// The name of the state of a message without content, or `nil`.
+    fileprivate var goneName: String? { Self.gone.first { $0.state == self }?.name }
+
+    /// Returns the state of a message without content.
+    init?(goneName: String) {
+        guard let state = Self.gone.first(where: { $0.name == goneName })?.state else { return nil }
+        self = state
+    }
+}
+
+extension HistoryEntry.Direction {
+    /// The member `direction`.
+    var name: String { self == .sent ? "sent" : "received" }
+
+    /// Returns the direction with this ``name``.
+    init?(name: String) {
+        switch name {
+        case "sent": self = .sent
+        case "received": self = .received
+        default: return nil
+        }
+    }
+}
+
+extension HistoryEntry {
+    /// Returns the stored record with what the state knows of the message.
+    fileprivate func backup(digest: [UInt8], isUnread: Bool) -> JSONObject {
+        var record = record
+        record["number"] = .integer(number)
+        record["direction"] = .string(direction.name)
+        record["received"] = received.map { .string($0.description) }
+        record["expires"] = expires.map { .string($0.description) }
+        record["status"] = state.status.map { .string($0) }
+        record["unread"] = isUnread ? .bool(true) : nil
+        record["digest"] = digest.allSatisfy { $0 == 0 } ? nil : .string(hex(digest))
+        return record
+    }
+}
+
+extension Tombstone {
+    /// The kinds by their names in a backup.
+    static let kinds: [(kind: HistoryEntry.Kind, name: String)] = [
+        (.content, "content"), (.event, "event"), (.pin, "pin"), (.copy, "copy"),
+    ]
+
+    /// The record `tombstone`.
+    fileprivate var record: JSONObject {
+        var record: JSONObject = ["v": .integer(1), "type": .string("tombstone")]
+        record.name(conversation)
+        record["mark"] = .string(hex(UInt64(bitPattern: mark).bigEndianBytes))
+        record["number"] = .integer(number)
+        record["direction"] = .string(direction.name)
+        record["kind"] = Self.kinds.first { $0.kind == kind }.map { .string($0.name) }
+        record["state"] = state.goneName.map { .string($0) }
+        record["received"] = received.map { .string($0.description) }
+        return record
+    }
+}

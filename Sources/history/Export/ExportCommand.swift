@@ -1,0 +1,185 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history export`: the history in a file.
+struct ExportCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "export",
+        abstract:
+            "Write all messages as records, text, a mailbox or a web page, or an encrypted backup.",
+        usage: """
+            history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
+            history export --backup [--passphrase SOURCE] [-o FILE]
+            """,
+        discussion: """
+            ndjson has the stored records, with edits and reactions by themselves, and history import reads it. The other \
+            formats show each message as it stands now. A backup also has contacts, conversations and readers, and no \
+            session. Only --backup is encrypted.
+            """)
+
+    @Option(
+        "--format", value: "format", help: "ndjson, text, mbox or html. Default: ndjson.")
+    var format: ExportFormat?
+
+    @Flag("--backup", help: "Write a signed age file, encrypted to your own post-quantum key.")
+    var backup = false
+
+    @Option(
+        "--passphrase", value: "source",
+        help: "Encrypt the backup with this passphrase instead: @ENV:NAME, @FD:N or @FILE:PATH.")
+    var passphrase: SecretSource?
+
+    @Option(
+        "-o", "--output", value: "file",
+        help: "Write to this file, which is created only when complete; `-` is stdout.")
+    var output: String?
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("who", help: "A contact, an id, me, or the name of a chat. Default: all.")
+    var who: String?
+
+    func validate() throws {
+        try passphrase?.validate()
+        guard backup || passphrase == nil else {
+            throw UsageError("--passphrase requires --backup")
+        }
+        guard !backup || who == nil else {
+            throw UsageError("a backup contains all conversations and takes no name")
+        }
+        guard !backup || format == nil else {
+            throw UsageError("--backup and --format cannot be combined")
+        }
+    }
+
+    func execute() throws {
+        try Output.check(
+            output, isNoneOf: options.identity.files + [passphrase?.path].compactMap(\.self))
+        let history = try options.open()
+        let output = try Output(path: output, content: backup ? .binary : .text)
+        let count: Int
+        if backup {
+            count = try Backup(history).write(passphrase, to: output)
+        } else {
+            let conversation = try who.map { try history.conversation($0) }
+            count = try (format ?? .ndjson).write(history, conversation, to: output)
+        }
+        guard count > 0 || backup else { throw history.nothing("no message") }
+        try output.finish()
+        guard output.isFile, !options.quiet else { return }
+        let (messages, file) = (counted(count, "message"), shellWord(self.output ?? "-"))
+        Terminal.say(
+            backup
+                ? "history: \(messages) saved; restore them: sotto history import \(file)"
+                : "history: \(messages) written to \(file)")
+    }
+}
+
+/// The format of an export.
+enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
+    case ndjson, text, mbox, html
+
+    /// Writes the messages of a conversation, or of all. Returns how many.
+    func write(
+        _ history: OpenHistory, _ conversation: Conversation?, to output: Output
+    ) throws -> Int {
+        switch self {
+        case .ndjson: try RecordExport(history, output).write(conversation)
+        case .text: try TextExport(history, output).write(conversation)
+        case .mbox: try MailboxExport(history, output).write(conversation)
+        case .html: try PageExport(history, output).write(conversation)
+        }
+    }
+}
+
+/// The stored records, one on each line.
+private struct RecordExport {
+    let history: OpenHistory
+    let showing: MessageShowing
+
+    init(_ history: OpenHistory, _ output: Output) {
+        self.history = history
+        showing = MessageShowing(history, output, text: false, isMixed: false)
+    }
+
+    func write(_ conversation: Conversation?) throws -> Int {
+        var (last, count): (Int64, Int) = (0, 0)
+        while true {
+            let entries = try history.store.history(after: last, limit: MessageBlocks.size)
+            guard let end = entries.last else { return count }
+            last = end.number
+            let wanted = entries.filter { entry in
+                (conversation == nil || entry.conversation == conversation) && entry.kind != .copy
+                    && !entry.isGone
+            }
+            count += wanted.count
+            try showing.print(raw: wanted)
+        }
+    }
+}
+
+/// Lines for people.
+private struct TextExport {
+    let history: OpenHistory
+    let output: Output
+
+    init(_ history: OpenHistory, _ output: Output) {
+        self.history = history
+        self.output = output
+    }
+
+    func write(_ conversation: Conversation?) throws -> Int {
+        var count = 0
+        try MessageBlocks.forEach(history, conversation) { conversation, blocks in
+            let showing = MessageShowing(history, output, text: true, isMixed: false)
+            var isFirst = true
+            while let views = try blocks.next() {
+                if isFirst {
+                    let name = try history.name(of: conversation)
+                    try output.writeText((count > 0 ? "\n" : "") + "== \(name) ==\n")
+                    isFirst = false
+                }
+                count += views.count
+                try showing.print(views)
+            }
+        }
+        return count
+    }
+}
+
+/// The messages of a conversation as they stand now, in blocks.
+struct MessageBlocks {
+    static let size = 1_000
+
+    private let store: IdentityStore
+    private let conversation: Conversation
+    private var last: Int64 = 0
+
+    init(_ history: OpenHistory, _ conversation: Conversation) {
+        store = history.store
+        self.conversation = conversation
+    }
+
+    /// Returns the next messages, or `nil` at the end.
+    mutating func next() throws -> [MessageView]? {
+        let entries = try store.contents(of: conversation, after: last, limit: Self.size)
+        guard let end = entries.last else { return nil }
+        last = end.number
+        return try store.views(of: entries)
+    }
+
+    /// Calls `body` for a conversation, or for all in the order of `history list`.
+    static func forEach(
+        _ history: OpenHistory, _ conversation: Conversation?,
+        _ body: (ConversationSummary, inout MessageBlocks) throws -> Void
+    ) throws {
+        for summary in try history.store.conversations()
+        where conversation == nil || summary.conversation == conversation {
+            var blocks = MessageBlocks(history, summary.conversation)
+            try body(summary, &blocks)
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import Glibc
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Messages as one web page without scripts and without references to other files.
+struct PageExport {
+    private let history: OpenHistory
+    private let output: Output
+
+    init(_ history: OpenHistory, _ output: Output) {
+        self.history = history
+        self.output = output
+    }
+
+    func write(_ conversation: Conversation?) throws -> Int {
+        var count = 0
+        let title = try title(conversation)
+        try write(head(title))
+        try MessageBlocks.forEach(history, conversation) { summary, blocks in
+            let name = try history.name(of: summary)
+            var day = ""
+            var isFirst = true
+            while let views = try blocks.next() {
+                if isFirst {
+                    try write(
+                        "<section>\n<h1 dir=\"auto\">\(Self.escaped(name))</h1>\n<p class=\"zone\">Times are in UTC.</p>\n"
+                    )
+                    isFirst = false
+                }
+                for view in views {
+                    let time = view.entry.time ?? view.entry.received
+                    let today = time.map { String($0.description.prefix(10)) } ?? "no date"
+                    if today != day {
+                        day = today
+                        try write("<h2>\(today)</h2>\n")
+                    }
+                    try write(message(view, conversation: name))
+                    count += 1
+                }
+            }
+            if !isFirst { try write("</section>\n") }
+        }
+        try write("</main>\n</body>\n</html>\n")
+        return count
+    }
+
+    private func write(_ text: String) throws { try output.write(Array(text.utf8)) }
+
+    private func title(_ conversation: Conversation?) throws -> String {
+        guard let conversation, let summary = try history.store.summary(of: conversation) else {
+            return "Messages"
+        }
+        return try history.name(of: summary)
+    }
+
+    // MARK: Page
+
+    private func head(_ title: String) -> String {
+        let hash = JSON.base64(sha256(Array(Self.style.utf8))).string ?? ""
+        // Nothing is loaded and nothing runs. The style is allowed by its hash.
+        let policy =
+            "default-src 'none'; style-src 'sha256-\(hash)'; base-uri 'none'; form-action 'none'"
+        return """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta http-equiv="Content-Security-Policy" content="\(policy)">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="referrer" content="no-referrer">
+            <meta name="color-scheme" content="light dark">
+            <meta name="generator" content="sotto \(sottoVersion)">
+            <title>\(Self.escaped(title))</title>
+            <style>\(Self.style)</style>
+            </head>
+            <body>
+            <main>
+
+            """
+    }
+
+    private static let style = """
+        :root { color-scheme: light dark; --page: #f3f3f0; --ink: #1c1c1c; --faint: #5f5f5f;
+          --other: #ffffff; --own: #d9ecd9; --line: #c9c9c4; }
+        @media (prefers-color-scheme: dark) {
+          :root { --page: #161616; --ink: #ececec; --faint: #a5a5a5; --other: #262626;
+            --own: #1f3a26; --line: #4a4a4a; }
+        }
+        * { box-sizing: border-box; }
+        body { margin: 0; background: var(--page); color: var(--ink);
+          font: 16px/1.45 system-ui, sans-serif; }
+        main { max-width: 46rem; margin: 0 auto; padding: 1rem; }
+        h1 { font-size: 1.3rem; overflow-wrap: anywhere; }
+        h2 { font-size: .85rem; font-weight: 600; color: var(--faint); text-align: center;
+          margin: 1.5rem 0 .75rem; }
+        p.zone { margin: 0; color: var(--faint); font-size: .85rem; }
+        section + section { border-top: 1px solid var(--line); margin-top: 2rem; }
+        article { width: fit-content; max-width: 85%; margin: .4rem 0; padding: .5rem .75rem;
+          background: var(--other); border-radius: .75rem; border: 1px solid transparent; }
+        article.own { margin-left: auto; background: var(--own); }
+        article:target { border-color: var(--faint); }
+        article header, article footer { font-size: .8rem; color: var(--faint); }
+        article header b { color: var(--ink); overflow-wrap: anywhere; }
+        article p { margin: .15rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+        article p.note { color: var(--faint); font-style: italic; }
+        blockquote { margin: .25rem 0; padding-left: .6rem; border-left: 3px solid var(--line);
+          color: var(--faint); white-space: pre-wrap; overflow-wrap: anywhere; }
+        a { color: inherit; }
+        footer span { margin-right: .75rem; overflow-wrap: anywhere; }
+        bdi { unicode-bidi: isolate; }
+        @media print { article { break-inside: avoid; } }
+        """
+
+    // MARK: Message
+
+    private func message(_ view: MessageView, conversation: String) throws -> String {
+        let entry = view.entry
+        var lines = [
+            "<article id=\"m\(entry.number)\"\(entry.direction == .sent ? " class=\"own\"" : "")>"
+        ]
+        let time = (entry.time ?? entry.received).map { time in
+            let clock = time.description.dropFirst(11).prefix(5)
+            return " <time datetime=\"\(time)\">\(clock)</time>"
+        }
+        lines.append(
+            "<header><b><bdi>\(Self.escaped(try author(of: entry)))</bdi></b>\(time ?? "")</header>"
+        )
+        if let body = view.body {
+            let parsed = try? MessageBody(body, isLocal: true)
+            if let quotation = try quotation(view) { lines.append(quotation) }
+            let text = Quotation.text(of: body)
+            let isText: Bool
+            if case .text? = parsed?.kind { isText = true } else { isText = false }
+            lines.append(
+                "<p\(isText ? "" : " class=\"note\"") dir=\"auto\">\(Self.escaped(text))</p>")
+        } else {
+            let what =
+                switch entry.state {
+                case .damaged: "damaged"
+                case .expired: "expired"
+                default: "deleted"
+                }
+            lines.append("<p class=\"note\">message \(what)</p>")
+        }
+        let marks = try marks(view)
+        if !marks.isEmpty {
+            let shown = marks.map { "<span><bdi>\(Self.escaped($0))</bdi></span>" }.joined()
+            lines.append("<footer>\(shown)</footer>")
+        }
+        lines.append("</article>\n")
+        return lines.joined(separator: "\n")
+    }
+
+    private func author(of entry: HistoryEntry) throws -> String {
+        if let author = entry.author(history.store.owner.id) {
+            let name = try history.name(of: author)
+            return name == author.description ? entry.record["name"]?.string ?? name : name
+        }
+        return entry.chatName ?? "unknown sender"
+    }
+
+    /// Returns what a reply quotes: the message that is here, or the text that the writer claims.
+    private func quotation(_ view: MessageView) throws -> String? {
+        guard let quotation = try Quotation(view, history.store) else { return nil }
+        let (text, note) = quotation.shown
+        let beginning = Self.escaped(String(text.prefix(200)) + (text.count > 200 ? "…" : ""))
+        let shown = quotation.entry.map { "<a href=\"#m\($0.number)\">\(beginning)</a>" }
+        let end = note.map { " <i>[\($0)]</i>" } ?? ""
+        return "<blockquote dir=\"auto\">\(shown ?? beginning)\(end)</blockquote>"
+    }
+
+    private func marks(_ view: MessageView) throws -> [String] {
+        var marks = try view.reactions.map { reaction in
+            let name = try reaction.from.map { try history.name(of: $0) } ?? "?"
+            return "\(reaction.emoji) \(name)"
+        }
+        if view.entry.isImported { marks.append("imported") }
+        if view.isEdited { marks.append("edited") }
+        if view.pin != nil { marks.append("pinned") }
+        switch view.entry.state {
+        case .delivered: marks.append("delivered")
+        case .read: marks.append("read")
+        case .failed: marks.append("not accepted by the relay")
+        case .new, .stored, .deleted, .expired, .damaged: break
+        }
+        return marks
+    }
+
+    // MARK: Escapes
+
+    /// Returns text for an element or a quoted attribute. Control characters and characters that change the direction of
+    /// text become U+FFFD.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x26: result += "&amp;"
+            case 0x3C: result += "&lt;"
+            case 0x3E: result += "&gt;"
+            case 0x22: result += "&quot;"
+            case 0x27: result += "&#39;"
+            case 0x09, 0x0A: result.unicodeScalars.append(scalar)
+            case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069,
+                0xFFFE, 0xFFFF:
+                result += "\u{FFFD}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,339 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Imports lines of records into the history. Lines that are available at once share a transaction.
+struct HistoryImport {
+    private let store: IdentityStore
+    /// Whether the records are this identity's own signed backup.
+    private let isOwn: Bool
+    private let contacts: ContactImport
+    private let output: Output
+    private var batch: [(number: Int, id: String?, item: Result<Item, Failure>)] = []
+    private var readers: [IdentityStore.Reader] = []
+    private(set) var outcome = LineOutcome()
+    private var added = 0
+    private var addedContacts = 0
+    private var known = 0
+    private var gone = 0
+    private var hasHeader = false
+
+    /// The maximum number of lines in a transaction.
+    private static let batchSize = 1_000
+
+    init(_ store: IdentityStore, isOwn: Bool) throws {
+        self.store = store
+        self.isOwn = isOwn
+        contacts = ContactImport(isOurs: isOwn)
+        output = try Output(path: "-", content: .text)
+    }
+
+    /// Whether nothing was read.
+    var isEmpty: Bool { outcome.isEmpty && !hasHeader }
+
+    /// A line that was read.
+    private enum Item {
+        case message(ImportedMessage)
+        case tombstone(Tombstone)
+        case contact(Contact)
+        case conversation(Conversation, ConversationSettings)
+        case retention(IdentityStore.Retention)
+        case reader(IdentityStore.Reader)
+        case header
+    }
+
+    mutating func collect(_ line: LineReader.Line, number: Int) throws {
+        guard case .line(let bytes) = line else {
+            batch.append((number, nil, .failure(Failure(.malformed, "the line is too long"))))
+            return
+        }
+        if bytes.allSatisfy({ $0 <= 0x20 }) { return }
+        var id: String?
+        do {
+            let record = try JSON.object(parsing: bytes)
+            id = record["id"]?.string
+            guard let item = try item(record) else { return }
+            batch.append((number, id, .success(item)))
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            batch.append((number, id, .failure(failure)))
+        }
+        if batch.count == Self.batchSize { try process() }
+    }
+
+    /// Reads a record. Returns `nil` for a message without content in an export.
+    private mutating func item(_ record: JSONObject) throws -> Item? {
+        if let failure = Failure(errorRecord: record) { throw failure }
+        let type = record["type"]?.string
+        if type == "message" {
+            if !isOwn, record["deleted"] == .bool(true) || record["damaged"] == .bool(true) {
+                gone += 1
+                return nil
+            }
+            let reading = ImportedRecord(record, owner: store.owner.id)
+            return .message(try isOwn ? reading.own() : reading.claimed())
+        }
+        guard isOwn else {
+            throw Failure(
+                .malformed, "not a message record",
+                hint: "import contacts with contact import")
+        }
+        switch type {
+        case "history-backup":
+            hasHeader = true
+            return .header
+        case "tombstone": return .tombstone(try Tombstone(record))
+        case "contact-entry": return .contact(try contacts.read(record))
+        case "conversation-settings":
+            return .conversation(try record.conversation(), ConversationSettings(record))
+        case "retention":
+            let conversation = try record.conversation()
+            return .retention(
+                IdentityStore.Retention(
+                    conversation: conversation == .unknown ? nil : conversation,
+                    seconds: record["seconds"]?.integer))
+        case "reader":
+            guard let name = record["name"]?.string, let last = record["acknowledged"]?.integer
+            else { throw Failure(.malformed, "not a reader: a member is missing or malformed") }
+            return .reader(IdentityStore.Reader(name: name, acknowledged: last))
+        default:
+            // A later version may write other records.
+            return nil
+        }
+    }
+
+    /// Imports the collected lines, and prints a record for each that failed.
+    mutating func process() throws {
+        guard !batch.isEmpty else { return }
+        let lines = batch
+        batch.removeAll()
+        let results = try store.transaction { transaction in
+            try lines.map { line -> Failure? in
+                switch line.item {
+                case .failure(let failure): return failure
+                case .success(let item): return try take(item, transaction)
+                }
+            }
+        }
+        for (line, failure) in zip(lines, results) {
+            if let failure {
+                try output.writeLine(outcome.failed(failure, line: line.number, id: line.id))
+            } else {
+                outcome.succeeded()
+            }
+        }
+    }
+
+    /// Returns the reason for which an item was not imported, or `nil`.
+    private mutating func take(_ item: Item, _ transaction: StateTransaction) throws -> Failure? {
+        switch item {
+        case .message(let message):
+            switch try transaction.add(message, isOwn: isOwn) {
+            case .added: added += 1
+            case .known: known += 1
+            case .gone, .expired: gone += 1
+            case .different:
+                return Failure(
+                    .mismatch, "the history has this message with other content; it was not changed"
+                )
+            }
+        case .tombstone(let tombstone): _ = try transaction.add(tombstone)
+        case .contact(let contact):
+            switch try contacts.take(contact, transaction) {
+            case .added: addedContacts += 1
+            case .known: break
+            case .failed(let failure): return failure
+            }
+        case .conversation(let conversation, let settings):
+            try transaction.restore(settings, of: conversation)
+        case .retention(let retention): try transaction.restore(retention)
+        case .reader(let reader): readers.append(reader)
+        case .header: break
+        }
+        return nil
+    }
+
+    /// Imports the rest, and gives the messages their places.
+    mutating func finish() throws {
+        try process()
+        let readers = readers
+        try store.transaction { try $0.placeImported(readers: readers) }
+        try output.finish()
+    }
+
+    /// Says what was imported.
+    func report() {
+        Terminal.say("history: \(counted(added, "message")) imported")
+        if addedContacts > 0 { Terminal.say("history: \(counted(addedContacts, "contact")) added") }
+        if known > 0 {
+            Terminal.say(
+                "history: \(counted(known, "message")) \(known == 1 ? "was" : "were") here already")
+        }
+        if gone > 0 {
+            Terminal.say("history: \(counted(gone, "message")) had been deleted or had ended")
+        }
+        if added > 0, !isOwn {
+            Terminal.say(
+                "history: note: nothing proves who wrote the imported messages; they are marked")
+        }
+    }
+}
+
+/// A message record of a backup or an export.
+private struct ImportedRecord {
+    private let record: JSONObject
+    private let owner: SessionID
+
+    init(_ record: JSONObject, owner: SessionID) {
+        self.record = record
+        self.owner = owner
+    }
+
+    /// The maximum length of an id in bytes.
+    private static let idLimit = 128
+    /// The length of a digest in bytes.
+    private static let digestLength = 16
+    /// The members that are not part of the stored record.
+    private static let added = [
+        "number", "direction", "received", "expires", "status", "unread", "digest",
+    ]
+
+    /// Reads a message of the owner's backup: its record is stored as it is.
+    func own() throws -> ImportedMessage {
+        var stored = record
+        for name in Self.added { stored[name] = nil }
+        let digest: [UInt8] =
+            try record["digest"].map { value in
+                guard let bytes = value.string.flatMap({ bytes(hex: $0) }),
+                    bytes.count == Self.digestLength
+                else { throw malformed("digest") }
+                return bytes
+            } ?? []
+        return try message(stored, digest: digest, isLocal: true)
+    }
+
+    /// Reads a message of another origin. Its author is a claim, so only what a user reads is taken over.
+    func claimed() throws -> ImportedMessage {
+        let from = try person("from")
+        let to = try person("to")
+        let chat = record["details"]?.object?["chat"]?.object
+        let isSent = try direction(from: from) == .sent
+        guard isSent || to == nil || to == owner || chat != nil else {
+            throw Failure(
+                .untrusted, "the message was neither sent nor received by this identity",
+                hint: "name the identity of the export with -i")
+        }
+        let name = record["name"]?.string.flatMap { name in
+            name.utf8.count <= Contact.nameLimit
+                && !name.unicodeScalars.contains(where: \.isInvisible) ? name : nil
+        }
+        let details: JSONObject? = chat.map { chat in
+            [
+                "chat": .object(
+                    JSONObject(
+                        [("id", chat["id"]), ("name", chat["name"])].filter {
+                            $0.1?.string.map { $0.utf8.count <= Self.idLimit } ?? false
+                        }))
+            ]
+        }
+        let stored = JSONObject([
+            ("v", .integer(1)), ("type", .string("message")), ("id", record["id"]),
+            ("from", from.map { .string($0.description) }), ("name", name.map { .string($0) }),
+            ("to", to.map { .string($0.description) }),
+            ("time", try time("time").map { .string($0.description) }),
+            ("suite", .string("imported")), ("authenticated", .bool(false)),
+            ("trust", .string(Message.Trust.unverified.rawValue)),
+            ("details", details.map { .object($0) }), ("body", record["body"]),
+            ("imported", .bool(true)),
+        ])
+        return try message(stored, digest: [], isLocal: false)
+    }
+
+    private func message(
+        _ stored: JSONObject, digest: [UInt8], isLocal: Bool
+    ) throws -> ImportedMessage {
+        guard let id = record["id"]?.string, (1...Self.idLimit).contains(id.utf8.count),
+            !id.unicodeScalars.contains(where: \.isInvisible)
+        else { throw malformed("id") }
+        guard let body = record["body"]?.object else { throw malformed("body") }
+        // Version 0.1.0 stored malformed bodies too.
+        if !isLocal { _ = try MessageBody(body) }
+        let from = try person("from")
+        let direction = try direction(from: from)
+        if direction == .sent, from != nil, from != owner {
+            throw Failure(
+                .untrusted, "the message is marked as sent, but not from this identity",
+                hint: "name the identity of the export with -i")
+        }
+        let status = record["status"]?.string.flatMap { HistoryEntry.State(status: $0) }
+        return ImportedMessage(
+            record: stored, direction: direction, state: direction == .sent ? status ?? .new : .new,
+            received: try time("received") ?? (isLocal ? nil : time("time")),
+            expires: try time("expires"),
+            isUnread: isLocal && record["unread"] == .bool(true),
+            number: record["number"]?.integer ?? 0, digest: digest)
+    }
+
+    private func direction(from: SessionID?) throws -> HistoryEntry.Direction {
+        guard let value = record["direction"] else {
+            // The output of decrypt has no direction.
+            return from == owner ? .sent : .received
+        }
+        guard let direction = value.string.flatMap({ HistoryEntry.Direction(name: $0) }) else {
+            throw malformed("direction")
+        }
+        return direction
+    }
+
+    private func person(_ name: String) throws -> SessionID? {
+        try record[name].map { value in
+            guard let id = value.string.flatMap({ SessionID($0) }) else { throw malformed(name) }
+            return id
+        }
+    }
+
+    private func time(_ name: String) throws -> Timestamp? {
+        try record[name].map { value in
+            guard let time = value.string.flatMap({ Timestamp($0) }) else { throw malformed(name) }
+            return time
+        }
+    }
+
+    private func malformed(_ name: String) -> Failure {
+        Failure(.malformed, "the message: \"\(name)\" is missing or malformed")
+    }
+}
+
+extension Tombstone {
+    /// Reads the record `tombstone`.
+    fileprivate init(_ record: JSONObject) throws {
+        let mark = record["mark"]?.string.flatMap { bytes(hex: $0) }.flatMap {
+            UInt64(bigEndianBytes: $0)
+        }
+        let kind = Self.kinds.first { $0.name == record["kind"]?.string }?.kind
+        guard let mark, let kind,
+            let direction = record["direction"]?.string.flatMap({ HistoryEntry.Direction(name: $0) }
+            ),
+            let state = record["state"]?.string.flatMap({ HistoryEntry.State(goneName: $0) }),
+            let tombstone = Tombstone(
+                mark: Int64(bitPattern: mark), number: record["number"]?.integer ?? 0,
+                conversation: try record.conversation(),
+                direction: direction, kind: kind, state: state,
+                received: record["received"]?.string.flatMap { Timestamp($0) })
+        else { throw Failure(.malformed, "not a tombstone: a member is missing or malformed") }
+        self = tombstone
+    }
+}
+
+extension ConversationSettings {
+    /// Reads the record `conversation-settings`.
+    fileprivate init(_ record: JSONObject) {
+        self.init()
+        name = record["name"]?.string
+        isFavourite = record["favourite"] == .bool(true)
+        isMuted = record["muted"] == .bool(true)
+        timer = record["timer"]?.integer ?? 0
+        timerTime = record["timerTime"]?.integer ?? .min
+    }
+}

@@ -1,0 +1,85 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history import`: a backup, or records.
+struct ImportCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "import",
+        abstract: "Import a backup, or message records; messages that are here do not change.",
+        usage: "history import [--passphrase SOURCE] [-q] [FILE]",
+        discussion: """
+            A backup of this identity restores contacts, conversations, messages and readers, and no session. Messages of \
+            any other file are marked as imported: nothing proves their authors, and they change no other message. If \
+            an import was interrupted, repeat it.
+            """)
+
+    @Option(
+        "--passphrase", value: "source",
+        help: "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
+    var passphrase: SecretSource?
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("file", help: "Input file; `-` is stdin, the default.")
+    var file: String?
+
+    private static let lineLimit = 1 << 20
+
+    func validate() throws { try passphrase?.validate() }
+
+    func execute() throws {
+        let source = PeekingSource(try Input(path: file))
+        let book = AddressBook(
+            { try options.identity.load() }, lockTimeout: options.lock.timeout)
+        let identity = try book.identity()
+        var content: any ByteSource = source
+        var isOwn = false
+        if AgeFormat.isAge(try source.peek(64)) {
+            (content, isOwn) = try open(source, identity)
+        } else if passphrase != nil {
+            throw Failure(.usage, "--passphrase is only for a backup, but the input is not one")
+        }
+        var work = try HistoryImport(try book.writableStore(), isOwn: isOwn)
+        do {
+            var lines = LineReader(content, limit: Self.lineLimit)
+            while let line = try lines.next() {
+                try work.collect(line, number: lines.number)
+                if try lines.mustWait() { try work.process() }
+            }
+        } catch let error as SignedStreamError {
+            // What was read before is authentic.
+            try work.finish()
+            throw error
+        }
+        try work.finish()
+        guard !work.isEmpty else { throw Failure(.no, options.quiet ? "" : "the input is empty") }
+        if !options.quiet { work.report() }
+        try work.outcome.end(tool: HistoryTool.toolName)
+    }
+
+    /// Returns the content of an age file, and whether this identity signed it as a backup.
+    private func open(
+        _ source: any ByteSource, _ identity: Identity
+    ) throws -> (content: any ByteSource, isOwn: Bool) {
+        let file = PeekingSource(
+            try AgeFileReader(source, identities: IdentityFile.sotto(identity).ageIdentities) {
+                try passphrase?.passphrase()
+                    ?? Passphrase(try Terminal.ask("Passphrase of the backup: ", secret: true))
+            })
+        guard try file.peek(SignedStream.magic.count) == SignedStream.magic else {
+            return (file, false)
+        }
+        let reader = try SignedStreamReader(file)
+        guard reader.signer == identity.id.publicKey,
+            reader.audience == Backup.audience(identity.id)
+        else {
+            throw Failure(
+                .untrusted, "this is not a backup of this identity",
+                hint: "name the identity of the backup with -i")
+        }
+        return (reader, true)
+    }
+}

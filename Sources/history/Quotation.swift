@@ -1,0 +1,69 @@
+import Sotto
+import SottoContacts
+import SottoState
+
+/// What a reply quotes. The quoted text is a claim of the reply's author.
+enum Quotation {
+    /// The message is in this history, and has or had the quoted text.
+    case known(MessageView)
+    /// The message is in this history, and never had the quoted text.
+    case different(MessageView)
+    /// The message is not in this history, or its content is gone.
+    case unknown(claim: String?)
+
+    /// Returns what a message quotes, or `nil` if it is no reply.
+    init?(_ view: MessageView, _ store: IdentityStore) throws {
+        let entry = view.entry
+        guard let reply = view.body.flatMap({ try? MessageBody($0, isLocal: true) })?.content.reply
+        else { return nil }
+        let target = try store.historyEntries(id: reply.target.id, in: entry.conversation).first {
+            $0.author(store.owner.id) == reply.target.from
+        }
+        guard let found = try target.map({ try store.views(of: [$0])[0] }), found.body != nil else {
+            self = .unknown(claim: reply.text)
+            return
+        }
+        // compose ends a beginning with an ellipsis.
+        var claim = Substring(reply.text ?? "")
+        if claim.hasSuffix("…") { claim.removeLast() }
+        let isSame = found.versions.contains { version in
+            [Self.text(of: version.body), version.body["text"]?.string ?? ""].contains {
+                $0.utf8.starts(with: claim.utf8)
+            }
+        }
+        self = isSame ? .known(found) : .different(found)
+    }
+
+    /// The member `quotation` of a message record.
+    var name: String {
+        switch self {
+        case .known: "same"
+        case .different: "different"
+        case .unknown: "unknown"
+        }
+    }
+
+    /// The quoted message's present text, or the claim, and what a user must know of it.
+    var shown: (text: String, note: String?) {
+        switch self {
+        case .known(let view): (Self.text(of: view.body ?? [:]), nil)
+        case .different(let view):
+            (Self.text(of: view.body ?? [:]), "the reply quotes another text")
+        case .unknown(let claim): (claim ?? "", "not in this history")
+        }
+    }
+
+    /// The quoted message, if it is here.
+    var entry: HistoryEntry? {
+        switch self {
+        case .known(let view), .different(let view): view.entry
+        case .unknown: nil
+        }
+    }
+
+    /// Returns the text of a body, or a description of it. Version 0.1.0 stored malformed bodies too.
+    static func text(of body: JSONObject) -> String {
+        (try? MessageBody(body, isLocal: true))?.description ?? body["text"]?.string
+            ?? "[malformed message]"
+    }
+}

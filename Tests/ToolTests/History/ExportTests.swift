@@ -1,0 +1,288 @@
+import Foundation
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+@testable import SottoState
+
+/// `history export`: each format is read by another program.
+@Suite(.timeLimit(.minutes(10))) struct ExportTests {
+    let they: Conversing
+    var alice: Party { they.alice }
+    var bob: Party { they.bob }
+    var files: TemporaryDirectory { they.home.files }
+
+    init() throws { they = try Conversing() }
+
+    private func export(_ arguments: String..., of party: Party? = nil) throws -> Run {
+        let run = try (party ?? bob).run("history", ["export"] + arguments)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run
+    }
+
+    /// A short conversation with a reply, an edit, a reaction, a pin and a deletion. Returns the ids of the messages.
+    private func talk() throws -> [String] {
+        let first = try they.tell(alice, "Wie geht’s?")
+        try they.say(bob, ["reply", first, "--with", "alice"], text: "gut, danke")
+        let third = try they.tell(alice, "teh end")
+        try they.say(alice, ["edit", third], text: "the end")
+        try they.say(bob, ["react", third, "👍"])
+        let fourth = try they.tell(alice, "a mistake")
+        try they.say(alice, ["delete", fourth])
+        try they.say(bob, ["pin", first])
+        return try bob.history("alice").compactMap { $0["id"]?.string }
+    }
+
+    @Test func recordsAreThoseThatAreStored() throws {
+        #expect(try bob.run("history", ["export"]).status == 1)
+        _ = try talk()
+        let records = try export().records
+        let raw = try bob.history("--raw", "--limit", "100").filter { $0["deleted"] == nil }
+        #expect(records == raw && records.count == 7)
+        #expect(try export("alice").records == records)
+        try they.two.bob.run("encrypt", ["--to", "me"], stdin: Array("note".utf8))
+        #expect(try export("alice").records == records)
+        #expect(try export().records.count == 8)
+        #expect(try bob.run("history", ["export", "nobody"]).status == 66)
+        // A file appears only when it is complete, and nobody else can read it.
+        #expect(try bob.run("history", ["export", "-o", "all.ndjson"]).status == 0)
+        var status = stat()
+        #expect(stat(files("all.ndjson"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try bob.run("history", ["export", "-o", "bob.key"]).status == 64)
+    }
+
+    @Test func textIsForPeople() throws {
+        _ = try talk()
+        let text = try export("--format", "text").text
+        #expect(text.hasPrefix("== alice ==\n"))
+        for part in [
+            "Wie geht’s?", "> Wie geht’s?", "the end  [edited]  [👍 me]", "[message deleted]",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+    }
+
+    // MARK: mbox
+
+    private static let reader = """
+        import json, mailbox, sys
+        from email.header import decode_header, make_header
+        for message in mailbox.mbox(sys.argv[1], create=False):
+            print(json.dumps({
+                "subject": str(make_header(decode_header(message["Subject"]))),
+                "from": str(make_header(decode_header(message["From"]))),
+                "id": message["Message-ID"], "reply": message["In-Reply-To"],
+                "references": message["References"], "flags": message.get_flags(),
+                "disposition": message["Content-Disposition"], "type": message.get_content_type(),
+                "text": message.get_payload(decode=True).decode("utf-8", "replace"),
+                "defects": [str(each) for each in message.defects],
+                "date": message["Date"]}))
+        """
+
+    private func mailbox(_ bytes: [UInt8]) throws -> [JSONObject] {
+        files.write("box", bytes)
+        let run = try they.home.other(
+            "/usr/bin/python3", ["-I", "-c", Self.reader, files("box")]
+        ).run()
+        guard run.status == 0 else { throw Unexpected(run) }
+        return try run.records
+    }
+
+    @Test func pythonReadsTheMailbox() throws {
+        let ids = try talk()
+        let mails = try mailbox(try export("--format", "mbox").stdout)
+        let mail = mails.map { $0["id"]?.string ?? "" }
+        func id(_ index: Int, _ more: String = "") -> String {
+            "<\(ids[index])\(more)@sotto.invalid>"
+        }
+        #expect(mail == [id(0), id(1), id(2), id(2, ".reaction1")])
+        #expect(
+            mails.map { $0["text"]?.string }
+                == ["Wie geht’s?\n", "gut, danke\n", "the end\n", "👍\n"].map { $0 + "\n" }.map {
+                    String($0.dropLast())
+                })
+        #expect(
+            mails.map { $0["reply"] ?? .null } == [.null, .string(id(0)), .null, .string(id(2))])
+        #expect(mails[3]["disposition"] == .string("reaction"))
+        #expect(mails[0]["subject"] == .string("Wie geht’s?"))
+        #expect(mails[1]["subject"] == .string("Re: gut, danke"))
+        #expect(mails[0]["from"]?.string?.hasPrefix("alice <") == true)
+        #expect(mails[0]["flags"] == .string("ROF"))
+        #expect(mails.allSatisfy { $0["defects"] == .array([]) })
+    }
+
+    /// C13: no text begins another message or a field.
+    @Test func c13HostileTextsStayInTheirMail() throws {
+        let texts = HostileTexts.all
+        try store(texts)
+        let mails = try mailbox(try export("--format", "mbox").stdout)
+        #expect(mails.count == texts.count)
+        for (mail, text) in zip(mails, texts) {
+            #expect(mail["defects"] == .array([]))
+            // The line end before the next message belongs to the format.
+            let got = mail["text"]?.string ?? ""
+            #expect(got == text || got == text + "\n", "\(text.debugDescription)")
+            #expect(mail["from"]?.string?.hasPrefix("alice <") == true)
+        }
+    }
+
+    /// Stores received texts in Bob's history, without encryption.
+    private func store(_ texts: [String]) throws {
+        let store = try IdentityStore(
+            directory: StateDirectory(path: files(bob.stateDirectory)), identity: bob.identity,
+            lockTimeout: 10)
+        let author = try #require(try store.contacts().first?.id)
+        try store.transaction { transaction in
+            for (index, text) in texts.enumerated() {
+                let id = Envelope.newID()
+                // Every third is the name of a file, or a quotation.
+                var body = Message.textBody(text)
+                if index % 3 == 2 {
+                    body["reply"] = .object([
+                        "id": .string(Envelope.newID()), "from": .string(author.description),
+                        "text": .string(String(text.prefix(500))),
+                    ])
+                }
+                try transaction.recordOpened(
+                    id: id, digest: sha256(Array(id.utf8)),
+                    record: Message(
+                        id: id, from: author, to: store.owner.id,
+                        time: Timestamp(seconds: 1_795_000_000 + Int64(index)), suite: .ratchet,
+                        authenticated: true, trust: .trusted, body: body
+                    ).record)
+            }
+        }
+    }
+
+    // MARK: html
+
+    /// Prints the elements and attributes of a page, and the text of its paragraphs.
+    private static let parser = """
+        import json, sys
+        from html.parser import HTMLParser
+        class Page(HTMLParser):
+            def __init__(self):
+                super().__init__()
+                self.tags, self.texts, self.depth = {}, [], None
+            def handle_starttag(self, tag, attributes):
+                self.tags.setdefault(tag, set()).update(name for name, _ in attributes)
+                if tag == "p" and ("dir", "auto") in attributes:
+                    self.texts.append("")
+                    self.depth = tag
+            def handle_endtag(self, tag):
+                if tag == self.depth: self.depth = None
+            def handle_data(self, data):
+                if self.depth: self.texts[-1] += data
+        page = Page()
+        page.feed(open(sys.argv[1], encoding="utf-8", newline="").read())
+        page.close()
+        print(json.dumps({"tags": {k: sorted(v) for k, v in page.tags.items()}, "texts": page.texts}))
+        """
+
+    private static let allowed: [String: Set<String>] = [
+        "html": ["lang"], "head": [], "meta": ["charset", "http-equiv", "content", "name"],
+        "title": [], "style": [], "body": [], "main": [], "section": [], "h1": ["dir"], "h2": [],
+        "article": ["id", "class"], "header": [], "b": [], "bdi": [], "time": ["datetime"],
+        "p": ["class", "dir"], "blockquote": ["dir"], "a": ["href"], "i": [], "footer": [],
+        "span": [],
+    ]
+
+    /// C13: a page has only our elements, and each text is in its paragraph.
+    @Test func c13APageHasOnlyOurElements() throws {
+        let texts = HostileTexts.all
+        #expect(texts.count >= 200 && Set(texts).count == texts.count)
+        try store(texts)
+        try bob.run("history", ["rename", "alice", "<script>document.title='owned'</script>\"'&"])
+        #expect(
+            try bob.run("history", ["export", "--format", "html", "-o", "page.html"]).status == 0)
+        let run = try they.home.other(
+            "/usr/bin/python3", ["-I", "-c", Self.parser, files("page.html")]
+        ).run()
+        let result = try #require(try run.records.first)
+        for (tag, attributes) in result["tags"]?.object?.members ?? [] {
+            let names = attributes.array?.compactMap(\.string) ?? []
+            let allowed = try #require(Self.allowed[tag], "\(tag)")
+            #expect(allowed.isSuperset(of: names), "\(tag)")
+        }
+        let shown = result["texts"]?.array?.compactMap(\.string) ?? []
+        #expect(shown.count == texts.count)
+        for (shown, text) in zip(shown, texts) {
+            #expect(shown.unicodeScalars.count == text.unicodeScalars.count)
+            let isPlain = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0x7F }
+            if isPlain { #expect(shown == text) }
+            #expect(!shown.unicodeScalars.contains { (0x202A...0x202E).contains($0.value) })
+        }
+        #expect(
+            try String(decoding: files.read("page.html"), as: UTF8.self).contains(
+                "content=\"default-src 'none'; style-src 'sha256-"))
+    }
+
+    /// C13: a browser runs nothing of the page and loads nothing.
+    @Test(.enabled(if: Browser.isPresent, Browser.hint))
+    func c13ABrowserRunsNothing() throws {
+        try store(HostileTexts.all)
+        #expect(
+            try bob.run("history", ["export", "--format", "html", "-o", "page.html"]).status == 0)
+        let page = try Browser.load(files("page.html"), they.home)
+        #expect(page.dom.contains("<title>Messages</title>"))
+        #expect(!page.dom.contains("<script"))
+        #expect(page.dom.components(separatedBy: "<article").count - 1 == HostileTexts.all.count)
+        // The browser asks for updates of its own.
+        #expect(!page.requests.contains { $0.contains("127.0.0.1") })
+        // The style is used: the hash in the policy is right.
+        #expect(!page.log.contains("Refused to apply inline style"))
+        // A page without these defences would be noticed.
+        files.write(
+            "control.html",
+            Array(
+                """
+                <!DOCTYPE html><title>Messages</title><img src="http://127.0.0.1:9/pixel">
+                <script>document.title='owned'</script>
+                """.utf8))
+        let control = try Browser.load(files("control.html"), they.home)
+        #expect(control.dom.contains("<title>owned</title>"))
+        #expect(control.requests.contains { $0.contains("127.0.0.1") })
+    }
+}
+
+/// Chromium without a window.
+enum Browser {
+    private static let path = "/usr/bin/chromium"
+
+    /// Whether it is installed. With SOTTO_PEERS set, as in CI, this is true, so that the test fails instead of being
+    /// skipped.
+    static let isPresent =
+        environment("SOTTO_PEERS") != nil || FileManager.default.isExecutableFile(atPath: path)
+
+    static let hint: Comment = "chromium is missing: run Scripts/deps"
+
+    struct Page {
+        let dom: String
+        /// The addresses that were requested.
+        let requests: [String]
+        let log: String
+    }
+
+    /// Loads a page and returns its elements after two seconds of the page's own time.
+    static func load(_ file: String, _ home: Home) throws -> Page {
+        let log = home.files("net.json")
+        let run = try home.other(
+            path,
+            [
+                "--headless", "--no-sandbox", "--disable-gpu", "--disable-extensions",
+                "--disable-background-networking", "--disable-component-update",
+                "--no-first-run", "--user-data-dir=\(home.files("browser"))",
+                "--enable-logging=stderr", "--log-net-log=\(log)", "--virtual-time-budget=2000",
+                "--dump-dom", "file://\(file)",
+            ]
+        ).run()
+        guard run.status == 0 else { throw Unexpected(run) }
+        let text = String(decoding: try home.files.read("net.json"), as: UTF8.self)
+        // Addresses are JSON strings.
+        let requests = text.components(separatedBy: "\"url\":\"").dropFirst().compactMap {
+            $0.components(separatedBy: "\"").first
+        }
+        return Page(dom: run.text, requests: requests, log: run.stderr)
+    }
+}

@@ -1,0 +1,391 @@
+import Sotto
+import SottoDatabase
+import TestSupport
+import Testing
+
+@testable import SottoState
+
+/// Import in the state: places, read marks, readers, and the limits of claimed authors.
+@Suite struct ImportStoreTests {
+    let scratch = TemporaryDirectory()
+    let me = Sample.identity()
+    let bob = Sample.identity()
+    let carol = Sample.identity()
+    let start: Int64 = 1_795_000_000
+    var with: Conversation { .peer(bob.id) }
+
+    func store(_ name: String = "state") throws -> IdentityStore {
+        try IdentityStore(
+            directory: StateDirectory(path: scratch(name)), identity: me, lockTimeout: 5)
+    }
+
+    func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: start + seconds) }
+
+    func record(
+        _ body: JSONObject, from: SessionID, to: SessionID, id: String, at time: Int64
+    ) -> JSONObject {
+        Message(
+            id: id, from: from, to: to, time: at(time), suite: .ratchet, authenticated: true,
+            trust: .trusted, body: body
+        ).record
+    }
+
+    func message(
+        _ body: JSONObject, from: Identity? = nil, id: String = Envelope.newID(), at time: Int64,
+        isUnread: Bool = false, number: Int64 = 0, isClaimed: Bool = false,
+        expires: Timestamp? = nil
+    ) -> ImportedMessage {
+        let author = from ?? bob
+        let isSent = author.id == me.id
+        var stored = record(
+            body, from: author.id, to: isSent ? bob.id : me.id, id: id, at: time)
+        if isClaimed { stored["imported"] = .bool(true) }
+        return ImportedMessage(
+            record: stored, direction: isSent ? .sent : .received, state: .new, received: at(time),
+            expires: expires, isUnread: isUnread, number: number,
+            digest: isClaimed || isSent ? [] : Array(sha256(Array(id.utf8))[..<16]))
+    }
+
+    func text(_ text: String) -> JSONObject { Message.textBody(text) }
+
+    @discardableResult
+    func receive(
+        _ words: String, _ store: IdentityStore, from: Identity? = nil,
+        id: String = Envelope.newID(), at time: Int64
+    ) throws -> Int64 {
+        try store.transaction { transaction in
+            try transaction.recordOpened(
+                id: id, digest: sha256(Array(id.utf8)),
+                record: record(
+                    text(words), from: (from ?? bob).id, to: me.id, id: id, at: time),
+                at: at(time))
+        }
+    }
+
+    func texts(_ store: IdentityStore, _ conversation: Conversation? = nil) throws -> [String] {
+        try store.views(of: store.history(conversation: conversation, limit: 1_000)).map {
+            $0.body?["text"]?.string ?? "-"
+        }
+    }
+
+    @discardableResult
+    func add(
+        _ messages: [ImportedMessage], _ store: IdentityStore, isOwn: Bool = true,
+        readers: [IdentityStore.Reader] = []
+    ) throws -> [StateTransaction.Imported] {
+        let results = try store.transaction { transaction in
+            try messages.map { try transaction.add($0, isOwn: isOwn, at: at(1_000_000)) }
+        }
+        try store.transaction { try $0.placeImported(readers: readers) }
+        return results
+    }
+
+    // MARK: Places
+
+    @Test func importedMessagesGetTheirPlaces() throws {
+        let store = try store()
+        try receive("three", store, at: 30)
+        try receive("from carol", store, from: carol, at: 35)
+        try receive("five", store, at: 50)
+        try add(
+            [
+                message(text("one"), at: 10), message(text("two"), from: me, at: 20),
+                message(text("four"), at: 40), message(text("six"), at: 60),
+            ], store)
+        #expect(
+            try texts(store) == ["one", "two", "three", "from carol", "four", "five", "six"])
+        #expect(try texts(store, with) == ["one", "two", "three", "four", "five", "six"])
+        // The numbers are the same, in another order, and new messages have higher ones.
+        let numbers = try store.history(conversation: nil, limit: 100).map(\.number)
+        #expect(numbers == Array(1...7))
+        #expect(try receive("seven", store, at: 70) == 8)
+        let summary = try #require(try store.summary(of: with))
+        #expect(summary.last == 8 && summary.time == at(70))
+    }
+
+    /// A clock that was wrong does not change the order within one origin.
+    @Test func theOrderWithinAnOriginStays() throws {
+        let store = try store()
+        try receive("a", store, at: 100)
+        try receive("b, with a clock that was behind", store, at: 5)
+        try receive("c", store, at: 120)
+        try add(
+            [
+                message(text("1"), at: 90), message(text("2, behind"), at: 1),
+                message(text("3"), at: 110),
+            ], store)
+        let own = try texts(store).filter { $0.first?.isLetter == true }
+        #expect(own == ["a", "b, with a clock that was behind", "c"])
+        let imported = try texts(store).filter { $0.first?.isNumber == true }
+        #expect(imported == ["1", "2, behind", "3"])
+        #expect(try texts(store).first == "1" && texts(store).last == "c")
+    }
+
+    @Test func eventsFollowTheirMessages() throws {
+        let store = try store()
+        let late = Envelope.newID()
+        try receive("late", store, id: late, at: 100)
+        try store.transaction { transaction in
+            let id = Envelope.newID()
+            let body: JSONObject = [
+                "type": .string("reaction"), "target": target(late, bob), "emoji": .string("👍"),
+            ]
+            try transaction.recordOpened(
+                id: id, digest: sha256(Array(id.utf8)),
+                record: record(body, from: bob.id, to: me.id, id: id, at: 101), at: at(101))
+        }
+        let early = Envelope.newID()
+        try add(
+            [
+                message(text("early"), id: early, at: 10),
+                message(
+                    [
+                        "type": .string("edit"), "target": target(early, bob),
+                        "body": .object(text("earlier")),
+                    ],
+                    at: 11),
+            ], store)
+        let views = try store.views(of: store.history(conversation: with, limit: 10))
+        #expect(views.map { $0.body?["text"]?.string } == ["earlier", "late"])
+        #expect(views[1].reactions.map(\.emoji) == ["👍"])
+    }
+
+    func target(_ id: String, _ author: Identity) -> JSON {
+        .object(["id": .string(id), "from": .string(author.id.description)])
+    }
+
+    /// No read mark becomes lower, and what was not read stays so.
+    @Test func readMarksStay() throws {
+        let store = try store()
+        let first = try receive("read here", store, at: 50)
+        try store.transaction { _ = try $0.markRead(with, upTo: first) }
+        try receive("unread here", store, at: 60)
+        try add(
+            [
+                message(text("old and unread"), at: 10, isUnread: true),
+                message(text("old"), at: 20),
+                message(text("new and read"), at: 70),
+            ], store)
+        let summary = try #require(try store.summary(of: with))
+        #expect(summary.unread == 2)
+        #expect(
+            try store.unread(in: with).map { $0.record["body"]?.object?["text"]?.string }
+                == ["unread here", "new and read"])
+        // In an empty state the marks are those of the backup.
+        let empty = try self.store("empty")
+        try add(
+            [
+                message(text("a"), at: 10), message(text("b"), at: 20),
+                message(text("c"), at: 30, isUnread: true),
+                message(text("d"), at: 40, isUnread: true),
+            ], empty)
+        #expect(try empty.summary(of: with)?.unread == 2)
+        #expect(try empty.summary(of: with)?.read == 2)
+    }
+
+    @Test func readersAreRestored() throws {
+        let store = try store()
+        try receive("new", store, at: 100)
+        try store.transaction { _ = try $0.acknowledge(1, by: "here") }
+        try add(
+            [
+                message(text("a"), at: 10, number: 7), message(text("b"), at: 20, number: 9),
+                message(text("c"), at: 30, number: 12),
+            ], store,
+            readers: [.init(name: "bot", acknowledged: 9), .init(name: "here", acknowledged: 12)])
+        let readers = try store.readers()
+        #expect(
+            readers == [.init(name: "bot", acknowledged: 2), .init(name: "here", acknowledged: 4)])
+    }
+
+    /// An import that ended in the middle is completed by the next one.
+    @Test func anInterruptedImportIsRepeated() throws {
+        let store = try store()
+        try receive("late", store, at: 100)
+        let all = (0..<5).map { message(text("\($0)"), at: Int64($0), isUnread: $0 > 2) }
+        try store.transaction { transaction in
+            for message in all[..<3] { _ = try transaction.add(message, isOwn: true) }
+        }
+        let results = try add(all, store)
+        #expect(results.prefix(3).allSatisfy { $0 == .known })
+        #expect(results.suffix(2).allSatisfy { $0 == .added })
+        #expect(try texts(store) == ["0", "1", "2", "3", "4", "late"])
+        let imported = try store.database.use { (connection: StateConnection) throws(StateError) in
+            try connection.integer("SELECT count(*) FROM imported")
+        }
+        #expect(imported == 0)
+    }
+
+    // MARK: What is here
+
+    @Test func aMessageThatIsHereStays() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        try receive("mine", store, id: id, at: 10)
+        #expect(try add([message(text("mine"), id: id, at: 10)], store) == [.known])
+        #expect(try add([message(text("other"), id: id, at: 10)], store) == [.different])
+        #expect(try texts(store) == ["mine"])
+    }
+
+    /// C9: an import brings no deleted or expired message back, and none whose lifetime has ended.
+    @Test func c9AnImportBringsNothingBack() throws {
+        let store = try store()
+        let deleted = Envelope.newID()
+        try receive("secret", store, id: deleted, at: 10)
+        let entry = try #require(try store.historyEntry(number: 1))
+        try store.transaction { _ = try $0.delete(entry) }
+        for isOwn in [true, false] {
+            let again = message(text("secret"), id: deleted, at: 10, isClaimed: !isOwn)
+            #expect(try add([again], store, isOwn: isOwn) == [.gone])
+        }
+        var body = text("brief")
+        body["expires"] = .object(["after": .integer(60), "from": .string("sent")])
+        let (brief, claimed) = (Envelope.newID(), Envelope.newID())
+        #expect(try add([message(body, id: brief, at: 10)], store) == [.expired])
+        let forged = message(
+            body, id: claimed, at: 10, isClaimed: true, expires: at(2_000_000))
+        #expect(try add([forged], store, isOwn: false) == [.expired])
+        #expect(try texts(store) == ["-", "-"])
+        // The expired message of the backup is a tombstone. That of another file leaves nothing.
+        func opened(_ id: String) throws -> IdentityStore.Opened {
+            try store.transaction { try $0.opened(id: id, digest: sha256(Array(id.utf8))) }
+        }
+        #expect(try opened(brief) == .deleted)
+        #expect(try opened(claimed) == .new)
+    }
+
+    /// C9: a tombstone of a backup refuses the envelope of its message.
+    @Test func c9ATombstoneIsRestored() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        try receive("secret", store, id: id, at: 10)
+        let entry = try #require(try store.historyEntry(number: 1))
+        try store.transaction { _ = try $0.delete(entry) }
+        guard case .tombstone(let tombstone) = try store.backupRows(after: 0, limit: 9)[0].row
+        else {
+            Issue.record("no tombstone")
+            return
+        }
+        let other = try self.store("other")
+        let result = try other.transaction { transaction in
+            let result = try transaction.add(tombstone)
+            try transaction.placeImported()
+            return result
+        }
+        #expect(result == .added)
+        let opened = try other.transaction {
+            try $0.opened(id: id, digest: sha256(Array(id.utf8)))
+        }
+        #expect(opened == .deleted)
+        #expect(try texts(other) == ["-"])
+    }
+
+    // MARK: Claimed authors
+
+    /// An imported event, whose author is only claimed, changes no message that was received.
+    @Test func aForgedEventChangesNothing() throws {
+        let store = try store()
+        let (theirs, mine) = (Envelope.newID(), Envelope.newID())
+        try receive("from bob", store, id: theirs, at: 10)
+        try store.transaction { transaction in
+            _ = try transaction.recordSent(
+                id: mine, record: record(text("mine"), from: me.id, to: bob.id, id: mine, at: 20),
+                at: at(20))
+        }
+        let forged: [JSONObject] = [
+            ["type": .string("delete"), "target": target(theirs, bob)],
+            [
+                "type": .string("edit"), "target": target(theirs, bob),
+                "body": .object(text("forged")),
+            ],
+            ["type": .string("reaction"), "target": target(mine, me), "emoji": .string("👍")],
+            ["type": .string("pin"), "target": target(mine, me)],
+            [
+                "type": .string("receipt"), "status": .string("read"),
+                "ids": .array([.string(mine)]), "time": .string(at(30).description),
+            ],
+        ]
+        let own: [JSONObject] = [
+            ["type": .string("delete"), "target": target(mine, me)],
+            ["type": .string("edit"), "target": target(mine, me), "body": .object(text("forged"))],
+        ]
+        try add(
+            forged.map { message($0, at: 40, isClaimed: true) }
+                + own.map { message($0, from: me, at: 40, isClaimed: true) }
+                + [
+                    message(
+                        ["type": .string("timer"), "seconds": .integer(60)], at: 40, isClaimed: true
+                    )
+                ],
+            store, isOwn: false)
+        let views = try store.views(of: store.history(conversation: with, limit: 2, events: false))
+        #expect(try texts(store, with).prefix(2) == ["from bob", "mine"])
+        for view in views {
+            #expect(view.reactions.isEmpty && view.pin == nil && view.receipts.isEmpty)
+            #expect(!view.isEdited && view.entry.state == .new)
+        }
+        #expect(try store.summary(of: with)?.settings.timer == 0)
+        // A mark cannot pass over the message of bob, so the imported timer after it counts too.
+        #expect(try store.summary(of: with)?.unread == 2)
+        // It does not delete a message that is still to come.
+        let coming = Envelope.newID()
+        try add(
+            [
+                message(
+                    ["type": .string("delete"), "target": target(coming, bob)], at: 50,
+                    isClaimed: true)
+            ], store, isOwn: false)
+        try receive("comes later", store, id: coming, at: 60)
+        #expect(try texts(store, with).last == "comes later")
+    }
+
+    /// Among imported messages the events count.
+    @Test func importedEventsChangeImportedMessages() throws {
+        let store = try store()
+        let (edited, deleted, late) = (Envelope.newID(), Envelope.newID(), Envelope.newID())
+        func claim(_ body: JSONObject, id: String = Envelope.newID(), at time: Int64)
+            -> ImportedMessage
+        {
+            message(body, id: id, at: time, isClaimed: true)
+        }
+        try add(
+            [
+                claim(text("before"), id: edited, at: 10),
+                claim(text("secret"), id: deleted, at: 11),
+                claim(
+                    [
+                        "type": .string("edit"), "target": target(edited, bob),
+                        "body": .object(text("after")),
+                    ],
+                    at: 12),
+                claim(["type": .string("delete"), "target": target(deleted, bob)], at: 13),
+                claim(["type": .string("delete"), "target": target(late, bob)], at: 14),
+                claim(text("comes later"), id: late, at: 15),
+            ], store, isOwn: false)
+        #expect(try texts(store) == ["after", "-", "-"])
+    }
+
+    /// A claimed message does not stand in the way of the envelope with its id.
+    @Test func anEnvelopeReplacesAClaim() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        try add([message(text("forged"), id: id, at: 10, isClaimed: true)], store, isOwn: false)
+        let digest = sha256(Array(id.utf8))
+        try store.transaction { transaction in
+            #expect(try transaction.opened(id: id, digest: digest) == .new)
+            try transaction.recordOpened(
+                id: id, digest: digest,
+                record: record(text("real"), from: bob.id, to: me.id, id: id, at: 20), at: at(20))
+        }
+        #expect(try texts(store) == ["real"])
+        let again = try store.transaction { try $0.opened(id: id, digest: digest) }
+        guard case .same = again else {
+            Issue.record("\(again)")
+            return
+        }
+        // A message that was opened is not replaced.
+        let claim = message(text("forged"), id: id, at: 10, isClaimed: true)
+        #expect(try add([claim], store, isOwn: false) == [.different])
+        #expect(try texts(store) == ["real"])
+    }
+}
