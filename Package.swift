@@ -319,6 +319,10 @@ let package = Package(
         .executableTarget(
             name: "ratchet-bench", dependencies: ["Sotto", "SottoState"], path: "Bench/ratchet",
             swiftSettings: strict),
+        // Fills a state for the rates of `history` in `make bench`; not installed.
+        .executableTarget(
+            name: "history-bench", dependencies: ["Sotto", "SottoState"], path: "Bench/history",
+            swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 
         .testTarget(

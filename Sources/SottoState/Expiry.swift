@@ -37,6 +37,14 @@ extension IdentityStore {
             {
                 return true
             }
+            if try connection.exists(
+                """
+                SELECT 1 FROM message WHERE number = (SELECT min(message) FROM waiting)
+                AND time < ?
+                """, now.seconds - StateTransaction.waitingDays * StateTransaction.day)
+            {
+                return true
+            }
             return try connection.exists(
                 "SELECT 1 FROM retention WHERE seconds > 0 AND kept < ? - seconds", now.seconds)
         }
@@ -48,6 +56,7 @@ extension IdentityStore {
             let count =
                 try transaction.eraseExpired(at: now, limit: Self.erasedAtOnce)
                 + transaction.eraseOld(at: now, limit: Self.erasedAtOnce)
+                + transaction.dropWaiting(at: now, limit: Self.erasedAtOnce)
             try transaction.writeConversations()
             return count
         }

@@ -6,8 +6,10 @@ import SottoDatabase
 extension StateTransaction {
     /// The maximum number of events of one author on one message. Above it, the oldest are no longer found.
     package static let eventsPerAuthor: Int64 = 64
-    /// Days for which a deletion waits for its target.
-    static let deletionDays: Int64 = 60
+    /// Days for which an event waits for its target.
+    static let waitingDays: Int64 = 60
+    /// The maximum number of events that wait for their targets in a conversation. Above it, the oldest are dropped.
+    package static let waitingLimit: Int64 = 1_000
 
     /// Applies a new event to the messages that it changes, and makes it findable by them. An imported event, whose author
     /// is only claimed, changes only imported messages.
@@ -22,6 +24,7 @@ extension StateTransaction {
             try connection.run(
                 "UPDATE message SET changed = ? WHERE mark IN (?, ?) AND conversation = ?",
                 time.seconds, store.mark(envelope: id), store.mark(sent: id), row.number)
+            if connection.changes == 0 { try wait(number, for: target, in: row, at: time) }
             guard let author else { continue }
             switch body.kind {
             case .delete:
@@ -44,6 +47,56 @@ extension StateTransaction {
             default: break
             }
         }
+    }
+
+    /// Records that an event waits for its target, and drops the oldest of too many.
+    private func wait(
+        _ number: Int64, for target: Int64, in row: ConversationRow, at time: Timestamp
+    ) throws(StateError) {
+        hasWaiting = true
+        try connection.run(
+            "INSERT OR IGNORE INTO waiting (target, message, conversation) VALUES (?, ?, ?)",
+            target, number, row.number)
+        let oldest = try connection.rows(
+            """
+            SELECT target, message FROM waiting WHERE conversation = ?
+            ORDER BY message DESC LIMIT -1 OFFSET ?
+            """, row.number, Self.waitingLimit
+        ) { (target: $0.integer(0), message: $0.integer(1)) }
+        for each in oldest { try drop(each.message, waitingFor: each.target, at: time) }
+    }
+
+    private func drop(
+        _ number: Int64, waitingFor target: Int64, at time: Timestamp
+    ) throws(StateError) {
+        try connection.run("DELETE FROM waiting WHERE target = ? AND message = ?", target, number)
+        try connection.run("DELETE FROM event WHERE target = ? AND message = ?", target, number)
+        // A receipt can be for several messages.
+        let isNeeded =
+            try connection.exists("SELECT 1 FROM event WHERE message = ?", number)
+        if !isNeeded { try erase(number, .deleted, at: time) }
+    }
+
+    /// Drops events that have waited for too long. Returns how many.
+    func dropWaiting(at now: Timestamp, limit: Int) throws(StateError) -> Int {
+        let first = try settledTime(at: now).seconds - Self.waitingDays * Self.day
+        let old = try connection.rows(
+            """
+            SELECT target, message FROM waiting JOIN message ON number = message
+            WHERE time < ? ORDER BY number LIMIT ?
+            """, first, limit
+        ) { (target: $0.integer(0), message: $0.integer(1)) }
+        for each in old { try drop(each.message, waitingFor: each.target, at: now) }
+        return old.count
+    }
+
+    /// Ends the waiting of events for a message that is stored now.
+    func endWaiting(for id: String, in row: ConversationRow) throws(StateError) {
+        if hasWaiting == nil { hasWaiting = try connection.exists("SELECT 1 FROM waiting LIMIT 1") }
+        guard hasWaiting == true else { return }
+        try connection.run(
+            "DELETE FROM waiting WHERE target = ?",
+            store.mark(target: id, conversation: row.number))
     }
 
     private func link(_ number: Int64, to target: Int64, author: Int64) throws(StateError) {
@@ -82,7 +135,7 @@ extension StateTransaction {
                 store.mark(target: id, conversation: row.number),
                 store.mark(author: author, isImported: isImported))
         else { return false }
-        let first = time.seconds - Self.deletionDays * Self.day
+        let first = time.seconds - Self.waitingDays * Self.day
         return try store.events(on: id, in: row, connection).contains { event in
             guard case .delete = event.body?.kind else { return false }
             return event.author(owner.id) == author && event.isImported == isImported

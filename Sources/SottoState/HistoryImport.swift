@@ -134,6 +134,7 @@ extension StateTransaction {
             row.time = message.received?.seconds ?? row.time
             row.isChanged = true
             conversations[row.conversation] = row
+            try endWaiting(for: id, in: row)
             let isDeleted = try self.isDeleted(
                 id, in: row, by: author, at: time, isImported: !isOwn)
             if isDeleted {
@@ -295,6 +296,9 @@ extension StateTransaction {
             UPDATE event SET message = -(SELECT new FROM place WHERE old = message)
             WHERE message IN (SELECT old FROM place);
             UPDATE event SET message = -message WHERE message < 0;
+            UPDATE waiting SET message = -(SELECT new FROM place WHERE old = message)
+            WHERE message IN (SELECT old FROM place);
+            UPDATE waiting SET message = -message WHERE message < 0;
             UPDATE imported SET message = -(SELECT new FROM place WHERE old = message)
             WHERE message IN (SELECT old FROM place);
             UPDATE imported SET message = -message WHERE message < 0;

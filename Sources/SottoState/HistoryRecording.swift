@@ -60,6 +60,7 @@ extension StateTransaction {
         case .content:
             row.last = number
             row.time = time.seconds
+            if let id = record["id"]?.string { try endWaiting(for: id, in: row) }
             let isGone =
                 try record["id"]?.string.map { id throws(StateError) in
                     try isDeleted(id, in: row, by: author, at: time)

@@ -134,6 +134,12 @@ public final class IdentityStore {
         CREATE TABLE retention (
             conversation INTEGER PRIMARY KEY, seconds INTEGER, kept INTEGER NOT NULL DEFAULT 0
         );
+        CREATE TABLE waiting (
+            target INTEGER NOT NULL, message INTEGER NOT NULL, conversation INTEGER NOT NULL,
+            PRIMARY KEY (target, message)
+        ) WITHOUT ROWID;
+        CREATE INDEX waiting_message ON waiting(message);
+        CREATE INDEX waiting_conversation ON waiting(conversation, message);
         CREATE TABLE imported (
             message INTEGER PRIMARY KEY, unread INTEGER NOT NULL, former INTEGER NOT NULL
         );

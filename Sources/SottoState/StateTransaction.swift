@@ -13,6 +13,8 @@ public final class StateTransaction {
     var conversations: [Conversation: ConversationRow] = [:]
     /// Whether the history has an event that changes another message, after it was looked up.
     var hasEvents: Bool?
+    /// Whether an event waits for its target, after it was looked up.
+    var hasWaiting: Bool?
     var hasAnyContact: Bool?
     /// The hashes of the ids of imported messages that opened envelopes replace.
     var replaced: Set<Int64> = []

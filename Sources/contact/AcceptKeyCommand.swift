@@ -65,6 +65,7 @@ struct AcceptKeyCommand: Program {
                 new.suite = .ratchet
                 lostSession = true
             }
+            try transaction.recordSystem(.keyAccepted, about: new.id, former: contact.id)
             contact = new
         }
         let name = shellWord(contact.name)

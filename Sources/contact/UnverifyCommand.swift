@@ -15,9 +15,12 @@ struct UnverifyCommand: Program {
 
     func execute() throws {
         var was = false
-        let contact = try options.open().change(name) { contact, _ in
+        let contact = try options.open().change(name) { contact, transaction in
             was = contact.trust == .verified
-            if was { contact.trust = .trusted }
+            if was {
+                contact.trust = .trusted
+                try transaction.recordSystem(.unverified, about: contact.id)
+            }
             contact.compared = ComparedKeys()
         }
         options.note("\(contact.name) is \(was ? "no longer" : "not") verified")

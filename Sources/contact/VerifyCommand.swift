@@ -61,11 +61,14 @@ struct VerifyCommand: Program {
     private func verify(
         _ contact: Contact, _ open: OpenBook, _ compare: (inout Contact) throws -> Void
     ) throws {
-        let contact = try open.change(contact.id.description) { contact, _ in
+        let contact = try open.change(contact.id.description) { contact, transaction in
             guard !contact.name.isEmpty else {
                 throw Failure(.usage, "this id is only blocked and is not a contact")
             }
             try compare(&contact)
+            if contact.trust != .verified {
+                try transaction.recordSystem(.verified, about: contact.id)
+            }
             contact.trust = .verified
         }
         let covered = contact.verifiedKeys.joined(separator: ", ")

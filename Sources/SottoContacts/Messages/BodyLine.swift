@@ -27,6 +27,10 @@ extension MessageBody {
         case .other(.group): "[change of a group]"
         case .other(.devices): "[list of devices]"
         case .other(.sync): "[data for an own device]"
+        case .system("key-accepted"):
+            "[a new key of this contact was accepted; the id before: \(extra["former"]?.string ?? "?")]"
+        case .system("verified"): "[the key of this contact was verified]"
+        case .system("unverified"): "[the key of this contact is no longer verified]"
         case .system(let event): "[\(event)]"
         case .unknown(let type):
             "[unsupported message of type \(Self.shown(type: type))]"

@@ -304,6 +304,51 @@ import Testing
         #expect(known == .deleted)
     }
 
+    /// C15: events whose targets are not here are bounded in number and time.
+    @Test func c15WaitingEventsAreBounded() throws {
+        let store = try store()
+        let limit = Int(StateTransaction.waitingLimit)
+        let ids = (0..<(limit + 3)).map { _ in Envelope.newID() }
+        func waiting() throws -> Int64 {
+            try store.database.use { (connection: StateConnection) throws(StateError) in
+                try connection.integer("SELECT count(*) FROM waiting")
+            }
+        }
+        let now = Timestamp.now()
+        try store.transaction { transaction in
+            for id in ids {
+                try receive(
+                    "", from: bob, in: transaction,
+                    body: ["type": .string("delete"), "target": target(id, bob)])
+            }
+            // Another conversation has its own limit.
+            try receive(
+                "", from: carol, in: transaction,
+                body: ["type": .string("delete"), "target": target(ids[0], carol)])
+        }
+        #expect(try waiting() == Int64(limit) + 1)
+        // The dropped ones are tombstones.
+        #expect(
+            try (1...4).map { try store.historyEntry(number: $0)?.isGone } == [
+                true, true, true, false,
+            ])
+        try store.transaction { transaction in
+            try receive("its deletion was dropped", from: bob, in: transaction, id: ids[0])
+            try receive("deleted", from: bob, in: transaction, id: ids[3])
+        }
+        let last = try store.history(conversation: .peer(bob.id), limit: 2)
+        #expect(last.map(\.isGone) == [false, true])
+        #expect(try waiting() == Int64(limit))
+        // The rest is dropped after 60 days, by the clock of a day before.
+        try store.expire(at: Timestamp(seconds: now.seconds + 59 * 86_400))
+        #expect(try waiting() == Int64(limit))
+        for day in 62...63 {
+            try store.expire(at: Timestamp(seconds: now.seconds + Int64(day) * 86_400))
+        }
+        #expect(try waiting() == 0)
+        #expect(try store.historyEntry(number: 10)?.isGone == true)
+    }
+
     @Test func reactionsAndPinsAreTheLastOfEachAuthor() throws {
         let store = try store()
         let id = Envelope.newID()

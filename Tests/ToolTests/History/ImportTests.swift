@@ -286,6 +286,38 @@ import Testing
         #expect(shown["imported"] == nil && shown["status"] == nil && shown["deleted"] == nil)
     }
 
+    /// The programs add system messages; nobody else can.
+    @Test func systemMessagesAreOfThisMachine() throws {
+        // Nothing is added to a conversation without messages.
+        #expect(try bob.run("contact", ["verify", "alice", "--scan", "alice.card"]).status == 0)
+        #expect(try bob.run("history", ["list"]).status == 1)
+        try they.tell(alice, "hello")
+        #expect(try bob.run("contact", ["unverify", "alice"]).status == 0)
+        #expect(try bob.run("contact", ["verify", "alice", "--scan", "alice.card"]).status == 0)
+        let events = try bob.history("alice").map { $0.body["event"]?.string }
+        #expect(events == [nil, "unverified", "verified"])
+        let text = try bob.run("history", ["alice", "--text"]).text
+        #expect(text.contains("[the key of this contact was verified]"))
+        #expect(try bob.history("unread").last?["unread"] == .integer(1))
+        #expect(try bob.run("compose", ["react", "-1", "👍", "--with", "alice"]).status != 0)
+        // A new key begins a new conversation, which names the one before.
+        let old = alice.identity.id.description
+        #expect(try they.home.run("keygen", ["--name", "alice", "-o", "new.key"]).status == 0)
+        let card = try they.home.run("keygen", ["public", "new.key"]).stdout
+        files.write("new.card", card)
+        #expect(try bob.run("contact", ["add", "new.card"]).status == 12)
+        #expect(try bob.run("contact", ["accept-key", "alice"]).status == 0)
+        let record = try #require(try bob.history("alice").last)
+        #expect(record.body["event"] == .string("key-accepted"))
+        #expect(record.body["former"] == .string(old))
+        #expect(try bob.history(old).first?.body["text"] == .string("hello"))
+        // It is not sent, and not accepted from outside.
+        let system = "{\"type\":\"system\",\"event\":\"verified\"}\n"
+        let sealed = try alice.run(
+            "encrypt", ["--to", "bob", "--jsonl"], stdin: Array(system.utf8))
+        #expect(sealed.status == 65)
+    }
+
     /// C8: a reply that quotes what was not written is marked.
     @Test func c8AQuotationIsComparedWithTheHistory() throws {
         let id = try they.tell(alice, "I said this")

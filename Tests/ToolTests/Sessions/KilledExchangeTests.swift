@@ -21,7 +21,7 @@ struct KilledExchangeTests {
                 let (from, to) =
                     round % 2 == 0 ? (two.alice, two.bob) : (two.bob, two.alice)
                 let texts = (0..<Self.batch).map { "\(round): \($0)" }
-                let cut = try kill(
+                let cut = try KillMoment.kill(
                     from.command("encrypt", ["--to", to.card, "--jsonl"]), lines(texts),
                     &encrypting,
                     &random)
@@ -34,7 +34,7 @@ struct KilledExchangeTests {
                 for envelope in envelopes {
                     #expect(keys.insert(try messageKey(envelope)).inserted, random.comment)
                 }
-                let first = try kill(
+                let first = try KillMoment.kill(
                     to.command("decrypt", []), lines(envelopes), &decrypting, &random)
                 if first.wasKilled == SIGKILL { killedDecrypts += 1 }
                 let again = try to.read(envelopes)
@@ -48,31 +48,4 @@ struct KilledExchangeTests {
             }
         }
     }
-
-    /// Runs a program and kills it at a random moment.
-    private func kill(
-        _ command: Command, _ stdin: [UInt8], _ moment: inout KillMoment, _ random: inout Generator
-    ) throws -> Run {
-        let pipeline = try Pipeline([command])
-        try pipeline.feed(.whole(stdin))
-        pipeline.endInput()
-        usleep(moment.next(&random))
-        pipeline.signal(SIGKILL)
-        let run = try pipeline.finish()[0]
-        moment.learn(wasKilled: run.wasKilled == SIGKILL)
-        return run
-    }
-}
-
-/// The time at which a program is killed, adapted so that most programs are hit, early and late, however busy the
-/// machine is.
-private struct KillMoment {
-    private var lifetime = 20_000.0
-
-    /// Microseconds after the start.
-    func next(_ random: inout Generator) -> UInt32 {
-        UInt32(Double.random(in: 0..<lifetime, using: &random))
-    }
-
-    mutating func learn(wasKilled: Bool) { lifetime *= wasKilled ? 1.05 : 0.9 }
 }

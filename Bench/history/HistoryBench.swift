@@ -1,0 +1,109 @@
+import Glibc
+import Sotto
+import SottoState
+
+/// `history-bench IDENTITY STATE MESSAGES CONVERSATIONS`: fills a state with generated messages of several conversations,
+/// in the order in which they would arrive. Three messages have the word xylograph; some have reactions and edits.
+@main
+struct HistoryBench {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5, let count = Int(arguments[3]), let people = Int(arguments[4]),
+            count > 0, people > 0
+        else { exit(64) }
+        let identity = try Identity(record: JSON.object(parsing: try contents(arguments[1])))
+        let store = try IdentityStore(
+            directory: StateDirectory(path: arguments[2]), identity: identity, lockTimeout: 10)
+        var generator = Generator(state: 1)
+        let peers = (0..<people).map { _ in
+            Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "").id
+        }
+        try store.transaction { transaction in
+            for (number, peer) in peers.enumerated() {
+                try transaction.save(Contact(name: "peer\(number)", id: peer, card: nil))
+            }
+        }
+        let start: Int64 = 1_700_000_000
+        let rare = Set([count / 3, count / 2, count - 2])
+        var number = 0
+        while number < count {
+            try store.transaction { transaction in
+                for _ in 0..<min(20_000, count - number) {
+                    let peer = peers[generator.next(people)]
+                    let isSent = generator.next(2) == 0
+                    let text = text(&generator) + (rare.contains(number) ? " xylograph" : "")
+                    try write(
+                        Message.textBody(text), peer, identity.id, isSent: isSent,
+                        at: Timestamp(seconds: start + Int64(number) * 30), transaction)
+                    number += 1
+                }
+            }
+        }
+    }
+
+    private static func write(
+        _ body: JSONObject, _ peer: SessionID, _ owner: SessionID, isSent: Bool, at time: Timestamp,
+        _ transaction: StateTransaction
+    ) throws {
+        let id = Envelope.newID()
+        func store(_ body: JSONObject, id: String, isSent: Bool) throws {
+            let record = Message(
+                id: id, from: isSent ? owner : peer, to: isSent ? peer : owner, time: time,
+                suite: .ratchet, authenticated: true, trust: .trusted, body: body
+            ).record
+            if isSent {
+                try transaction.recordSent(id: id, record: record, at: time)
+            } else {
+                try transaction.recordOpened(
+                    id: id, digest: randomBytes(32), record: record, at: time)
+            }
+        }
+        try store(body, id: id, isSent: isSent)
+        let digit = id.utf8.first
+        let target = JSON.object([
+            "id": .string(id), "from": .string((isSent ? owner : peer).description),
+        ])
+        if digit == UInt8(ascii: "0") {
+            try store(
+                ["type": .string("reaction"), "target": target, "emoji": .string("👍")],
+                id: Envelope.newID(), isSent: !isSent)
+        } else if digit == UInt8(ascii: "1") {
+            try store(
+                ["type": .string("edit"), "target": target, "body": .object(body)],
+                id: Envelope.newID(), isSent: isSent)
+        }
+    }
+
+    /// Returns a text of about 60 characters.
+    private static func text(_ generator: inout Generator) -> String {
+        (0..<(4 + generator.next(13))).map { _ in words[generator.next(words.count)] }
+            .joined(separator: " ")
+    }
+
+    private static let words = [
+        "the", "train", "leaves", "at", "nine", "and", "we", "meet", "before", "lunch", "bring",
+        "your", "book", "tomorrow", "Grüße", "aus", "Köln", "yes", "no", "maybe", "see", "you",
+        "there", "photo", "of", "a", "house", "by", "river", "done",
+    ]
+
+    private static func contents(_ path: String) throws -> [UInt8] {
+        guard let file = fopen(path, "r") else { exit(66) }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return Array(bytes[..<count])
+    }
+}
+
+/// Repeatable numbers (SplitMix64).
+private struct Generator {
+    var state: UInt64
+
+    mutating func next(_ limit: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return Int((value ^ value >> 31) % UInt64(limit))
+    }
+}
