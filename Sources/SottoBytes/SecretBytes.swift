@@ -63,7 +63,10 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
 
 /// Overwrites `bytes` with zeros, which the optimiser does not remove.
 public func wipe(_ bytes: inout [UInt8]) {
-    bytes.withUnsafeMutableBytes { buffer in
-        if let base = buffer.baseAddress { sodium_memzero(base, buffer.count) }
-    }
+    bytes.withUnsafeMutableBytes { wipe($0) }
+}
+
+/// Overwrites memory with zeros.
+package func wipe(_ memory: UnsafeMutableRawBufferPointer) {
+    if let base = memory.baseAddress { sodium_memzero(base, memory.count) }
 }

@@ -52,6 +52,15 @@ package struct PreparedStatement<Failure: DatabaseFailure> {
         return Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
+    /// Calls `body` with the bytes of a BLOB or text column of the row, without copying them.
+    package func withBytes<T, E: Error>(
+        _ column: Int32, _ body: (UnsafeRawBufferPointer) throws(E) -> T
+    ) throws(E) -> T {
+        let start = sqlite3_column_blob(handle, column)
+        let count = start == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        return try body(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
     /// Returns the text of a column of the row.
     package func text(_ column: Int32) -> String {
         String(decoding: bytes(column), as: UTF8.self)

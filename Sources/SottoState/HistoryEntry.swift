@@ -103,3 +103,23 @@ extension MessageBody {
         return target.map { [$0.id] } ?? []
     }
 }
+
+extension HistoryEntry.State {
+    /// The member `status` of a sent message, or `nil`.
+    public var status: String? {
+        switch self {
+        case .stored: "stored"
+        case .delivered: "delivered"
+        case .read: "read"
+        case .failed: "failed"
+        case .new, .deleted, .damaged, .expired: nil
+        }
+    }
+
+    /// Returns the state with this ``status``.
+    public init?(status: String) {
+        let states: [Self] = [.stored, .delivered, .read, .failed]
+        guard let state = states.first(where: { $0.status == status }) else { return nil }
+        self = state
+    }
+}

@@ -82,7 +82,7 @@ extension IdentityStore {
         guard conversation == nil || only != 0 else { return }
         let wanted = SearchText(text)
         let now = Timestamp.now().seconds
-        let scan = try HistoryScan(self, SearchPattern(text, inJSON: true), conversation: only)
+        let scan = try TextScan(self, SearchPattern(text, inJSON: true), conversation: only)
         while end > 1 {
             let (rows, next) = try scan.rows(before: end)
             for row in rows {
@@ -104,18 +104,12 @@ extension HistoryEntry {
     }
 }
 
-/// Decrypts rows of the history on several threads, each with its own connection.
-private final class HistoryScan: @unchecked Sendable {
-    // Sendable: during ``rows(before:)`` each call uses one connection and writes one result. The keys of the store are
-    // read-only.
-    /// The number of rows that a thread reads at once.
-    private static let blockSize: Int64 = 8_192
-
+/// Finds the rows that may contain a text, on several threads.
+private final class TextScan {
     private let store: IdentityStore
     private let pattern: SearchPattern
     private let conversation: Int64
-    private let connections: [DurableDatabase]
-    private let pool = ThreadPool()
+    private let blocks: HistoryBlocks
 
     init(
         _ store: IdentityStore, _ pattern: SearchPattern, conversation: Int64
@@ -123,60 +117,45 @@ private final class HistoryScan: @unchecked Sendable {
         self.store = store
         self.pattern = pattern
         self.conversation = conversation
-        var connections: [DurableDatabase] = []
-        do throws(DatabaseError) {
-            for _ in 0..<ThreadPool.size {
-                connections.append(
-                    try DurableDatabase(
-                        path: store.database.path, version: IdentityStore.schemaVersion,
-                        lockTimeout: 10, erases: false))
-            }
-        } catch { throw .database(error) }
-        self.connections = connections
+        blocks = try HistoryBlocks(store)
     }
 
     /// Returns the rows of the next blocks before a number that may contain the pattern, the newest first, and the
     /// number before which the search continues.
     func rows(before end: Int64) throws(StateError) -> (rows: [StoredMessage], next: Int64) {
-        var results: [Result<[StoredMessage], StateError>] = connections.map { _ in .success([]) }
-        results.withUnsafeMutableBufferPointer { results in
-            nonisolated(unsafe) let results = results
-            pool.forEach(results.count) { [self] index in
-                let last = end - Int64(index) * Self.blockSize
-                do throws(StateError) {
-                    results[index] = .success(try block(before: last, connections[index]))
-                } catch { results[index] = .failure(error) }
-            }
+        let starts = (1...blocks.count).map { end - Int64($0) * HistoryBlocks.size }
+        nonisolated(unsafe) let scan = self
+        let found = try blocks.forEach(starts) { connection, start throws(StateError) in
+            try scan.rows(from: start, connection)
         }
-        var rows: [StoredMessage] = []
-        for result in results { rows += try result.get() }
-        return (rows, end - Int64(results.count) * Self.blockSize)
+        return (found.flatMap(\.self), starts.last ?? 0)
     }
 
-    private func block(
-        before end: Int64, _ database: DurableDatabase
+    private func rows(
+        from start: Int64, _ connection: StateConnection
     ) throws(StateError) -> [StoredMessage] {
-        guard end > 1 else { return [] }
-        return try database.use { (connection: StateConnection) throws(StateError) in
-            let select = try connection.statement(
-                """
-                SELECT \(StoredMessage.columns) FROM message
-                WHERE number >= ?1 AND number < ?2 AND (?3 = 0 OR conversation = ?3)
-                AND kind < 2 AND sealed IS NOT NULL ORDER BY number DESC
-                """, end - Self.blockSize, end, conversation)
-            defer { select.reset() }
-            var found: [StoredMessage] = []
-            while try select.step() {
-                let row = StoredMessage(select)
-                guard let sealed = row.sealed else { continue }
-                let isCandidate = try store.unseal(sealed, row.context).withUnsafeBytes { bytes in
+        let select = try connection.statement(
+            """
+            SELECT \(StoredMessage.columns) FROM message
+            WHERE number >= ?1 AND number < ?2 AND (?3 = 0 OR conversation = ?3)
+            AND kind < 2 AND sealed IS NOT NULL ORDER BY number DESC
+            """, start, start + HistoryBlocks.size, conversation)
+        defer { select.reset() }
+        var found: [StoredMessage] = []
+        while try select.step() {
+            let context = IdentityStore.Context.message(
+                mark: select.integer(1), conversation: select.integer(2))
+            var isCandidate = false
+            let isAuthentic = select.withBytes(7) { sealed in
+                store.withOpened(sealed, context) { bytes in
                     // The digest and the head of a packed record match at most by chance.
-                    pattern.occurs(in: bytes)
+                    isCandidate = pattern.occurs(in: bytes)
                 }
-                if isCandidate { found.append(row) }
             }
-            return found
+            guard isAuthentic else { throw .unsealable(path: store.database.path) }
+            if isCandidate { found.append(StoredMessage(select)) }
         }
+        return found
     }
 }
 

@@ -12,17 +12,17 @@ import Sotto
 /// conversation, 3 in the JSON; `authenticated`; `trust` (2 bits, ``trusts``); and whether the time is present. A suite
 /// of 0 is in the JSON, another is a place in ``suites`` from 1. The JSON has the remaining members.
 enum PackedRecord {
-    private static let suites = [
+    static let suites = [
         "sealed", "ratchet", "phrase", "group", "shainy", "whisper2", "mercurio", "kecalek", "flow",
     ]
-    private static let trusts = ["unverified", "trusted", "verified"]
+    static let trusts = ["unverified", "trusted", "verified"]
     /// The members of a record in order. Unknown members follow them.
     private static let order = [
         "v", "type", "id", "from", "name", "to", "time", "suite", "authenticated", "legacy",
         "trust",
         "details", "body",
     ]
-    private static let hasTime: UInt8 = 0x80
+    static let hasTime: UInt8 = 0x80
 
     /// Returns the stored form of a record in a conversation of `owner`.
     static func pack(_ record: JSONObject, _ conversation: Conversation, owner: SessionID)

@@ -18,6 +18,22 @@ extension IdentityStore {
         case skipped(chain: [UInt8], place: UInt32)
         case reader(mark: [UInt8])
 
+        /// Returns the content after the context in an opened value, or `nil` if it has another context.
+        fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+            if case .message(let mark, let conversation) = self {
+                // The same comparison without a temporary array, for a large table.
+                guard message.count >= 13, message[0] == UInt8(ascii: "m"),
+                    message.loadUnaligned(fromByteOffset: 1, as: Int64.self).bigEndian == mark,
+                    message.loadUnaligned(fromByteOffset: 9, as: UInt32.self).bigEndian
+                        == UInt32(truncatingIfNeeded: conversation)
+                else { return nil }
+                return UnsafeRawBufferPointer(rebasing: message[13...])
+            }
+            let prefix = bytes
+            guard message.starts(with: prefix) else { return nil }
+            return UnsafeRawBufferPointer(rebasing: message[prefix.count...])
+        }
+
         fileprivate var bytes: [UInt8] {
             switch self {
             case .opened(let digest): digest
@@ -47,13 +63,34 @@ extension IdentityStore {
 
     /// Decrypts the output of ``seal(_:_:)``. Throws ``StateError/unsealable(path:)``.
     func unseal(_ sealed: [UInt8], _ context: Context) throws(StateError) -> [UInt8] {
-        let prefix = context.bytes
-        guard sealed.count >= 24,
-            let message = NaClBox.open(
-                Array(sealed[24...]), nonce: Array(sealed[..<24]), key: key),
-            message.starts(with: prefix)
-        else { throw .unsealable(path: database.path) }
-        return Array(message[prefix.count...])
+        var content: [UInt8]?
+        sealed.withUnsafeBytes { sealed in
+            _ = withOpened(sealed, context) { content = Array($0) }
+        }
+        guard let content else { throw .unsealable(path: database.path) }
+        return content
+    }
+
+    /// Decrypts the output of ``seal(_:_:)``, and calls `body` with the content. Returns `false` if it is not authentic.
+    /// The content is wiped when `body` returns.
+    @discardableResult
+    func withOpened(
+        _ sealed: UnsafeRawBufferPointer, _ context: Context,
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) -> Bool {
+        guard sealed.count >= 40 else { return false }
+        return withUnsafeTemporaryAllocation(byteCount: sealed.count - 40, alignment: 16) {
+            message in
+            defer { wipe(message) }
+            let isOpen = NaClBox.open(
+                UnsafeRawBufferPointer(rebasing: sealed[24...]),
+                nonce: UnsafeRawBufferPointer(rebasing: sealed[..<24]), key: key, into: message)
+            guard isOpen, let content = context.content(of: UnsafeRawBufferPointer(message)) else {
+                return false
+            }
+            body(content)
+            return true
+        }
     }
 
     /// Returns the keyed hash of an id, 16 bytes.

@@ -1,5 +1,5 @@
-package import Arguments
-package import Sotto
+import Arguments
+import Sotto
 
 /// The lifetime of messages on the command line.
 package struct Lifetime: ExpressibleByArgument, CustomStringConvertible {

@@ -20,7 +20,7 @@ struct HistoryImport {
     private var hasHeader = false
 
     /// The maximum number of lines in a transaction.
-    private static let batchSize = 1_000
+    private static let batchSize = 10_000
 
     init(_ store: IdentityStore, isOwn: Bool) throws {
         self.store = store

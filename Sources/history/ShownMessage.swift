@@ -116,6 +116,13 @@ final class MessageShowing {
         return found
     }
 
+    /// Returns what the lines of an export need of a person.
+    func known(of id: SessionID) throws -> HistoryLines.Person {
+        let known = try person(id)
+        return HistoryLines.Person(
+            name: known.name == id.description ? nil : known.name, trust: known.trust)
+    }
+
     private func record(of view: MessageView, _ name: String) throws -> JSONObject {
         let entry = view.entry
         var record = try base(of: entry, name)

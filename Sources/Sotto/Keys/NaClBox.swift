@@ -28,6 +28,21 @@ public enum NaClBox {
         return result == 0 ? message : nil
     }
 
+    /// Decrypts a box into `message`, which has 16 bytes less. Returns `false` if its tag is wrong. The nonce has 24
+    /// bytes.
+    package static func open(
+        _ box: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, key: borrowing SecretBytes,
+        into message: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        precondition(nonce.count == 24 && key.count == 32 && box.count == message.count + 16)
+        return key.withPointer {
+            crypto_secretbox_open_easy(
+                message.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                box.baseAddress!.assumingMemoryBound(to: UInt8.self), UInt64(box.count),
+                nonce.baseAddress!.assumingMemoryBound(to: UInt8.self), $0) == 0
+        }
+    }
+
     /// Returns the key that `crypto_box` derives from a secret and the peer's public key (`crypto_box_beforenm`), or
     /// `nil` for a public key of low order.
     public static func sharedKey(_ secret: borrowing SecretBytes, _ publicKey: [UInt8])

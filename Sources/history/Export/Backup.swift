@@ -146,24 +146,6 @@ extension IdentityStore.Reader {
 }
 
 extension HistoryEntry.State {
-    /// The member `status` of a sent message, or `nil`.
-    var status: String? {
-        switch self {
-        case .stored: "stored"
-        case .delivered: "delivered"
-        case .read: "read"
-        case .failed: "failed"
-        case .new, .deleted, .damaged, .expired: nil
-        }
-    }
-
-    /// Returns the state with this ``status``.
-    init?(status: String) {
-        let states: [Self] = [.stored, .delivered, .read, .failed]
-        guard let state = states.first(where: { $0.status == status }) else { return nil }
-        self = state
-    }
-
     private static let gone: [(state: HistoryEntry.State, name: String)] = [
         (.deleted, "deleted"), (.damaged, "damaged"), (.expired, "expired"),
     ]

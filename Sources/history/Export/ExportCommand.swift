@@ -98,26 +98,38 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
 /// The stored records, one on each line.
 private struct RecordExport {
     let history: OpenHistory
-    let showing: MessageShowing
+    let output: Output
 
     init(_ history: OpenHistory, _ output: Output) {
         self.history = history
-        showing = MessageShowing(history, output, text: false, isMixed: false)
+        self.output = output
     }
 
     func write(_ conversation: Conversation?) throws -> Int {
-        var (last, count): (Int64, Int) = (0, 0)
-        while true {
-            let entries = try history.store.history(after: last, limit: MessageBlocks.size)
-            guard let end = entries.last else { return count }
-            last = end.number
-            let wanted = entries.filter { entry in
-                (conversation == nil || entry.conversation == conversation) && entry.kind != .copy
-                    && !entry.isGone
-            }
-            count += wanted.count
-            try showing.print(raw: wanted)
+        let showing = MessageShowing(history, output, text: false, isMixed: false)
+        let lines = try HistoryLines(history.store, conversation) {
+            try showing.known(of: $0)
         }
+        var count = 0
+        while let parts = try lines.read() {
+            for part in parts {
+                switch part {
+                case .lines(let bytes, let number) where output.isTerminal:
+                    // Some characters that JSON allows are escaped.
+                    for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                        try output.writeRecord(JSON.object(parsing: Array(line)))
+                    }
+                    count += number
+                case .lines(let bytes, let number):
+                    try output.write(bytes)
+                    count += number
+                case .entry(let entry):
+                    try output.writeRecord(showing.record(raw: entry))
+                    count += 1
+                }
+            }
+        }
+        return count
     }
 }
 
