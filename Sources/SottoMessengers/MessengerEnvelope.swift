@@ -27,6 +27,8 @@ extension SuiteName {
 public protocol MessengerFormat {
     /// The members of a record that the format interprets.
     static var payloadMembers: [String] { get }
+    /// The members of a record that are encrypted, and those that prove or describe them.
+    static var encryptedMembers: [String] { get }
     /// The reason to use the format only for exchange with its messenger: one sentence without a full stop.
     static var legacyReason: String { get }
     /// The protection in the order of ``SuiteTraits/columns``.

@@ -23,7 +23,8 @@ final class MessengerInput: MessageInput {
 
     /// The form of the lines.
     enum Form {
-        case messenger(Messenger, MessengerOptions)
+        /// With `showsDetails`, the printed messages have the encrypted members of their records.
+        case messenger(Messenger, MessengerOptions, showsDetails: Bool)
         /// Records of a session; acknowledgements are appended to the file at this path.
         case session(BridgeFormat, acknowledgements: String?)
         /// The base64 of copies that Kecalek encrypted to the own identity key.
@@ -35,6 +36,7 @@ final class MessengerInput: MessageInput {
     private let identity: Identity?
     private let signers: DemandedSigners
     private let keys: MessengerKeys
+    private let showsDetails: Bool
     private var known = KnownContacts()
     /// The keys of each Whisper2 account of a contact, and the id whose messages they sign.
     private var accounts: [WhisperID: (id: SessionID?, account: Whisper2Contact)] = [:]
@@ -49,11 +51,13 @@ final class MessengerInput: MessageInput {
         self.signers = signers
         var path: String?
         var options = MessengerOptions()
+        var showsDetails = false
         switch form {
-        case .messenger(_, let chosen): options = chosen
+        case .messenger(_, let chosen, let details): (options, showsDetails) = (chosen, details)
         case .session(_, let acknowledgements): path = acknowledgements
         case .ownCopies: break
         }
+        self.showsDetails = showsDetails
         acknowledgements = try path.map { try Acknowledgements(path: $0) }
         keys = MessengerKeys(identity: identity, chats: chats, options: options)
         keys.whisper2Account = { [unowned self] in account($0) }
@@ -79,7 +83,7 @@ final class MessengerInput: MessageInput {
     private func content(of record: JSONObject) throws -> Content {
         if let failure = Failure(errorRecord: record) { throw failure }
         switch form {
-        case .messenger(let messenger, _):
+        case .messenger(let messenger, _, _):
             guard record["type"]?.string == "envelope" else { return .record(record, messenger) }
             guard record["suite"]?.string == messenger.rawValue else {
                 throw Failure(
@@ -159,8 +163,16 @@ final class MessengerInput: MessageInput {
 
     private func foreign(_ envelope: MessengerEnvelope, waiting: JSONObject) -> ResolvedLine {
         .foreign(
-            ForeignMessage(envelope: envelope, waiting: waiting) { [keys] in
-                try envelope.messenger.format.open(envelope, with: keys)
+            ForeignMessage(envelope: envelope, waiting: waiting) { [keys, showsDetails] in
+                let format = envelope.messenger.format
+                var message = try format.open(envelope, with: keys)
+                if showsDetails {
+                    let members = format.encryptedMembers.map { ($0, envelope.payload[$0]) }
+                    var details = message.details ?? [:]
+                    details["encrypted"] = .object(JSONObject(members))
+                    message.details = details
+                }
+                return message
             })
     }
 

@@ -55,6 +55,13 @@ struct OpenCommand: Program {
         help: "whisper2: your account. Default: the one in the identity file.")
     var whisperID: WhisperID?
 
+    @Flag(
+        "--details",
+        help:
+            "shainy, whisper2, mercurio: add the ciphertext of each record, with its hash or signature, to the output."
+    )
+    var details = false
+
     @Flag("--oaep-sha1", help: "mercurio: the keys are wrapped with SHA-1, as by an old client.")
     var oaepSHA1 = false
 

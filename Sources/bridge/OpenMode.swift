@@ -22,9 +22,9 @@ enum OpenMode: String, CommandMode {
     var takes: String {
         let own: String =
             switch self {
-            case .whisper2: "--whisper-id --max-skew --allow-unverified \(Self.messages)"
-            case .mercurio: "--oaep-sha1 --allow-unverified \(Self.messages)"
-            case .shainy: "--chat --allow-hidden-hash \(Self.messages)"
+            case .whisper2: "--whisper-id --max-skew --details --allow-unverified \(Self.messages)"
+            case .mercurio: "--oaep-sha1 --details --allow-unverified \(Self.messages)"
+            case .shainy: "--chat --details --allow-hidden-hash \(Self.messages)"
             case .kecalek: Self.messages
             case .flow: "--ack \(Self.messages)"
             case .attachment: "--attachment"

@@ -11,6 +11,7 @@ enum OpenPlan {
 
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: OpenCommand) throws {
+        if tool.form.text { try tool.given.refuse("--details", with: "--text") }
         if tool.preview { try tool.given.refuse("--ack", with: "--preview") }
         try TrustPolicy.check(tool.senders.trust, stateless: tool.stateless)
         guard tool.maxSkew.map((0...1_000_000_000).contains) ?? true else {
@@ -52,7 +53,7 @@ enum OpenPlan {
         options.maximumSkew = tool.maxSkew.map { Int64($0) * 1000 }
         options.whisperID = tool.whisperID
         options.rsaPadding = tool.oaepSHA1 ? .sha1 : .sha256
-        return .messenger(messenger, options)
+        return .messenger(messenger, options, showsDetails: tool.details)
     }
 
     private static func reading(_ tool: OpenCommand) -> ReadingPlan {

@@ -42,7 +42,7 @@ public struct Message: Sendable, Hashable {
     public var trust: Trust
     /// Further values from the suite, such as a chat or a group. Its member `untrusted` has values that the suite does
     /// not authenticate.
-    public let details: JSONObject?
+    public var details: JSONObject?
     /// The content: an object with a `type`, such as `{"type":"text","text":…}`.
     public let body: JSONObject
     /// The members that this version does not know.

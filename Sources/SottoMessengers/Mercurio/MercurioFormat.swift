@@ -9,6 +9,11 @@ public enum MercurioFormat: MessengerFormat {
         "encrypted_content", "encryptedContent", "encrypted_aes_key", "encryptedAesKey",
         "nonce", "mac", "sig",
     ]
+    /// The members of a record that are encrypted, and those that prove or describe them.
+    public static let encryptedMembers = [
+        "encrypted_content", "encryptedContent", "encrypted_aes_key", "encryptedAesKey", "nonce",
+        "mac", "sig",
+    ]
 
     /// The reason to use the format only for exchange with its messenger: one sentence without a full stop.
     public static let legacyReason =

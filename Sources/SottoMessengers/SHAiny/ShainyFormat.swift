@@ -7,6 +7,8 @@ public import Sotto
 public enum ShainyFormat: MessengerFormat {
     /// The members of a record that the format interprets.
     public static let payloadMembers = ["encryptedText"]
+    /// The members of a record that are encrypted, and those that prove or describe them.
+    public static let encryptedMembers = ["encryptedText", "shaHash"]
 
     /// The reason to use the format only for exchange with its messenger: one sentence without a full stop.
     public static let legacyReason =

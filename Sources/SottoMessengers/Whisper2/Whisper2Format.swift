@@ -6,6 +6,8 @@ public enum Whisper2Format: MessengerFormat {
     public static let payloadMembers = [
         "messageId", "groupId", "from", "to", "timestamp", "nonce", "ciphertext", "sig",
     ]
+    /// The members of a record that are encrypted, and those that prove or describe them.
+    public static let encryptedMembers = ["nonce", "ciphertext", "sig"]
 
     /// The reason to use the format only for exchange with its messenger: one sentence without a full stop.
     public static let legacyReason =

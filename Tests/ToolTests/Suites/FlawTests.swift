@@ -47,6 +47,24 @@ struct FlawTests {
         #expect(!safe.text.contains(key))
     }
 
+    /// `--details` shows the ciphertext and the hash as the messenger does, and never the key.
+    @Test func theEncryptedMembersAreShownOnRequest() throws {
+        let key = try shainyKey()
+        let sealed = try alice.seal(
+            ["--chat", "family.chat", "--suite", "shainy", "--form", "app", "--show-secret"],
+            stdin: Array("yes".utf8))
+        let written = try accounts.record(sealed)
+        let read = try accounts.read(sealed.lines, "--details", "--preview")
+        let record = try accounts.record(read)
+        let encrypted = try #require(record["details"]?.object?["encrypted"]?.object)
+        #expect(encrypted["encryptedText"] == written["encryptedText"])
+        #expect(encrypted["shaHash"] == .string(hex(sha256(Array("yes".utf8)))))
+        #expect(encrypted.members.count == 2 && !read.text.contains(key))
+        let plain = try accounts.record(accounts.read(sealed.lines, "--preview"))
+        #expect(plain["details"]?.object?["encrypted"] == nil)
+        #expect(try accounts.read(sealed.lines, "--details", "--text").status == 64)
+    }
+
     @Test func p2AWeakPhraseCausesAWarning() throws {
         try Accounts.writeChat("hello123", "weak", in: home)
         let weak = try seal("x", "--chat", "weak.chat", "--suite", "shainy")
