@@ -1,9 +1,9 @@
 import NIOPosix
-public import Sotto
+package import Sotto
 import SottoWire
 
 /// The owner of a mailbox, with the key that opens it.
-public enum MailboxOwner: Sendable {
+package enum MailboxOwner: Sendable {
     /// An identity with its own key.
     case identity(Identity)
     /// An id with the RSA key that its owner registered at the relay.

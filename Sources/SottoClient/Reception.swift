@@ -13,7 +13,7 @@ public struct Reception {
     }
 
     /// The owner of the mailbox.
-    public let owner: MailboxOwner
+    package let owner: MailboxOwner
     /// The relay.
     public let relay: RelayURL
     /// The inbox; if `nil`, the relay is told only after an envelope was handled.
@@ -47,7 +47,7 @@ public struct Reception {
     }
 
     /// Creates a reception that ends when the mailbox is empty. Only an identity has an inbox.
-    public init(owner: MailboxOwner, relay: RelayURL, store: IdentityStore? = nil) {
+    package init(owner: MailboxOwner, relay: RelayURL, store: IdentityStore? = nil) {
         self.owner = owner
         self.relay = relay
         self.store = store

@@ -27,7 +27,7 @@ public enum KeyFile {
     }
 
     /// Reads the RSA key for Kecalek's login from a file, like ``rsaKey(at:_:plain:encrypted:)``.
-    public static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
+    package static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
         try rsaKey(at: path, source) {
             try RSALoginKey(file: $0)
         } encrypted: {

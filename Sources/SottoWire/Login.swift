@@ -33,7 +33,7 @@ public struct Login: Sendable, Equatable {
     }
 
     /// Creates a login as an id with the RSA login key that its owner registered at the relay.
-    public init(rsaKey: RSALoginKey, id: SessionID, nonce: [UInt8], relay: String)
+    package init(rsaKey: RSALoginKey, id: SessionID, nonce: [UInt8], relay: String)
         throws(RSAKeyError)
     {
         let message = Self.message(relay: relay, nonce: nonce, id: id)
@@ -70,7 +70,7 @@ public struct Login: Sendable, Equatable {
     }
 
     /// Whether the proof is a valid answer of an RSA key for this id, relay name and nonce.
-    public func isProven(by key: RSALoginPublicKey) -> Bool {
+    package func isProven(by key: RSALoginPublicKey) -> Bool {
         guard case .rsa(let answer) = proof else { return false }
         return key.isAnswer(answer, to: sha256(message))
     }

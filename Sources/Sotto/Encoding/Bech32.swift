@@ -1,5 +1,5 @@
 /// Bech32 (BIP 173) without its length limit, as age uses it for keys.
-public enum Bech32 {
+package enum Bech32 {
     private static let alphabet = Array("qpzry9x8gf2tvdw0s3jn54khce6mua7l".utf8)
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 0xFF, count: 256)
@@ -26,7 +26,7 @@ public enum Bech32 {
     }
 
     /// Returns the lower-case text of `data` with the human-readable part `prefix` (lower-case ASCII).
-    public static func encode(prefix: String, _ data: [UInt8]) -> String {
+    package static func encode(prefix: String, _ data: [UInt8]) -> String {
         let prefix = Array(prefix.utf8)
         var text = prefix + [UInt8(ascii: "1")]
         text.reserveCapacity(prefix.count + data.count * 8 / 5 + 9)
@@ -54,7 +54,7 @@ public enum Bech32 {
 
     /// Returns the human-readable part in lower case and the data of `text`. Returns `nil` for a wrong checksum, mixed
     /// case, a character outside the alphabet, or padding bits that are not zero.
-    public static func decode(_ text: some StringProtocol) -> (prefix: String, data: [UInt8])? {
+    package static func decode(_ text: some StringProtocol) -> (prefix: String, data: [UInt8])? {
         var characters = Array(text.utf8)
         let hasLower = characters.contains { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
         let hasUpper = characters.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }

@@ -2,7 +2,7 @@ import CSodium
 import CUTF8Proc
 
 /// Returns the text in Unicode's Normalization Form C (UAX #15).
-public func nfc(_ text: String) -> String {
+package func nfc(_ text: String) -> String {
     var text = text
     return text.withUTF8 { bytes in
         // Composed characters stay composed, and characters are not replaced by compatible ones.
@@ -30,4 +30,4 @@ public func nfc(_ text: String) -> String {
 }
 
 /// Whether the text is in Normalization Form C, so that ``nfc(_:)`` does not change its bytes.
-public func isNFC(_ text: String) -> Bool { nfc(text).isSameBytes(as: text) }
+package func isNFC(_ text: String) -> Bool { nfc(text).isSameBytes(as: text) }

@@ -4,14 +4,14 @@
 /// The bishop starts in the middle of 17 by 9 squares. Each two bits of the hash, the lowest of each byte first, move
 /// it diagonally: the lower bit selects left or right, the upper bit up or down. At a wall it slides. A square's
 /// character shows the number of visits; the first square is S and the last one E.
-public enum Randomart {
+package enum Randomart {
     static let width = 17
     static let height = 9
     private static let marks = Array(" .o+=*BOX@%&#/^")
 
     /// Returns the picture of `hash` in a frame with `title` above and `footer` below, at most 15 characters each: 11
     /// lines of 19 characters.
-    public static func lines(of hash: [UInt8], title: String, footer: String) -> [String] {
+    package static func lines(of hash: [UInt8], title: String, footer: String) -> [String] {
         var visits = [Int](repeating: 0, count: width * height)
         var (x, y) = (width / 2, height / 2)
         let start = y * width + x
@@ -33,7 +33,7 @@ public enum Randomart {
     }
 
     /// Returns the picture of a fingerprint's 30 digits or a safety number's 60, from SHA-256 of the digits as text.
-    public static func lines(ofDigits digits: String) -> [String] {
+    package static func lines(ofDigits digits: String) -> [String] {
         lines(
             of: sha256(Array(digits.utf8)),
             title: digits.utf8.count == 30 ? "fingerprint" : "safety number", footer: "SHA256")

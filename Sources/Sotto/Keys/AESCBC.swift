@@ -11,12 +11,12 @@ import CryptoExtras
 ///
 /// It is not authenticated: an attacker who changes the IV changes the first block. It is only for formats of other
 /// programs.
-public enum AESCBC {
+package enum AESCBC {
     /// The length of a block and of an IV in bytes.
-    public static let blockSize = 16
+    package static let blockSize = 16
 
     /// Encrypts `message`. The result is 1 to 16 bytes longer, a multiple of 16.
-    public static func encrypt(_ message: [UInt8], iv: [UInt8], key: borrowing SecretBytes)
+    package static func encrypt(_ message: [UInt8], iv: [UInt8], key: borrowing SecretBytes)
         -> [UInt8]
     {
         precondition(key.count == 32 && iv.count == blockSize)
@@ -30,7 +30,7 @@ public enum AESCBC {
     }
 
     /// Decrypts `ciphertext`, or returns `nil` if its length or its padding is wrong.
-    public static func decrypt(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes)
+    package static func decrypt(_ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes)
         -> [UInt8]?
     {
         guard let opened = open(ciphertext, iv: iv, key: key), opened.isPadded else { return nil }

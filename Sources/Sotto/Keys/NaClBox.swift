@@ -3,9 +3,9 @@ import CSodium
 /// NaCl's authenticated boxes: XSalsa20-Poly1305 under a shared key, or under a key from X25519.
 ///
 /// The layout is that of `crypto_box_easy`: tag (16 bytes) ‖ ciphertext. Nonces have 24 bytes.
-public enum NaClBox {
+package enum NaClBox {
     /// Encrypts `message` under a 32-byte key.
-    public static func seal(_ message: [UInt8], nonce: [UInt8], key: borrowing SecretBytes)
+    package static func seal(_ message: [UInt8], nonce: [UInt8], key: borrowing SecretBytes)
         -> [UInt8]
     {
         precondition(nonce.count == 24 && key.count == 32)
@@ -17,7 +17,7 @@ public enum NaClBox {
     }
 
     /// Decrypts a box, or returns `nil` if its tag is wrong.
-    public static func open(_ box: [UInt8], nonce: [UInt8], key: borrowing SecretBytes) -> [UInt8]?
+    package static func open(_ box: [UInt8], nonce: [UInt8], key: borrowing SecretBytes) -> [UInt8]?
     {
         precondition(nonce.count == 24 && key.count == 32)
         guard box.count >= 16 else { return nil }
@@ -45,7 +45,7 @@ public enum NaClBox {
 
     /// Returns the key that `crypto_box` derives from a secret and the peer's public key (`crypto_box_beforenm`), or
     /// `nil` for a public key of low order.
-    public static func sharedKey(_ secret: borrowing SecretBytes, _ publicKey: [UInt8])
+    package static func sharedKey(_ secret: borrowing SecretBytes, _ publicKey: [UInt8])
         -> SecretBytes?
     {
         precondition(secret.count == 32 && publicKey.count == 32)

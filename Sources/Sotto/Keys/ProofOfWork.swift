@@ -1,18 +1,18 @@
 import CSodium
 
 /// A reason why a proof of work cannot be made.
-public enum ProofOfWorkError: Error, Sendable, Equatable {
+package enum ProofOfWorkError: Error, Sendable, Equatable {
     /// The difficulty is below 0 or above ``ProofOfWork/limit`` zero bits.
     case difficulty(limit: Int)
 }
 
 /// A proof of work: a counter for which SHA-256(challenge ‖ u64be(counter)) begins with enough zero bits.
-public enum ProofOfWork {
+package enum ProofOfWork {
     /// The highest difficulty in zero bits: about an hour on one core.
-    public static let limit = 32
+    package static let limit = 32
 
     /// Returns the smallest counter that gives at least `bits` zero bits.
-    public static func solve(_ challenge: [UInt8], bits: Int) throws(ProofOfWorkError) -> UInt64 {
+    package static func solve(_ challenge: [UInt8], bits: Int) throws(ProofOfWorkError) -> UInt64 {
         guard (0...limit).contains(bits) else { throw .difficulty(limit: limit) }
         var input = challenge + [UInt8](repeating: 0, count: 8)
         var counter: UInt64 = 0
@@ -21,7 +21,7 @@ public enum ProofOfWork {
     }
 
     /// Whether the counter gives at least `bits` zero bits.
-    public static func isSolved(_ challenge: [UInt8], by counter: UInt64, bits: Int) -> Bool {
+    package static func isSolved(_ challenge: [UInt8], by counter: UInt64, bits: Int) -> Bool {
         var input = challenge + [UInt8](repeating: 0, count: 8)
         return zeroBits(&input, counter) >= bits
     }

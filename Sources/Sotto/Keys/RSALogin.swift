@@ -8,7 +8,7 @@ import CryptoExtras
 #endif
 
 /// A reason why an RSA key cannot be read or used.
-public enum RSAKeyError: Error, Sendable, Equatable {
+package enum RSAKeyError: Error, Sendable, Equatable {
     /// The file is not an RSA private key in PKCS #8 or PKCS #1, in PEM or DER.
     case form
     /// The key is under a password, and no password was given.
@@ -30,14 +30,14 @@ public enum RSAKeyError: Error, Sendable, Equatable {
 /// The RSA key with which Kecalek's clients log in. It is used for nothing else.
 ///
 /// It signs a label and exactly 32 bytes, so that a server cannot obtain a signature of other data.
-public final class RSALoginKey: Sendable {
+package final class RSALoginKey: Sendable {
     /// The key lengths that are accepted, in bits.
-    public static let sizes = 2048...4096
+    package static let sizes = 2048...4096
     /// The length of a challenge in bytes.
-    public static let challengeSize = 32
+    package static let challengeSize = 32
 
     /// The length of a new key, in bits.
-    public enum Size: Int, Sendable, CaseIterable {
+    package enum Size: Int, Sendable, CaseIterable {
         case bits2048 = 2048
         case bits3072 = 3072
         case bits4096 = 4096
@@ -46,7 +46,7 @@ public final class RSALoginKey: Sendable {
     private let key: _RSA.Signing.PrivateKey
 
     /// Generates a key, which can take some seconds.
-    public init(size: Size = .bits3072) {
+    package init(size: Size = .bits3072) {
         do {
             key = try _RSA.Signing.PrivateKey(
                 keySize: _RSA.Signing.KeySize(bitCount: size.rawValue))
@@ -56,15 +56,15 @@ public final class RSALoginKey: Sendable {
     }
 
     /// Whether a file has the structure of a key under a password.
-    public static func isEncrypted(file: [UInt8]) -> Bool { RSAKeyFile.isEncrypted(file) }
+    package static func isEncrypted(file: [UInt8]) -> Bool { RSAKeyFile.isEncrypted(file) }
 
     /// Reads a file without a password: PKCS #8 (RFC 5958 §2) or PKCS #1 (RFC 8017 §A.1.2), in PEM or DER.
-    public convenience init(file: [UInt8]) throws(RSAKeyError) {
+    package convenience init(file: [UInt8]) throws(RSAKeyError) {
         try self.init(pkcs8: RSAKeyFile(file).withoutPassword())
     }
 
     /// Reads a file under a password: PKCS #8 (RFC 5958 §3) with PBES2 (RFC 8018 §6.2), in PEM or DER.
-    public convenience init(
+    package convenience init(
         encryptedFile file: [UInt8], password: borrowing SecretBytes
     ) throws(RSAKeyError) {
         let der = try RSAKeyFile(file).opened(with: password)
@@ -93,22 +93,22 @@ public final class RSALoginKey: Sendable {
     // MARK: Writing
 
     /// Returns the key as `PRIVATE KEY`, without a password.
-    public func pem() -> String { PEM.encode(Self.label, Array(key.pkcs8DERRepresentation)) }
+    package func pem() -> String { PEM.encode(Self.label, Array(key.pkcs8DERRepresentation)) }
 
     /// Returns the key as `ENCRYPTED PRIVATE KEY` under a password.
-    public func pem(password: borrowing SecretBytes) -> String {
+    package func pem(password: borrowing SecretBytes) -> String {
         var der = Array(key.pkcs8DERRepresentation)
         defer { wipe(&der) }
         return PEM.encode(Self.encryptedLabel, PBES2(sealing: der, password: password).der)
     }
 
     /// Returns the public key as `PUBLIC KEY` (RFC 5280 §4.1.2.7).
-    public func publicPEM() -> String {
+    package func publicPEM() -> String {
         PEM.encode("PUBLIC KEY", Array(key.publicKey.derRepresentation))
     }
 
     /// The key's length in bits.
-    public var bits: Int { key.keySizeInBits }
+    package var bits: Int { key.keySizeInBits }
 
     // MARK: The login
 
@@ -119,7 +119,7 @@ public final class RSALoginKey: Sendable {
 
     /// Returns the answer to a challenge of 32 bytes: RSASSA-PSS (RFC 8017 §8.1) with SHA-256, MGF1-SHA-256 and a salt
     /// of 32 bytes. The answer is as long as the key. Throws ``RSAKeyError/challenge``.
-    public func answer(to challenge: [UInt8]) throws(RSAKeyError) -> [UInt8] {
+    package func answer(to challenge: [UInt8]) throws(RSAKeyError) -> [UInt8] {
         guard challenge.count == Self.challengeSize else { throw .challenge }
         do {
             return Array(
@@ -131,23 +131,23 @@ public final class RSALoginKey: Sendable {
     }
 
     /// Whether `answer` is this key's answer to `challenge`.
-    public func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
+    package func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
         publicKey.isAnswer(answer, to: challenge)
     }
 
     /// The public half of the key, for the server.
-    public var publicKey: RSALoginPublicKey { RSALoginPublicKey(key.publicKey) }
+    package var publicKey: RSALoginPublicKey { RSALoginPublicKey(key.publicKey) }
 }
 
 /// The public half of an ``RSALoginKey``.
-public struct RSALoginPublicKey: Sendable {
+package struct RSALoginPublicKey: Sendable {
     private let key: _RSA.Signing.PublicKey
 
     fileprivate init(_ key: _RSA.Signing.PublicKey) { self.key = key }
 
     /// Reads a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) in DER. Returns `nil` if it is malformed or its length is not
     /// in ``RSALoginKey/sizes``.
-    public init?(der: [UInt8]) {
+    package init?(der: [UInt8]) {
         guard let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: der),
             RSALoginKey.sizes.contains(key.keySizeInBits), key.keySizeInBits.isMultiple(of: 8),
             Array(key.derRepresentation) == der
@@ -156,10 +156,10 @@ public struct RSALoginPublicKey: Sendable {
     }
 
     /// The SubjectPublicKeyInfo in DER.
-    public var der: [UInt8] { Array(key.derRepresentation) }
+    package var der: [UInt8] { Array(key.derRepresentation) }
 
     /// Whether `answer` is this key's answer to a `challenge` of 32 bytes.
-    public func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
+    package func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
         challenge.count == RSALoginKey.challengeSize
             && key.isValidSignature(
                 _RSA.Signing.RSASignature(rawRepresentation: answer),

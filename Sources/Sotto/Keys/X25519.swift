@@ -1,9 +1,9 @@
 import CSodium
 
 /// X25519 (RFC 7748 §5). It refuses the all-zero shared secret.
-public enum X25519 {
+package enum X25519 {
     /// Returns the 32-byte public key of a 32-byte secret.
-    public static func publicKey(of secret: borrowing SecretBytes) -> [UInt8] {
+    package static func publicKey(of secret: borrowing SecretBytes) -> [UInt8] {
         precondition(secret.count == 32)
         var result = [UInt8](repeating: 0, count: 32)
         _ = secret.withPointer { crypto_scalarmult_curve25519_base(&result, $0) }
@@ -11,7 +11,7 @@ public enum X25519 {
     }
 
     /// Returns the 32-byte shared secret, or `nil` if it is all zeros because `publicKey` has low order.
-    public static func sharedSecret(
+    package static func sharedSecret(
         _ secret: borrowing SecretBytes, _ publicKey: [UInt8]
     ) -> SecretBytes? {
         precondition(secret.count == 32 && publicKey.count == 32)
@@ -28,7 +28,7 @@ public enum X25519 {
     }
 
     /// Whether a 32-byte public key has low order, so that every shared secret with it is all zeros.
-    public static func isLowOrder(_ publicKey: [UInt8]) -> Bool {
+    package static func isLowOrder(_ publicKey: [UInt8]) -> Bool {
         let secret = SecretBytes(randomCount: 32)
         return sharedSecret(secret, publicKey) == nil
     }

@@ -16,14 +16,14 @@ struct RatchetHeader: Sendable, Equatable {
 }
 
 /// An encrypted message of a session.
-public struct RatchetMessage: Sendable, Equatable {
+package struct RatchetMessage: Sendable, Equatable {
     let header: RatchetHeader
     /// nonce (12) ‖ ciphertext ‖ tag (16), AES-256-GCM.
     package let combined: [UInt8]
 
     /// The payload object: `ciphertext`, `ratchetPublicKey`, `chainLength` (the number + 1),
     /// `previousChainLength`.
-    public var payload: JSONObject {
+    package var payload: JSONObject {
         [
             "ciphertext": .base64(combined),
             "ratchetPublicKey": .base64(header.publicKey),
@@ -38,7 +38,7 @@ public struct RatchetMessage: Sendable, Equatable {
     }
 
     /// Reads a payload object. Throws ``RatchetError/payload``.
-    public init(payload: JSONObject) throws(RatchetError) {
+    package init(payload: JSONObject) throws(RatchetError) {
         let fields = Fields<RatchetError>(payload)
         combined = try fields["ciphertext"].bytes { $0 >= AESGCM.overhead }
         header = RatchetHeader(
@@ -75,7 +75,7 @@ public struct ChainPosition: Sendable, Hashable {
 
 extension RatchetMessage {
     /// The position that the header names.
-    public var position: ChainPosition {
+    package var position: ChainPosition {
         ChainPosition(key: header.publicKey, number: header.number)
     }
 }

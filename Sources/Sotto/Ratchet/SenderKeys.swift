@@ -1,7 +1,7 @@
 import SottoPadding
 
 /// A reason to refuse a group message or a sender key distribution. The chain is unchanged.
-public enum SenderKeyError: Error, Sendable, Equatable {
+package enum SenderKeyError: Error, Sendable, Equatable {
     /// The message or the distribution is malformed.
     case payload
     /// The message belongs to another chain.
@@ -24,22 +24,22 @@ public enum SenderKeyError: Error, Sendable, Equatable {
 
 extension SenderKeyError: UnversionedRecordError {
     /// Returns ``payload``.
-    public static func member(_ name: String) -> SenderKeyError { .payload }
+    package static func member(_ name: String) -> SenderKeyError { .payload }
 }
 
 /// A message to a group, encrypted once for all members.
-public struct SenderKeyMessage: Sendable, Equatable {
+package struct SenderKeyMessage: Sendable, Equatable {
     /// The id of its chain, 32 bytes.
-    public let chainID: [UInt8]
+    package let chainID: [UInt8]
     /// The message's number in the chain, from 0.
-    public let iteration: UInt32
+    package let iteration: UInt32
     /// nonce (12) ‖ ciphertext ‖ tag (16), AES-256-GCM.
     let combined: [UInt8]
     /// The chain's Ed25519 signature, 64 bytes.
     let signature: [UInt8]
 
     /// The object: `{"chainId","iteration","ciphertext","signature"}`.
-    public var payload: JSONObject {
+    package var payload: JSONObject {
         [
             "chainId": .string(hex(chainID)), "iteration": .integer(Int64(iteration)),
             "ciphertext": .base64(combined),
@@ -55,7 +55,7 @@ public struct SenderKeyMessage: Sendable, Equatable {
     }
 
     /// Reads the object; the signature is required. Throws ``SenderKeyError/payload`` or ``SenderKeyError/signature``.
-    public init(payload: JSONObject) throws(SenderKeyError) {
+    package init(payload: JSONObject) throws(SenderKeyError) {
         let fields = Fields<SenderKeyError>(payload)
         chainID = try fields["chainId"].hexBytes(count: 32)
         iteration = try fields["iteration"].integer(in: 0...Session.maximumCounter)
@@ -80,20 +80,20 @@ public struct SenderKeyMessage: Sendable, Equatable {
 ///
 /// It contains a key. A later member gets the chain at its position then, and cannot read earlier messages. When a
 /// member leaves, every other member begins a new chain.
-public struct SenderKeyDistribution: Sendable {
+package struct SenderKeyDistribution: Sendable {
     /// The group's id.
-    public let groupID: String
+    package let groupID: String
     /// The chain's id: SHA-256 of its first key, 32 bytes.
-    public let chainID: [UInt8]
+    package let chainID: [UInt8]
     /// The number of the first message that the distribution can decrypt.
-    public let iteration: UInt32
+    package let iteration: UInt32
     let chainKey: RatchetSecret
     /// The chain's Ed25519 key, 32 bytes.
-    public let signingKey: [UInt8]
+    package let signingKey: [UInt8]
 
     /// Returns the object: `{"type":"sender_key","groupId","chainId","iteration","chainKey","signingKey"}`. It contains
     /// a key.
-    public func object() -> JSONObject {
+    package func object() -> JSONObject {
         var key = chainKey.copyBytes()
         defer { wipe(&key) }
         return [
@@ -117,7 +117,7 @@ public struct SenderKeyDistribution: Sendable {
 
     /// Reads the object. Throws ``SenderKeyError/payload``, or ``SenderKeyError/chainID`` if the iteration is 0 and the
     /// key does not match the chain's id.
-    public init(_ object: JSONObject) throws(SenderKeyError) {
+    package init(_ object: JSONObject) throws(SenderKeyError) {
         let fields = Fields<SenderKeyError>(object)
         groupID = try fields["groupId"].text { $0.isEmpty ? nil : $0 }
         chainID = try fields["chainId"].hexBytes(count: 32)
@@ -134,21 +134,21 @@ public struct SenderKeyDistribution: Sendable {
 }
 
 /// The sending side of a sender key chain. It is a value: the caller stores it after each message.
-public struct SenderKeyChain: Sendable {
+package struct SenderKeyChain: Sendable {
     /// The longest plaintext, in bytes.
-    public static let limit = MessageContent.limit
+    package static let limit = MessageContent.limit
 
     /// The group's id.
-    public let groupID: String
+    package let groupID: String
     /// The chain's id: SHA-256 of its first key, 32 bytes.
-    public let chainID: [UInt8]
+    package let chainID: [UInt8]
     let signingKey: SigningKey
     private(set) var key: ChainKey
     /// The number of the next message.
-    public private(set) var iteration: UInt32
+    package private(set) var iteration: UInt32
 
     /// Creates a chain for a group, whose id is not empty.
-    public init(groupID: String) {
+    package init(groupID: String) {
         self.init(
             groupID: groupID, senderKey: RatchetSecret(randomBytes(32)),
             signingKey: SigningKey(seed: SecretBytes(randomCount: 32)))
@@ -172,7 +172,7 @@ public struct SenderKeyChain: Sendable {
     }
 
     /// The distribution to send to a member before the next message, over the session with that member.
-    public var distribution: SenderKeyDistribution {
+    package var distribution: SenderKeyDistribution {
         SenderKeyDistribution(
             groupID: groupID, chainID: chainID, iteration: iteration, chainKey: key.secret,
             signingKey: signingKey.publicKey)
@@ -182,7 +182,7 @@ public struct SenderKeyChain: Sendable {
     /// key must not be used twice.
     ///
     /// Throws ``SenderKeyError/tooLong(limit:)`` or ``SenderKeyError/counterOverflow``.
-    public mutating func seal(_ plaintext: [UInt8]) throws(SenderKeyError) -> SenderKeyMessage {
+    package mutating func seal(_ plaintext: [UInt8]) throws(SenderKeyError) -> SenderKeyMessage {
         guard plaintext.count <= Self.limit, let frame = try? Padding.frame(plaintext) else {
             throw .tooLong(limit: Self.limit)
         }
@@ -207,7 +207,7 @@ public struct SenderKeyChain: Sendable {
 
 /// The receiving side of a sender key chain. It is a value: it is changed as a copy, which is kept only if the message
 /// was authentic.
-public struct ReceivedSenderKeyChain: Sendable {
+package struct ReceivedSenderKeyChain: Sendable {
     /// The number of keys of skipped messages that a chain keeps. It deletes the oldest keys above it.
     static let maximumStored = 256
 
@@ -217,19 +217,19 @@ public struct ReceivedSenderKeyChain: Sendable {
     }
 
     /// The group's id.
-    public let groupID: String
+    package let groupID: String
     /// The chain's id, 32 bytes.
-    public let chainID: [UInt8]
+    package let chainID: [UInt8]
     /// The chain's Ed25519 key, 32 bytes, which signs every message.
-    public let signingKey: [UInt8]
+    package let signingKey: [UInt8]
     private(set) var key: ChainKey
     /// The number of the next message.
-    public private(set) var iteration: UInt32
+    package private(set) var iteration: UInt32
     /// Oldest first, at most ``maximumStored``.
     private(set) var skipped: [SkippedKey]
 
     /// Begins a chain from a distribution. The chain belongs to the member over whose session the distribution came.
-    public init(_ distribution: SenderKeyDistribution) {
+    package init(_ distribution: SenderKeyDistribution) {
         self.init(
             groupID: distribution.groupID, chainID: distribution.chainID,
             signingKey: distribution.signingKey, key: ChainKey(secret: distribution.chainKey),
@@ -251,7 +251,7 @@ public struct ReceivedSenderKeyChain: Sendable {
     /// Returns the plaintext of a message. When it throws, the chain is unchanged.
     ///
     /// The signature is verified first: without it no key is derived and no message is skipped.
-    public mutating func open(_ message: SenderKeyMessage) throws(SenderKeyError) -> [UInt8] {
+    package mutating func open(_ message: SenderKeyMessage) throws(SenderKeyError) -> [UInt8] {
         guard message.chainID == chainID else { throw .chain }
         guard
             verifySignature(

@@ -8,16 +8,16 @@ import Crypto
 
 /// A Double Ratchet session with one peer. It is a value: each operation changes a copy, which replaces the session
 /// only if the message was authentic.
-public struct Session: Sendable {
+package struct Session: Sendable {
     /// The number of messages that one header may skip in a chain.
-    public static let maximumSkip = 256
+    package static let maximumSkip = 256
     /// The number of keys of skipped messages that a session keeps, over all chains. The oldest keys above it move to
     /// ``displaced``.
-    public static let maximumStored = 256
+    package static let maximumStored = 256
     /// The number of unfinished receiving chains that a session keeps. It deletes the oldest chains above it.
-    public static let maximumUnfinished = 64
+    package static let maximumUnfinished = 64
     /// The highest number of a message, 2³¹ − 1.
-    public static let maximumCounter = UInt32(Int32.max)
+    package static let maximumCounter = UInt32(Int32.max)
 
     /// A chain for sending: its key, and the number of the next message.
     struct SendingChain: Sendable {
@@ -47,7 +47,7 @@ public struct Session: Sendable {
     }
 
     /// IK_initiator ‖ IK_responder, the Ed25519 keys: 64 bytes.
-    public let associatedData: [UInt8]
+    package let associatedData: [UInt8]
     var root: RootKey
     var pair: RatchetKeyPair
     var sending: SendingChain?
@@ -104,7 +104,7 @@ public struct Session: Sendable {
 
     /// Encrypts `plaintext` under the next message key (Double Ratchet §3.4). Store the session before the result is
     /// sent, because a key must not be used twice.
-    public mutating func encrypt(_ plaintext: [UInt8]) throws(RatchetError) -> RatchetMessage {
+    package mutating func encrypt(_ plaintext: [UInt8]) throws(RatchetError) -> RatchetMessage {
         try encrypt(plaintext, nonce: randomBytes(AESGCM.nonceSize))
     }
 
@@ -128,7 +128,7 @@ public struct Session: Sendable {
     // MARK: Receiving
 
     /// Decrypts a message. When it throws, the session is unchanged.
-    public mutating func decrypt(_ message: RatchetMessage) throws(RatchetError) -> [UInt8] {
+    package mutating func decrypt(_ message: RatchetMessage) throws(RatchetError) -> [UInt8] {
         try decrypt(message) { RatchetKeyPair() }
     }
 

@@ -3,9 +3,9 @@
 ///
 /// `key` is a SubjectPublicKeyInfo in DER, in base64. A record without `key` revokes earlier keys. The later of two
 /// records is valid.
-public struct LoginKeyRecord: Sendable, Equatable {
+package struct LoginKeyRecord: Sendable, Equatable {
     /// A reason to refuse a record.
-    public enum Invalid: UnversionedRecordError, Equatable {
+    package enum Invalid: UnversionedRecordError, Equatable {
         /// A member is missing or malformed.
         case member(String)
         /// The signature is not the id's.
@@ -13,16 +13,16 @@ public struct LoginKeyRecord: Sendable, Equatable {
     }
 
     /// The id whose logins the record controls.
-    public let id: SessionID
+    package let id: SessionID
     /// The key, a SubjectPublicKeyInfo in DER, or `nil` if no key may log in.
-    public let key: [UInt8]?
+    package let key: [UInt8]?
     /// The time of the signature.
-    public let issued: Timestamp
+    package let issued: Timestamp
     /// The signed record.
-    public let record: JSONObject
+    package let record: JSONObject
 
     /// Signs that `key` may log in for an identity, or with `nil` that no key may.
-    public init(_ key: RSALoginPublicKey?, of identity: Identity, issued: Timestamp) {
+    package init(_ key: RSALoginPublicKey?, of identity: Identity, issued: Timestamp) {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("login-key")),
             ("id", .string(identity.id.description)),
@@ -34,7 +34,7 @@ public struct LoginKeyRecord: Sendable, Equatable {
     }
 
     /// Reads a record and verifies its signature.
-    public init(record: JSONObject) throws(Invalid) {
+    package init(record: JSONObject) throws(Invalid) {
         let fields = Fields<Invalid>(record)
         try fields.header("login-key")
         let id = try fields["id"].sessionID()

@@ -5,7 +5,7 @@ import CryptoExtras
 /// Derives a secret of `count` bytes with HKDF-SHA256 (RFC 5869).
 ///
 /// No salt is the same as a salt of zeros (RFC 5869 §2.2).
-public func hkdfSHA256(
+package func hkdfSHA256(
     _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
 ) -> SecretBytes {
     secret.withBytes { bytes in
@@ -17,7 +17,7 @@ public func hkdfSHA256(
 }
 
 /// Returns SHA-256 of `bytes`.
-public func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+package func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
 /// Returns SHA-256 of `bytes`.
 func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
@@ -34,7 +34,7 @@ package func sha256(_ secret: borrowing SecretBytes) -> SecretBytes {
 }
 
 /// Returns SHA-512 of `bytes`.
-public func sha512(_ bytes: [UInt8]) -> [UInt8] { Array(SHA512.hash(data: bytes)) }
+package func sha512(_ bytes: [UInt8]) -> [UInt8] { Array(SHA512.hash(data: bytes)) }
 
 /// Returns PBKDF2-HMAC-SHA512 (RFC 8018 §5.2), 64 bytes.
 func pbkdf2SHA512(password: [UInt8], salt: [UInt8], rounds: Int) -> SecretBytes {
@@ -57,12 +57,12 @@ extension SecretBytes {
 }
 
 /// Returns HMAC-SHA-256 (RFC 2104) of `bytes`, 32 bytes.
-public func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+package func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
 }
 
 /// Returns BLAKE2b-128 of `bytes` under a 32-byte key: 16 bytes that identify `bytes` without revealing them.
-public func keyedHash(_ bytes: [UInt8], key: borrowing SecretBytes) -> [UInt8] {
+package func keyedHash(_ bytes: [UInt8], key: borrowing SecretBytes) -> [UInt8] {
     Sodium.start()
     var hash = [UInt8](repeating: 0, count: 16)
     _ = key.withPointer {

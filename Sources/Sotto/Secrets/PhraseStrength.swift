@@ -1,7 +1,7 @@
 /// An estimate of a phrase's strength from its characters.
-public enum PhraseStrength {
+package enum PhraseStrength {
     /// The number of bits that a phrase needs if it is hashed only once.
-    public static let recommended = 80.0
+    package static let recommended = 80.0
 
     /// Returns a low estimate in bits.
     ///
@@ -9,7 +9,7 @@ public enum PhraseStrength {
     /// between upper and lower case adds 1. A character that repeats or follows the previous one counts 1, as does a
     /// repeated word or number of more than one character. Four common words have about 45 bits, 32 random hexadecimal
     /// digits about 85: random text is stronger than its estimate.
-    public static func bits(of phrase: String) -> Double {
+    package static func bits(of phrase: String) -> Double {
         var total = 0.0
         var seen: Set<[Unicode.Scalar]> = []
         for word in runs(of: nfc(phrase)) {

@@ -16,12 +16,12 @@ public enum MessageFlowError: RecordError, Equatable {
 /// In Sotto's own envelopes the header is inside the payload; ``init(payload:)`` and ``payload`` convert it.
 public struct MessageFlowContent: Sendable, Equatable {
     /// The ratchet message.
-    public let message: RatchetMessage
+    package let message: RatchetMessage
     /// The pre-key message header, or `nil` if the session has begun.
     public let preKeyHeader: PreKeyHeader?
 
     /// Creates content from its parts.
-    public init(message: RatchetMessage, preKeyHeader: PreKeyHeader?) {
+    package init(message: RatchetMessage, preKeyHeader: PreKeyHeader?) {
         self.message = message
         self.preKeyHeader = preKeyHeader
     }

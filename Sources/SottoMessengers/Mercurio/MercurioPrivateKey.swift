@@ -44,7 +44,7 @@ public final class MercurioPrivateKey: @unchecked Sendable {
     ///
     /// Throws ``RSAKeyError``: ``RSAKeyError/encrypted`` for a key under a password, and ``RSAKeyError/size(bits:)``
     /// for a length that is not among ``MercurioPublicKey/sizes``.
-    public convenience init(file: [UInt8]) throws(RSAKeyError) {
+    package convenience init(file: [UInt8]) throws(RSAKeyError) {
         try self.init(pkcs8: RSAKeyFile(file).withoutPassword())
     }
 
@@ -52,7 +52,7 @@ public final class MercurioPrivateKey: @unchecked Sendable {
     ///
     /// Throws ``RSAKeyError``: ``RSAKeyError/password`` for a wrong password or a damaged key, and
     /// ``RSAKeyError/size(bits:)`` for a length that is not among ``MercurioPublicKey/sizes``.
-    public convenience init(
+    package convenience init(
         encryptedFile file: [UInt8], password: borrowing SecretBytes
     ) throws(RSAKeyError) {
         let der = try RSAKeyFile(file).opened(with: password)
