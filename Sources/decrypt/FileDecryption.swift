@@ -100,6 +100,10 @@ struct FileDecryption {
         if signed.audience == SignedStream.anyone { return }
         let named = age.namedRecipients ?? age.openedBy.map { [$0.text] } ?? []
         let isForUs = age.openedBy.map { named.contains($0.text) } ?? false
+        let signer = SessionID(publicKey: signed.signer)
+        if constantTimeEqual(signed.audience, SignedStream.backupAudience(of: signer)) {
+            throw Failure(.usage, "the file is a backup, and only history import reads it")
+        }
         guard isForUs, constantTimeEqual(signed.audience, SignedStream.audience(named)) else {
             throw Failure(
                 .authentication,

@@ -74,7 +74,7 @@ struct ImportCommand: Program {
         }
         let reader = try SignedStreamReader(file)
         guard reader.signer == identity.id.publicKey,
-            reader.audience == Backup.audience(identity.id)
+            reader.audience == SignedStream.backupAudience(of: identity.id)
         else {
             throw Failure(
                 .untrusted, "this is not a backup of this identity",

@@ -64,6 +64,8 @@ final class MessageShowing {
 
     private func name(of entry: HistoryEntry) throws -> String {
         if entry.direction == .sent { return "me" }
+        // A message without content has no author, but its conversation has a peer.
+        if entry.isGone, let peer = entry.peer { return try person(peer).name }
         if let author = entry.author(history.store.owner.id) {
             let name = try person(author).name
             return name == author.description ? entry.record["name"]?.string ?? name : name

@@ -38,6 +38,12 @@ public enum SignedStream {
         return sha256(Array("signed-stream/1/audience\0".utf8) + Array(text.utf8))
     }
 
+    /// Returns the audience of the backup of a history. No signed file for recipients has it, so that no other file that
+    /// the owner signed is taken for a backup.
+    package static func backupAudience(of owner: SessionID) -> [UInt8] {
+        audience(["history-backup \(owner)"])
+    }
+
     static func sorted(_ recipients: [String]) -> [String] {
         recipients.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }

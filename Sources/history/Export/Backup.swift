@@ -12,12 +12,6 @@ struct Backup {
 
     init(_ history: OpenHistory) { self.history = history }
 
-    /// The audience of the signature. It differs from that of any signed file, so that no other file that the owner
-    /// signed is accepted as a backup.
-    static func audience(_ owner: SessionID) -> [UInt8] {
-        SignedStream.audience(["history-backup \(owner)"])
-    }
-
     /// Writes the backup. Returns the number of messages.
     func write(_ passphrase: SecretSource?, to output: Output) throws -> Int {
         let identity = history.store.owner
@@ -25,7 +19,7 @@ struct Backup {
             try passphrase.map { .passphrase(try $0.passphrase()) }
             ?? .recipients([.hybrid(identity.hybridKey.recipient)])
         let signed = try SignedStreamWriter(
-            by: identity.signingKey, audience: Self.audience(identity.id),
+            by: identity.signingKey, audience: SignedStream.backupAudience(of: identity.id),
             to: try AgeFile.writer(for: access, to: output))
         let lines = Lines(signed)
         let store = history.store

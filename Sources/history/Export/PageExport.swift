@@ -154,7 +154,8 @@ struct PageExport {
     }
 
     private func author(of entry: HistoryEntry) throws -> String {
-        if let author = entry.author(history.store.owner.id) {
+        let owner = history.store.owner.id
+        if let author = entry.author(owner) ?? (entry.isGone ? entry.peer : nil) {
             let name = try history.name(of: author)
             return name == author.description ? entry.record["name"]?.string ?? name : name
         }
