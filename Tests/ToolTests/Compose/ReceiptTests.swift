@@ -29,7 +29,7 @@ struct ReceiptTests {
 
     // MARK: Settings
 
-    @Test func theSettingsAreOffUntilTheyAreSet() throws {
+    @Test func c10ReceiptsAndTypingAreOffUntilTheyAreSet() throws {
         func shown() throws -> [JSON?] {
             let record = try bob.run("contact", ["show", "--json", "alice"]).records[0]
             return [record["receipts"], record["typing"]]

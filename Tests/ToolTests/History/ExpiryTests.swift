@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Timers
 
-    @Test func theNewestTimerOfBothSidesHolds() throws {
+    @Test func c4AnOldTimerReplacesNoNewerOne() throws {
         let store = try store()
         func timer(_ seconds: Int64) -> JSONObject {
             ["type": .string("timer"), "seconds": .integer(seconds)]

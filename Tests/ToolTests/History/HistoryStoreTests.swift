@@ -410,6 +410,27 @@ import Testing
         #expect(try state() == .read && view(id, store).receipts.map(\.status) == [.read])
     }
 
+    /// C4: a receipt that is put back lowers no status.
+    @Test func c4AnOldReceiptLowersNothing() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        func receipt(_ status: String) -> JSONObject {
+            [
+                "type": .string("receipt"), "status": .string(status),
+                "ids": .array([.string(id)]), "time": .string("2026-11-23T09:30:00Z"),
+            ]
+        }
+        try store.transaction { transaction in
+            try send("hello", to: bob, in: transaction, id: id)
+            for status in ["delivered", "read", "delivered"] {
+                try receive("", from: bob, in: transaction, body: receipt(status))
+            }
+        }
+        let entry = try #require(try store.historyEntry(number: 1))
+        #expect(entry.state == .read)
+        #expect(try store.views(of: [entry])[0].receipts.map(\.status) == [.read])
+    }
+
     @Test func changedMessagesAreFoundByTheTimeOfTheChange() throws {
         let store = try store()
         let ids = (0..<4).map { _ in Envelope.newID() }

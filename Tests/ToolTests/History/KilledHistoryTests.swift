@@ -50,7 +50,7 @@ import Testing
         try party.history("--limit", "100000").map { $0.body["text"]?.string ?? "-" }
     }
 
-    @Test func encryptAndDecryptAndRead() throws {
+    @Test func c16KilledProgramsAgree() throws {
         try withGenerator { random in
             var moments = [KillMoment(), KillMoment(), KillMoment()]
             var killed = [0, 0, 0]
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func expiry() throws {
+    @Test func c16KilledExpiryIsCompleted() throws {
         try withGenerator { random in
             var moment = KillMoment()
             var (killed, round) = (0, 0)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func anImport() throws {
+    @Test func c16AKilledImportIsRepeated() throws {
         try withGenerator { random in
             let new = (0..<200).map { "\($0)" }
             let expected = try texts(bob) + new
