@@ -44,7 +44,7 @@ struct New: Program {
             Terminal.say("")
             Terminal.say("id \(identity.id)")
             Terminal.say(
-                "The words do not restore contacts and messages; make a backup of them too: contact export --backup -o contacts.age"
+                "The words do not restore contacts and messages; make a backup of them too: sotto history export --backup -o state.age"
             )
         }
         try saving.save(identity, to: output)

@@ -27,7 +27,7 @@ struct Recover: Program {
         Terminal.say("id \(identity.id)")
         Terminal.say("restored: the keys; files and sealed messages can be decrypted again")
         Terminal.say(
-            "not restored: sessions, opened messages and contacts; to restore a backup of contacts: contact import contacts.age"
+            "not restored: sessions, messages and contacts; to restore a backup of messages and contacts: sotto history import state.age"
         )
         Terminal.say("to let others begin new sessions: keygen prekeys | send")
     }

@@ -103,7 +103,7 @@ struct InitCommand: Program {
         }
         try Terminal.tell("")
         Terminal.say("They do not restore contacts and messages; make a backup of those:")
-        Terminal.say("  sotto contact export --backup -o contacts.age")
+        Terminal.say("  sotto history export --backup -o state.age")
         if secret != nil {
             Terminal.say("To type the passphrase only once in eight hours:")
             Terminal.say("  sotto keygen unlock")

@@ -199,12 +199,12 @@ struct FirstMinuteTests {
     @Test func aNewAndARecoveredIdentitySayWhatTheWordsRestore() throws {
         let made = try alice.run("keygen", ["--name", "alice", "-o", "alice.key"])
         #expect(made.stderr.contains("restore your keys") && !made.stderr.contains("everything"))
-        #expect(made.stderr.contains("contact export --backup"))
+        #expect(made.stderr.contains("history export --backup"))
         let words = try alice.output("keygen", ["words", "alice.key"])
         let back = try alice.run("keygen", ["recover", "-o", "back.key"], stdin: .whole(words))
         #expect(back.status == 0)
         for text in [
-            "restored: the keys", "not restored: sessions", "contact import",
+            "restored: the keys", "not restored: sessions", "history import",
             "keygen prekeys | send",
         ] {
             #expect(back.stderr.contains(text), "\(back.stderr)")

@@ -60,7 +60,7 @@ struct HintTests {
         "sotto keygen public --uri | sotto qr": "printed by sotto init, for a terminal",
         "sotto add FRIEND": "printed by sotto init, with a name to fill in",
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
-        "  sotto contact export --backup -o contacts.age":
+        "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":

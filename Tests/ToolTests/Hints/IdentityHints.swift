@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 extension HintTests {
-    /// Alice's identity, recovered from its words on a machine without her state; a backup of the contacts exists.
+    /// Alice's identity, recovered from its words on a machine without her state; a backup exists.
     @Sendable private static func recovered(_ world: HintWorld) throws -> Run {
         try world.addBob()
-        try world.must("contact", ["export", "--backup", "-o", "contacts.age"])
+        try world.must("history", ["export", "--backup", "-o", "state.age"])
         let words = try world.must("keygen", ["words", "alice.key"])
         _ = try world.paste("rm -r state-alice alice.key")
         return try world.run("keygen", ["recover", "-o", "alice.key"], text: words)
@@ -17,18 +17,18 @@ extension HintTests {
     /// Hints about identities, key files and the state directory.
     static let identityHints: [HintCase] = [
         HintCase(
-            "The words do not restore contacts and messages; make a backup of them too: contact export --backup -o contacts.age",
+            "The words do not restore contacts and messages; make a backup of them too: sotto history export --backup -o state.age",
             situation: { world in
                 try world.addBob()
                 return try world.run("keygen", ["-o", "new.key"])
             },
             result: { (world, _) throws in
                 try world.must("contact", ["remove", "bob"])
-                try world.must("contact", ["import", "contacts.age"])
+                try world.must("history", ["import", "state.age"])
                 #expect(try world.contact("bob")["trust"] == .string("trusted"))
             }),
         HintCase(
-            "not restored: sessions, opened messages and contacts; to restore a backup of contacts: contact import contacts.age",
+            "not restored: sessions, messages and contacts; to restore a backup of messages and contacts: sotto history import state.age",
             situation: { try recovered($0) },
             result: { (world, _) throws in
                 #expect(try world.contact("bob")["id"]?.string == world.id("bob"))
