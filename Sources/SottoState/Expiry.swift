@@ -170,7 +170,7 @@ extension MessageBody {
     }
 }
 
-/// How long messages are kept.
+/// The retention of messages.
 extension IdentityStore {
     /// The retention of one conversation, or of all others.
     public struct Retention: Sendable, Hashable {

@@ -55,7 +55,7 @@ public struct HistoryEntry: Sendable, Hashable {
     public let state: State
     /// When the message was stored here; `nil` if version 0.1.0 or an earlier one stored it without a time.
     public let received: Timestamp?
-    /// The end of the message's lifetime; `nil` if it has none, or if it begins when the message is read.
+    /// The end of the message's lifetime; `nil` without a lifetime, or if it begins when the message is read.
     public let expires: Timestamp?
     /// The record, as `decrypt` printed it. For a sent message, the record that its recipient's `decrypt` prints, with
     /// the owner as `from`. Empty if the message was deleted.

@@ -180,7 +180,7 @@ extension StateTransaction {
         return .added
     }
 
-    /// Compares a message with the one that has its id. Returns `nil` if there is none.
+    /// Compares a message with the one that has its id. Returns `nil` if no message has it.
     private func compare(
         _ message: ImportedMessage, mark: Int64, now: Timestamp
     ) throws(StateError) -> Imported? {
@@ -203,7 +203,7 @@ extension StateTransaction {
             isUnread ? 1 : 0, former)
     }
 
-    /// Restores the settings of a conversation that has none here yet.
+    /// Restores the settings of a conversation. Settings that were made here stay.
     public func restore(
         _ settings: ConversationSettings, of conversation: Conversation
     ) throws(StateError) {
@@ -315,7 +315,7 @@ extension StateTransaction {
         ) { $0.integer(0) }
         for number in numbers {
             guard var row = try store.conversationRow(number: number, connection) else { continue }
-            // The first message that nobody has read: one that was unread here, or where it comes from.
+            // The first unread message: unread here, or in the state from which it comes.
             let unread = try connection.first(
                 """
                 SELECT min(message.number) FROM message

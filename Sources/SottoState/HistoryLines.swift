@@ -5,9 +5,9 @@ import SottoDatabase
 ///
 /// The lines are made from the stored form without parsing it, on all processors.
 public final class HistoryLines {
-    /// What is known of a peer now.
+    /// The present name and trust of a person.
     public struct Person: Sendable {
-        /// The name, or `nil` if it has none.
+        /// The name, or `nil` without a name.
         public let name: String?
         /// The trust in its key.
         public let trust: Message.Trust

@@ -54,8 +54,8 @@ extension IdentityStore {
 extension StateTransaction {
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     ///
-    /// A message that was imported, and whose author is only claimed, does not stand in the way of an envelope with its
-    /// id: it is replaced when the envelope is opened.
+    /// An imported message with a claimed author does not block an envelope with its id: the envelope's message replaces
+    /// it.
     public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
         let found = try connection.first(
             "SELECT \(StoredMessage.columns) FROM message WHERE mark = ?",

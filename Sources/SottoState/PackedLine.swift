@@ -13,7 +13,7 @@ struct PackedLine: Sendable {
     private static let suites = PackedRecord.suites.map { Array($0.utf8) }
     private static let trusts = PackedRecord.trusts.map { Array($0.utf8) }
 
-    /// What the row shows of a message.
+    /// The columns of a row that become members.
     struct Known {
         let number: Int64
         let isSent: Bool

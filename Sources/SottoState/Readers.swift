@@ -21,7 +21,7 @@ extension IdentityStore {
     /// The maximum length of a reader's name in bytes.
     public static let readerNameLimit = 64
 
-    /// Returns the path of a reader's lock file, beside the state. It does not show the name.
+    /// Returns the path of a reader's lock file, in the directory of the state. It does not show the name.
     public func lockPath(ofReader reader: String) -> String {
         database.path + "-reader-" + hex(mark(reader: reader)[..<8])
     }

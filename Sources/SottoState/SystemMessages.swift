@@ -1,8 +1,8 @@
 public import Sotto
 import SottoDatabase
 
-/// Messages that the programs of this machine add to a conversation, with a body of the type `system`. Nobody can send
-/// one.
+/// Messages that the programs of this machine add to a conversation, with a body of the type `system`. Such a
+/// body is refused if it is received.
 extension StateTransaction {
     /// An event that concerns a conversation.
     public enum SystemEvent: String, Sendable {

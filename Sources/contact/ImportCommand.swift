@@ -34,6 +34,11 @@ struct ImportCommand: Program {
         var isOurs = false
         if AgeFormat.isAge(try source.peek(64)) {
             let bytes = try decrypt(source, open.identity)
+            guard !bytes.starts(with: SignedStream.magic) else {
+                throw Failure(
+                    .usage, "the file is a backup of messages too, and only history import reads it"
+                )
+            }
             isOurs = try ContactBackup.isGenuine(bytes, of: open.identity)
             if !isOurs {
                 options.note(

@@ -101,7 +101,7 @@ struct FileDecryption {
         let named = age.namedRecipients ?? age.openedBy.map { [$0.text] } ?? []
         let isForUs = age.openedBy.map { named.contains($0.text) } ?? false
         let signer = SessionID(publicKey: signed.signer)
-        if constantTimeEqual(signed.audience, SignedStream.backupAudience(of: signer)) {
+        if constantTimeEqual(signed.audience, SignedStream.backupAudience(of: signer.description)) {
             throw Failure(.usage, "the file is a backup, and only history import reads it")
         }
         guard isForUs, constantTimeEqual(signed.audience, SignedStream.audience(named)) else {

@@ -50,7 +50,7 @@ struct ImportCommand: Program {
                 if try lines.mustWait() { try work.process() }
             }
         } catch let error as SignedStreamError {
-            // What was read before is authentic.
+            // The records before the error are authentic.
             try work.finish()
             throw error
         }
@@ -74,7 +74,7 @@ struct ImportCommand: Program {
         }
         let reader = try SignedStreamReader(file)
         guard reader.signer == identity.id.publicKey,
-            reader.audience == SignedStream.backupAudience(of: identity.id)
+            reader.audience == SignedStream.backupAudience(of: identity.id.description)
         else {
             throw Failure(
                 .untrusted, "this is not a backup of this identity",

@@ -2,7 +2,7 @@ import Sotto
 import SottoContacts
 import SottoState
 
-/// What a reply quotes. The quoted text is a claim of the reply's author.
+/// The quotation of a reply. The quoted text is a claim of the reply's author.
 enum Quotation {
     /// The message is in this history, and has or had the quoted text.
     case known(MessageView)
@@ -43,7 +43,7 @@ enum Quotation {
         }
     }
 
-    /// The quoted message's present text, or the claim, and what a user must know of it.
+    /// The quoted message's present text, or the claim, and a note for the user.
     var shown: (text: String, note: String?) {
         switch self {
         case .known(let view): (Self.text(of: view.body ?? [:]), nil)

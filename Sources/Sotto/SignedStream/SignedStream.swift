@@ -39,9 +39,9 @@ public enum SignedStream {
     }
 
     /// Returns the audience of the backup of a history. No signed file for recipients has it, so that no other file that
-    /// the owner signed is taken for a backup.
-    package static func backupAudience(of owner: SessionID) -> [UInt8] {
-        audience(["history-backup \(owner)"])
+    /// the owner signed is taken for a backup. `owner` is the text of the owner's id.
+    package static func backupAudience(of owner: String) -> [UInt8] {
+        audience(["history-backup " + owner])
     }
 
     static func sorted(_ recipients: [String]) -> [String] {

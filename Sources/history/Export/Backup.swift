@@ -19,7 +19,8 @@ struct Backup {
             try passphrase.map { .passphrase(try $0.passphrase()) }
             ?? .recipients([.hybrid(identity.hybridKey.recipient)])
         let signed = try SignedStreamWriter(
-            by: identity.signingKey, audience: SignedStream.backupAudience(of: identity.id),
+            by: identity.signingKey,
+            audience: SignedStream.backupAudience(of: identity.id.description),
             to: try AgeFile.writer(for: access, to: output))
         let lines = Lines(signed)
         let store = history.store

@@ -45,7 +45,7 @@ import Testing
         #expect(try export("alice").records == records)
         #expect(try export().records.count == 8)
         #expect(try bob.run("history", ["export", "nobody"]).status == 66)
-        // A file appears only when it is complete, and nobody else can read it.
+        // A file appears only when it is complete, with mode 0600.
         #expect(try bob.run("history", ["export", "-o", "all.ndjson"]).status == 0)
         var status = stat()
         #expect(stat(files("all.ndjson"), &status) == 0 && status.st_mode & 0o777 == 0o600)

@@ -154,7 +154,7 @@ import Testing
         .object(["id": .string(id), "from": .string(author.id.description)])
     }
 
-    /// No read mark becomes lower, and what was not read stays so.
+    /// No read mark becomes lower, and unread messages stay unread.
     @Test func readMarksStay() throws {
         let store = try store()
         let first = try receive("read here", store, at: 50)
@@ -365,7 +365,7 @@ import Testing
         #expect(try texts(store) == ["after", "-", "-"])
     }
 
-    /// A claimed message does not stand in the way of the envelope with its id.
+    /// A claimed message does not block the envelope with its id.
     @Test func anEnvelopeReplacesAClaim() throws {
         let store = try store()
         let id = Envelope.newID()

@@ -23,7 +23,7 @@ import Testing
         guard run.status == 0 else { throw Unexpected(run) }
     }
 
-    /// What the programs show of a state.
+    /// The output of the programs for a state.
     private func views(of party: Party) throws -> [[JSONObject]] {
         [
             try party.history("--raw", "--limit", "1000"), try party.history("--limit", "1000"),
@@ -115,6 +115,8 @@ import Testing
         let plain = try bob.run("history", ["export"])
         let decrypted = try bob.run("decrypt", ["backup.age"])
         #expect(decrypted.status == 64 && decrypted.stderr.contains("history import reads it"))
+        let contacts = try bob.run("contact", ["import", "backup.age"])
+        #expect(contacts.status == 64 && contacts.stderr.contains("history import reads it"))
         let header: JSONObject = [
             "v": .integer(1), "type": .string("history-backup"),
             "id": .string(bob.identity.id.description),
@@ -135,7 +137,7 @@ import Testing
                 #expect(try bob.history("--raw").allSatisfy { $0["imported"] == .bool(true) })
             }
         }
-        // Each changed byte is noticed, and what was read before is authentic.
+        // Each changed byte is detected. The records before it are authentic.
         for place in [200, backup.count / 2, backup.count - 1] {
             var changed = backup
             changed[place] ^= 1
@@ -198,7 +200,7 @@ import Testing
         // A contact is not made by them, and a reader does not get them.
         #expect(try bob.run("contact", ["list"]).status == 1)
         #expect(try bob.run("history", ["--as", "bot"]).status == 1)
-        // Trust in a contact does not extend to what is claimed.
+        // Trust in a contact does not extend to claimed messages.
         #expect(try bob.run("contact", ["add", "alice.card"]).status == 0)
         #expect(try bob.history("alice").allSatisfy { $0["trust"] == .string("unverified") })
     }
@@ -286,7 +288,7 @@ import Testing
         #expect(shown["imported"] == nil && shown["status"] == nil && shown["deleted"] == nil)
     }
 
-    /// The programs add system messages; nobody else can.
+    /// The programs add system messages; a peer cannot.
     @Test func systemMessagesAreOfThisMachine() throws {
         // Nothing is added to a conversation without messages.
         #expect(try bob.run("contact", ["verify", "alice", "--scan", "alice.card"]).status == 0)

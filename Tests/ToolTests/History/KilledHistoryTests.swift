@@ -89,7 +89,7 @@ import Testing
                 round += 1
                 try #require(round < 20 * Self.kills, "the programs end before they can be killed")
             }
-            // What was received is there once and in order, and what was printed is in the sender's history.
+            // Received messages are there once and in order, and printed envelopes are in the sender's history.
             #expect(try texts(bob) == readTexts, random.comment)
             let ids = try alice.history("--limit", "100000").compactMap { $0["id"]?.string }
             #expect(Set(ids).count == ids.count, random.comment)
