@@ -321,7 +321,9 @@ let package = Package(
             swiftSettings: strict),
         // Fills a state for the rates of `history` in `make bench`; not installed.
         .executableTarget(
-            name: "history-bench", dependencies: ["Sotto", "SottoState"], path: "Bench/history",
+            name: "history-bench",
+            dependencies: ["Sotto", "SottoState", "SottoTool", "TestHarness"],
+            path: "Bench/history",
             swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 

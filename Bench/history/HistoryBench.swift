@@ -1,6 +1,8 @@
 import Glibc
 import Sotto
 import SottoState
+import SottoTool
+import TestHarness
 
 /// `history-bench IDENTITY STATE MESSAGES CONVERSATIONS`: fills a state with generated messages of several conversations,
 /// in the order in which they would arrive. Three messages have the word xylograph; some have reactions and edits.
@@ -11,10 +13,11 @@ struct HistoryBench {
         guard arguments.count == 5, let count = Int(arguments[3]), let people = Int(arguments[4]),
             count > 0, people > 0
         else { exit(64) }
-        let identity = try Identity(record: JSON.object(parsing: try contents(arguments[1])))
+        guard case .sotto(let identity) = try IdentityFile.read(arguments[1], passphrase: nil)
+        else { exit(65) }
         let store = try IdentityStore(
             directory: StateDirectory(path: arguments[2]), identity: identity, lockTimeout: 10)
-        var generator = Generator(state: 1)
+        var generator = SeededGenerator(state: 1)
         let peers = (0..<people).map { _ in
             Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "").id
         }
@@ -29,8 +32,8 @@ struct HistoryBench {
         while number < count {
             try store.transaction { transaction in
                 for _ in 0..<min(20_000, count - number) {
-                    let peer = peers[generator.next(people)]
-                    let isSent = generator.next(2) == 0
+                    let peer = peers[Int.random(in: 0..<people, using: &generator)]
+                    let isSent = Bool.random(using: &generator)
                     let text = text(&generator) + (rare.contains(number) ? " xylograph" : "")
                     try write(
                         Message.textBody(text), peer, identity.id, isSent: isSent,
@@ -75,9 +78,9 @@ struct HistoryBench {
     }
 
     /// Returns a text of about 60 characters.
-    private static func text(_ generator: inout Generator) -> String {
-        (0..<(4 + generator.next(13))).map { _ in words[generator.next(words.count)] }
-            .joined(separator: " ")
+    private static func text(_ generator: inout SeededGenerator) -> String {
+        (0..<Int.random(in: 4..<17, using: &generator))
+            .compactMap { _ in words.randomElement(using: &generator) }.joined(separator: " ")
     }
 
     private static let words = [
@@ -85,25 +88,4 @@ struct HistoryBench {
         "your", "book", "tomorrow", "Grüße", "aus", "Köln", "yes", "no", "maybe", "see", "you",
         "there", "photo", "of", "a", "house", "by", "river", "done",
     ]
-
-    private static func contents(_ path: String) throws -> [UInt8] {
-        guard let file = fopen(path, "r") else { exit(66) }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return Array(bytes[..<count])
-    }
-}
-
-/// Repeatable numbers (SplitMix64).
-private struct Generator {
-    var state: UInt64
-
-    mutating func next(_ limit: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return Int((value ^ value >> 31) % UInt64(limit))
-    }
 }

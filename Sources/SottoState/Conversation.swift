@@ -66,6 +66,25 @@ public struct ConversationSettings: Sendable, Hashable {
 
     /// Creates the settings of a new conversation.
     public init() {}
+
+    /// Reads ``members``. Other members are ignored.
+    package init(_ members: JSONObject) {
+        name = members["name"]?.string
+        isFavourite = members["favourite"]?.bool ?? false
+        isMuted = members["muted"]?.bool ?? false
+        timer = members["timer"]?.integer ?? 0
+        timerTime = members["timerTime"]?.integer ?? .min
+    }
+
+    /// The settings that differ from those of a new conversation.
+    package var members: [(String, JSON?)] {
+        [
+            ("name", name.map { .string($0) }), ("favourite", isFavourite ? .bool(true) : nil),
+            ("muted", isMuted ? .bool(true) : nil),
+            ("timer", timerTime == .min ? nil : .integer(timer)),
+            ("timerTime", timerTime == .min ? nil : .integer(timerTime)),
+        ]
+    }
 }
 
 /// A conversation in the list.
@@ -111,11 +130,7 @@ struct ConversationRow {
         else { throw .unsealable(path: store.database.path) }
         number = row.integer(0)
         self.conversation = conversation
-        settings.name = members["name"]?.string
-        settings.isFavourite = members["favourite"]?.bool ?? false
-        settings.isMuted = members["muted"]?.bool ?? false
-        settings.timer = members["timer"]?.integer ?? 0
-        settings.timerTime = members["timerTime"]?.integer ?? .min
+        settings = ConversationSettings(members)
         last = row.integer(1)
         time = row.isNull(2) ? nil : row.integer(2)
         unread = row.integer(3)
@@ -125,13 +140,7 @@ struct ConversationRow {
     /// The content of the column `sealed` before encryption.
     var members: [UInt8] {
         var members = conversation.members
-        members["name"] = settings.name.map { .string($0) }
-        if settings.isFavourite { members["favourite"] = .bool(true) }
-        if settings.isMuted { members["muted"] = .bool(true) }
-        if settings.timerTime != .min {
-            members["timer"] = .integer(settings.timer)
-            members["timerTime"] = .integer(settings.timerTime)
-        }
+        for (name, value) in settings.members { members[name] = value }
         return members.serialized()
     }
 
@@ -198,8 +207,7 @@ extension StateTransaction {
     }
 
     /// Marks the messages of a conversation up to a number as read. This begins the lifetimes that count from reading.
-    /// Returns the messages that were not read before,
-    /// the oldest first.
+    /// Returns the messages that were not read before, the oldest first.
     @discardableResult
     public func markRead(
         _ conversation: Conversation, upTo number: Int64, at time: Timestamp = .now()

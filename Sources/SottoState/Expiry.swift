@@ -159,12 +159,14 @@ extension MessageBody {
     /// Returns the end of the lifetime of a message that is stored now, in seconds since 1970. Returns `nil` if it has
     /// none, or if it begins when the message is read.
     ///
-    /// A lifetime from sending begins at the claimed time or now, at the earlier of the two.
+    /// A lifetime from sending begins at the claimed time or now, at the earlier of the two. The copy of a sent message
+    /// ends with it.
     func expiry(
-        _ direction: HistoryEntry.Direction, _ record: JSONObject, storedAt time: Timestamp
+        _ kind: HistoryEntry.Kind, _ direction: HistoryEntry.Direction, _ record: JSONObject,
+        storedAt time: Timestamp
     ) -> Int64? {
-        guard let expires = content.expires else { return nil }
-        if expires.start == .read, direction == .received { return nil }
+        guard let expires = content.expires, kind == .content || kind == .copy else { return nil }
+        if expires.start == .read, direction == .received, kind != .copy { return nil }
         let written = record["time"]?.string.flatMap { Timestamp($0) } ?? time
         return min(written.seconds, time.seconds) + expires.after
     }
@@ -174,7 +176,7 @@ extension MessageBody {
 extension IdentityStore {
     /// The retention of one conversation, or of all others.
     public struct Retention: Sendable, Hashable {
-        /// The conversation, or `nil` for all conversations without a retention of their own.
+        /// The conversation, or `nil` for all other conversations.
         public let conversation: Conversation?
         /// The time in seconds, or `nil` if messages are kept forever.
         public let seconds: Int64?
@@ -208,7 +210,7 @@ extension IdentityStore {
 
 extension StateTransaction {
     /// Sets how long messages are kept, in seconds from their storing; `nil` keeps them forever. Without a conversation,
-    /// this is for all that have no retention of their own.
+    /// this is for all others.
     public func keep(_ conversation: Conversation?, seconds: Int64?) throws(StateError) {
         let number = try conversation.map { conversation throws(StateError) in
             try row(of: conversation).number

@@ -145,9 +145,18 @@ extension IdentityStore {
             "SELECT \(StoredMessage.columns) FROM message \(condition)", repeat each values
         ) { StoredMessage($0) }
         let now = isErasing ? .min : Timestamp.now().seconds
+        return try inConversations(rows, connection) { row, conversation throws(StateError) in
+            try entry(row, conversation, now: now)
+        }
+    }
+
+    /// Returns `read` of each row with its conversation.
+    func inConversations<Value>(
+        _ rows: [StoredMessage], _ connection: StateConnection,
+        _ read: (StoredMessage, Conversation) throws(StateError) -> Value
+    ) throws(StateError) -> [Value] {
         var known: [Int64: Conversation] = [:]
-        var entries: [HistoryEntry] = []
-        for row in rows {
+        return try rows.map { row throws(StateError) in
             if known[row.conversation] == nil {
                 known[row.conversation] =
                     try conversationRow(number: row.conversation, connection)?.conversation
@@ -155,9 +164,8 @@ extension IdentityStore {
             guard let conversation = known[row.conversation] else {
                 throw .unsealable(path: database.path)
             }
-            entries.append(try entry(row, conversation, now: now))
+            return try read(row, conversation)
         }
-        return entries
     }
 
     /// Decrypts a row. `now` is the time at which the lifetime may have ended, in seconds since 1970.

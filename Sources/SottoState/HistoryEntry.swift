@@ -43,7 +43,7 @@ public struct HistoryEntry: Sendable, Hashable {
         case expired = 18
     }
 
-    /// The number in the state. A later message has a higher number, and no number is used twice.
+    /// The number in the state. A later message has a higher number. Only an import gives a number to another message.
     public let number: Int64
     /// The conversation.
     public let conversation: Conversation
@@ -114,6 +114,23 @@ extension HistoryEntry.State {
         case .failed: "failed"
         case .new, .deleted, .damaged, .expired: nil
         }
+    }
+
+    /// The name of the state of a message without content, or `nil`.
+    public var goneName: String? {
+        switch self {
+        case .deleted: "deleted"
+        case .damaged: "damaged"
+        case .expired: "expired"
+        case .new, .stored, .delivered, .read, .failed: nil
+        }
+    }
+
+    /// Returns the state with this ``goneName``.
+    public init?(goneName: String) {
+        let states: [Self] = [.deleted, .damaged, .expired]
+        guard let state = states.first(where: { $0.goneName == goneName }) else { return nil }
+        self = state
     }
 
     /// Returns the state with this ``status``.

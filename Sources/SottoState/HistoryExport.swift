@@ -36,15 +36,8 @@ extension IdentityStore {
                 """, number, limit
             ) { StoredMessage($0) }
             let now = Timestamp.now().seconds
-            var known: [Int64: Conversation] = [:]
-            return try rows.map { stored throws(StateError) in
-                if known[stored.conversation] == nil {
-                    known[stored.conversation] =
-                        try conversationRow(number: stored.conversation, connection)?.conversation
-                }
-                guard let conversation = known[stored.conversation] else {
-                    throw .unsealable(path: database.path)
-                }
+            return try inConversations(rows, connection) {
+                stored, conversation throws(StateError) in
                 let (entry, digest) = try entryAndDigest(stored, conversation, now: now)
                 if let digest {
                     return (stored.number, .message(entry, digest: Array(digest)))

@@ -96,66 +96,41 @@ extension StateTransaction {
     public func add(
         _ message: ImportedMessage, isOwn: Bool, at now: Timestamp = .now()
     ) throws(StateError) -> Imported {
-        let id = message.record["id"]?.string ?? ""
-        let isSent = message.direction == .sent
-        let mark = isSent ? store.mark(sent: id) : store.mark(envelope: id)
-        if let known = try compare(message, mark: mark, now: now) { return known }
+        let (record, direction) = (message.record, message.direction)
+        let id = record["id"]?.string ?? ""
+        let mark = direction == .sent ? store.mark(sent: id) : store.mark(envelope: id)
+        if let known = try compare(message, mark: mark, isOwn: isOwn) { return known }
 
-        let body = MessageBody(of: message.record)
+        let body = MessageBody(of: record)
         var kind = HistoryEntry.Kind(body)
-        let author = isSent ? owner.id : message.record["from"]?.string.flatMap { SessionID($0) }
-        if !isSent, author == owner.id, isOwn, try hasSent(id) { kind = .copy }
-        let time = message.received ?? Timestamp(seconds: 0)
-        var expires = message.expires?.seconds
-        if kind == .content || kind == .copy, let lifetime = body?.content.expires {
-            let first = body?.expiry(
-                kind == .copy ? .sent : message.direction, message.record, storedAt: time)
-            let end = first ?? (message.isUnread ? nil : time.seconds + lifetime.after)
-            expires = [expires, end].compactMap(\.self).min()
-        }
+        let author =
+            direction == .sent ? owner.id : record["from"]?.string.flatMap { SessionID($0) }
+        if direction == .received, author == owner.id, isOwn, try hasSent(id) { kind = .copy }
+        let expires = Self.expiry(of: message, body, kind)
         let isOver = expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.
         guard isOwn || !isOver else { return .expired }
-        var row = try row(of: Conversation(of: message.record, owner: owner.id))
-        try connection.run(
-            """
-            INSERT INTO message (mark, conversation, sent, kind, state, time, sealed, expires)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """, mark, row.number, message.direction.rawValue, kind.rawValue,
-            message.state.rawValue, message.received?.seconds,
-            store.sealed(message.record, mark: mark, in: row, digest: message.digest), expires)
-        let number = connection.lastRow
+        let new = NewMessage(
+            mark: mark, record: record, body: body, direction: direction, kind: kind,
+            state: message.state, time: message.received, expires: expires,
+            digest: message.digest, author: author, isClaimed: !isOwn)
         try note(
-            imported: number, isUnread: message.isUnread && kind == .content,
+            imported: insert(new, at: now), isUnread: message.isUnread && kind == .content,
             from: message.number)
-        switch kind {
-        case .content:
-            row.last = number
-            row.time = message.received?.seconds ?? row.time
-            row.isChanged = true
-            conversations[row.conversation] = row
-            try endWaiting(for: id, in: row)
-            let isDeleted = try self.isDeleted(
-                id, in: row, by: author, at: time, isImported: !isOwn)
-            if isDeleted {
-                try erase(number, .deleted, at: time)
-            } else if isOver {
-                try erase(number, .expired, at: time)
-            }
-            if isOwn, case .timer(let seconds)? = body?.kind, author != nil,
-                row.conversation.peer != nil
-            {
-                try setTimer(seconds, written: message.record, in: row.conversation, at: time)
-            }
-        case .event, .pin:
-            if let body {
-                try apply(
-                    number, body, in: row, author: author, message.direction, at: time,
-                    isImported: !isOwn)
-            }
-        case .copy: if isOver { try erase(number, .expired, at: time) }
-        }
         return isOver ? .expired : .added
+    }
+
+    /// Returns the end of a message's lifetime: the known one or that of the body, the earlier of the two. A message that
+    /// was read without a known end was read when it was received.
+    private static func expiry(
+        of message: ImportedMessage, _ body: MessageBody?, _ kind: HistoryEntry.Kind
+    ) -> Int64? {
+        let time = message.received ?? Timestamp(seconds: 0)
+        var end = body?.expiry(kind, message.direction, message.record, storedAt: time)
+        if end == nil, kind == .content, !message.isUnread, let lifetime = body?.content.expires {
+            end = time.seconds + lifetime.after
+        }
+        return [message.expires?.seconds, end].compactMap(\.self).min()
     }
 
     /// Stores a tombstone of the owner's backup.
@@ -180,15 +155,18 @@ extension StateTransaction {
         return .added
     }
 
-    /// Compares a message with the one that has its id. Returns `nil` if no message has it.
+    /// Compares a message with the one that has its id. Returns `nil` if no message has it, or if a claim had it, which a
+    /// message of the owner's backup replaces.
     private func compare(
-        _ message: ImportedMessage, mark: Int64, now: Timestamp
+        _ message: ImportedMessage, mark: Int64, isOwn: Bool
     ) throws(StateError) -> Imported? {
-        let found = try store.entries(
-            "WHERE mark = ?", mark, connection: connection
-        ).first
+        let found = try store.entries("WHERE mark = ?", mark, connection: connection).first
         guard let found else { return nil }
         guard !found.isGone else { return .gone }
+        if isOwn, found.isImported, message.record["imported"] != .bool(true) {
+            try removeClaim(mark)
+            return nil
+        }
         let isSame = ["from", "to", "time", "body"].allSatisfy {
             found.record[$0]?.canonical() == message.record[$0]?.canonical()
         }
@@ -290,20 +268,21 @@ extension StateTransaction {
                 SELECT new FROM place WHERE old <= acknowledged AND NOT is_imported
                 ORDER BY old DESC LIMIT 1), acknowledged);
             DELETE FROM place WHERE old = new;
+            UPDATE conversation SET last = (SELECT new FROM place WHERE old = last)
+            WHERE last IN (SELECT old FROM place);
             UPDATE message SET number = -(SELECT new FROM place WHERE old = number)
             WHERE number IN (SELECT old FROM place);
             UPDATE message SET number = -number WHERE number < 0;
-            UPDATE event SET message = -(SELECT new FROM place WHERE old = message)
-            WHERE message IN (SELECT old FROM place);
-            UPDATE event SET message = -message WHERE message < 0;
-            UPDATE waiting SET message = -(SELECT new FROM place WHERE old = message)
-            WHERE message IN (SELECT old FROM place);
-            UPDATE waiting SET message = -message WHERE message < 0;
-            UPDATE imported SET message = -(SELECT new FROM place WHERE old = message)
-            WHERE message IN (SELECT old FROM place);
-            UPDATE imported SET message = -message WHERE message < 0;
-            DROP TABLE place;
             """)
+        for table in ["event", "waiting", "imported"] {
+            try connection.script(
+                """
+                UPDATE \(table) SET message = -(SELECT new FROM place WHERE old = message)
+                WHERE message IN (SELECT old FROM place);
+                UPDATE \(table) SET message = -message WHERE message < 0;
+                """)
+        }
+        try connection.script("DROP TABLE place")
         conversations = [:]
     }
 
@@ -329,14 +308,7 @@ extension StateTransaction {
                 SELECT max(number) FROM message WHERE conversation = ? AND kind = 0 AND number < ?
                 """, number, unread.flatMap(\.self) ?? .max)
             row.read = max(row.read, last)
-            row.unread = try self.unread(after: row.read, in: row)
-            row.last = try connection.integer(
-                "SELECT max(number) FROM message WHERE conversation = ? AND kind = 0", number)
-            row.time = try connection.first(
-                "SELECT time FROM message WHERE number = ?", row.last
-            ) { $0.isNull(0) ? nil : $0.integer(0) }.flatMap(\.self)
-            row.isChanged = true
-            conversations[row.conversation] = row
+            try recount(&row)
         }
     }
 

@@ -12,20 +12,7 @@ struct ExportCommand: Program {
             contact export --backup [--passphrase SOURCE] [-o FILE]
             """)
 
-    @Flag(
-        "--backup",
-        help: "Write all contacts as an age file, encrypted to your own post-quantum key.")
-    var backup = false
-
-    @Option(
-        "--passphrase", value: "source",
-        help: "Encrypt the backup with this passphrase instead: @ENV:NAME, @FD:N or @FILE:PATH.")
-    var passphrase: SecretSource?
-
-    @Option(
-        "-o", "--output", value: "file",
-        help: "Write to this file, which is created only when complete; `-` is stdout.")
-    var output: String?
+    @OptionGroup var backup: BackupOptions
 
     @OptionGroup var options: ContactOptions
 
@@ -33,18 +20,13 @@ struct ExportCommand: Program {
     var names: [String] = []
 
     func validate() throws {
-        try passphrase?.validate()
-        guard backup || passphrase == nil else {
-            throw UsageError("--passphrase requires --backup")
-        }
-        guard !backup || names.isEmpty else {
+        guard !backup.isBackup || names.isEmpty else {
             throw UsageError("a backup contains all contacts and takes no names")
         }
     }
 
     func execute() throws {
-        try Output.check(
-            output, isNoneOf: options.identity.files + [passphrase?.path].compactMap(\.self))
+        try backup.checkOutput(options.identity)
         let open = try options.open()
         let contacts =
             names.isEmpty
@@ -52,26 +34,24 @@ struct ExportCommand: Program {
         guard !contacts.isEmpty else {
             throw Failure(.no, options.quiet ? "" : "the address book is empty")
         }
-        if backup { return try write(backupOf: contacts, open.identity) }
-        let output = try Output(path: output, content: .text)
+        if backup.isBackup { return try write(backupOf: contacts, open.identity) }
+        let output = try Output(path: backup.output, content: .text)
         for contact in contacts { try output.writeRecord(contact.record) }
         try output.finish()
     }
 
     private func write(backupOf contacts: [Contact], _ identity: Identity) throws {
-        let access: AgeAccess =
-            try passphrase.map { .passphrase(try $0.passphrase()) }
-            ?? .recipients([.hybrid(identity.hybridKey.recipient)])
-        let output = try Output(path: output, content: .binary)
-        let writer = try AgeFile.writer(for: access, to: output)
+        let output = try Output(path: backup.output, content: .binary)
+        let writer = try backup.writer(of: identity, to: output)
         try writer.write(ContactBackup.content(contacts, of: identity))
         try writer.finish()
         if output.isFile {
-            let key = passphrase == nil ? "the identity" : "the passphrase"
+            let key = backup.passphrase == nil ? "the identity" : "the passphrase"
             // The signature is this identity's, so another identity does not import a contact as verified from it.
-            let rest = passphrase == nil ? "" : " (another identity imports no contact as verified)"
+            let rest =
+                backup.passphrase == nil ? "" : " (another identity imports no contact as verified)"
             options.note(
-                "\(counted(contacts.count, "contact")) saved; \(key) restores them\(rest): contact import \(shellWord(self.output ?? "-"))"
+                "\(counted(contacts.count, "contact")) saved; \(key) restores them\(rest): contact import \(shellWord(backup.output ?? "-"))"
             )
         }
     }

@@ -11,19 +11,12 @@ struct ImportCommand: Program {
             "Import contacts from records, cards, URIs or a backup; known contacts are not changed."
     )
 
-    @Option(
-        "--passphrase", value: "source",
-        help: "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
-    var passphrase: SecretSource?
+    @OptionGroup var passphrase: BackupPassphrase
 
     @OptionGroup var options: ContactOptions
 
     @Argument("file", help: "Input file; `-` is stdin, the default.")
     var file: String?
-
-    func validate() throws {
-        try passphrase?.validate()
-    }
 
     private static let lineLimit = 1 << 20
 
@@ -32,8 +25,8 @@ struct ImportCommand: Program {
         let open = try options.open()
         var content: any ByteSource = source
         var isOurs = false
-        if AgeFormat.isAge(try source.peek(64)) {
-            let bytes = try decrypt(source, open.identity)
+        if let file = try passphrase.open(source, of: open.identity) {
+            let bytes = try contents(of: file)
             guard !bytes.starts(with: SignedStream.magic) else {
                 throw Failure(
                     .usage, "the file is a backup of messages too, and only history import reads it"
@@ -45,8 +38,6 @@ struct ImportCommand: Program {
                     "this is not a backup of this identity: no contact is imported as verified")
             }
             content = MemorySource(bytes)
-        } else if passphrase != nil {
-            throw Failure(.usage, "--passphrase is only for a backup, but the input is not one")
         }
         var work = try ContactLines(store: try open.book.writableStore(), isOurs: isOurs)
         var lines = LineReader(content, limit: Self.lineLimit)
@@ -68,17 +59,11 @@ struct ImportCommand: Program {
         try work.outcome.end(tool: ContactTool.toolName)
     }
 
-    private func decrypt(_ source: any ByteSource, _ identity: Identity) throws -> [UInt8] {
-        let reader = try AgeFileReader(
-            source, identities: IdentityFile.sotto(identity).ageIdentities
-        ) {
-            try passphrase?.passphrase()
-                ?? Passphrase(try Terminal.ask("Passphrase of the backup: ", secret: true))
-        }
+    private func contents(of file: any ByteSource) throws -> [UInt8] {
         let memory = MemorySink()
         var block = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
+            let count = try block.withUnsafeMutableBytes { try file.read(into: $0) }
             if count == 0 { return memory.bytes }
             try memory.write(Array(block[..<count]))
             guard memory.bytes.count <= ContactBackup.limit else {

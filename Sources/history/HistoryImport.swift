@@ -55,6 +55,10 @@ struct HistoryImport {
             id = record["id"]?.string
             guard let item = try item(record) else { return }
             batch.append((number, id, .success(item)))
+        } catch FieldError.member(let name) {
+            let failure = Failure(
+                .malformed, "the record's member \"\(name)\" is missing or malformed")
+            batch.append((number, id, .failure(failure)))
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             batch.append((number, id, .failure(failure)))
@@ -94,9 +98,11 @@ struct HistoryImport {
                     conversation: conversation == .unknown ? nil : conversation,
                     seconds: record["seconds"]?.integer))
         case "reader":
-            guard let name = record["name"]?.string, let last = record["acknowledged"]?.integer
-            else { throw Failure(.malformed, "not a reader: a member is missing or malformed") }
-            return .reader(IdentityStore.Reader(name: name, acknowledged: last))
+            let fields = Fields<FieldError>(record)
+            return .reader(
+                IdentityStore.Reader(
+                    name: try fields["name"].text(),
+                    acknowledged: try fields["acknowledged"].integer()))
         default:
             // A later version may write other records.
             return nil
@@ -183,10 +189,12 @@ struct HistoryImport {
 /// A message record of a backup or an export.
 private struct ImportedRecord {
     private let record: JSONObject
+    private let fields: Fields<FieldError>
     private let owner: SessionID
 
     init(_ record: JSONObject, owner: SessionID) {
         self.record = record
+        fields = Fields(record)
         self.owner = owner
     }
 
@@ -203,20 +211,16 @@ private struct ImportedRecord {
     func own() throws -> ImportedMessage {
         var stored = record
         for name in Self.added { stored[name] = nil }
-        let digest: [UInt8] =
-            try record["digest"].map { value in
-                guard let bytes = value.string.flatMap({ bytes(hex: $0) }),
-                    bytes.count == Self.digestLength
-                else { throw malformed("digest") }
-                return bytes
-            } ?? []
-        return try message(stored, digest: digest, isLocal: true)
+        let digest = try fields["digest"].optional?.text { text in
+            bytes(hex: text).flatMap { $0.count == Self.digestLength ? $0 : nil }
+        }
+        return try message(stored, digest: digest ?? [], isLocal: true)
     }
 
     /// Reads a message of another origin. Its author is a claim, so only what a user reads is taken over.
     func claimed() throws -> ImportedMessage {
-        let from = try person("from")
-        let to = try person("to")
+        let from = try fields["from"].optional?.sessionID()
+        let to = try fields["to"].optional?.sessionID()
         let chat = record["details"]?.object?["chat"]?.object
         let isSent = try direction(from: from) == .sent
         guard isSent || to == nil || to == owner || chat != nil else {
@@ -241,7 +245,7 @@ private struct ImportedRecord {
             ("v", .integer(1)), ("type", .string("message")), ("id", record["id"]),
             ("from", from.map { .string($0.description) }), ("name", name.map { .string($0) }),
             ("to", to.map { .string($0.description) }),
-            ("time", try time("time").map { .string($0.description) }),
+            ("time", (try fields["time"].optional?.time()).map { .string($0.description) }),
             ("suite", .string("imported")), ("authenticated", .bool(false)),
             ("trust", .string(Message.Trust.unverified.rawValue)),
             ("details", details.map { .object($0) }), ("body", record["body"]),
@@ -253,13 +257,14 @@ private struct ImportedRecord {
     private func message(
         _ stored: JSONObject, digest: [UInt8], isLocal: Bool
     ) throws -> ImportedMessage {
-        guard let id = record["id"]?.string, (1...Self.idLimit).contains(id.utf8.count),
-            !id.unicodeScalars.contains(where: \.isInvisible)
-        else { throw malformed("id") }
-        guard let body = record["body"]?.object else { throw malformed("body") }
+        _ = try fields["id"].text { id in
+            (1...Self.idLimit).contains(id.utf8.count)
+                && !id.unicodeScalars.contains(where: \.isInvisible) ? id : nil
+        }
+        let body = try fields["body"].object()
         // Version 0.1.0 stored malformed bodies too.
         if !isLocal { _ = try MessageBody(body) }
-        let from = try person("from")
+        let from = try fields["from"].optional?.sessionID()
         let direction = try direction(from: from)
         if direction == .sent, from != nil, from != owner {
             throw Failure(
@@ -267,73 +272,39 @@ private struct ImportedRecord {
                 hint: "name the identity of the export with -i")
         }
         let status = record["status"]?.string.flatMap { HistoryEntry.State(status: $0) }
+        let received = try fields["received"].optional?.time()
         return ImportedMessage(
             record: stored, direction: direction, state: direction == .sent ? status ?? .new : .new,
-            received: try time("received") ?? (isLocal ? nil : time("time")),
-            expires: try time("expires"),
+            received: try received ?? (isLocal ? nil : fields["time"].optional?.time()),
+            expires: try fields["expires"].optional?.time(),
             isUnread: isLocal && record["unread"] == .bool(true),
             number: record["number"]?.integer ?? 0, digest: digest)
     }
 
     private func direction(from: SessionID?) throws -> HistoryEntry.Direction {
-        guard let value = record["direction"] else {
-            // The output of decrypt has no direction.
-            return from == owner ? .sent : .received
-        }
-        guard let direction = value.string.flatMap({ HistoryEntry.Direction(name: $0) }) else {
-            throw malformed("direction")
-        }
-        return direction
-    }
-
-    private func person(_ name: String) throws -> SessionID? {
-        try record[name].map { value in
-            guard let id = value.string.flatMap({ SessionID($0) }) else { throw malformed(name) }
-            return id
-        }
-    }
-
-    private func time(_ name: String) throws -> Timestamp? {
-        try record[name].map { value in
-            guard let time = value.string.flatMap({ Timestamp($0) }) else { throw malformed(name) }
-            return time
-        }
-    }
-
-    private func malformed(_ name: String) -> Failure {
-        Failure(.malformed, "the message: \"\(name)\" is missing or malformed")
+        // The output of decrypt has no direction.
+        try fields["direction"].optional?.text { HistoryEntry.Direction(name: $0) }
+            ?? (from == owner ? .sent : .received)
     }
 }
 
 extension Tombstone {
     /// Reads the record `tombstone`.
     fileprivate init(_ record: JSONObject) throws {
-        let mark = record["mark"]?.string.flatMap { bytes(hex: $0) }.flatMap {
-            UInt64(bigEndianBytes: $0)
+        let fields = Fields<FieldError>(record)
+        let mark = try fields["mark"].text { text in
+            bytes(hex: text).flatMap { UInt64(bigEndianBytes: $0) }
         }
-        let kind = Self.kinds.first { $0.name == record["kind"]?.string }?.kind
-        guard let mark, let kind,
-            let direction = record["direction"]?.string.flatMap({ HistoryEntry.Direction(name: $0) }
-            ),
-            let state = record["state"]?.string.flatMap({ HistoryEntry.State(goneName: $0) }),
-            let tombstone = Tombstone(
-                mark: Int64(bitPattern: mark), number: record["number"]?.integer ?? 0,
-                conversation: try record.conversation(),
-                direction: direction, kind: kind, state: state,
-                received: record["received"]?.string.flatMap { Timestamp($0) })
-        else { throw Failure(.malformed, "not a tombstone: a member is missing or malformed") }
+        let tombstone = Tombstone(
+            mark: Int64(bitPattern: mark), number: record["number"]?.integer ?? 0,
+            conversation: try record.conversation(),
+            direction: try fields["direction"].text { HistoryEntry.Direction(name: $0) },
+            kind: try fields["kind"].text { name in
+                Self.kinds.first { $0.name == name }?.kind
+            },
+            state: try fields["state"].text { HistoryEntry.State(goneName: $0) },
+            received: try fields["received"].optional?.time())
+        guard let tombstone else { throw fields["state"].failure }
         self = tombstone
-    }
-}
-
-extension ConversationSettings {
-    /// Reads the record `conversation-settings`.
-    fileprivate init(_ record: JSONObject) {
-        self.init()
-        name = record["name"]?.string
-        isFavourite = record["favourite"] == .bool(true)
-        isMuted = record["muted"] == .bool(true)
-        timer = record["timer"]?.integer ?? 0
-        timerTime = record["timerTime"]?.integer ?? .min
     }
 }

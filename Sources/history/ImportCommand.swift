@@ -16,10 +16,7 @@ struct ImportCommand: Program {
             an import was interrupted, repeat it.
             """)
 
-    @Option(
-        "--passphrase", value: "source",
-        help: "Passphrase of the backup: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
-    var passphrase: SecretSource?
+    @OptionGroup var passphrase: BackupPassphrase
 
     @OptionGroup var options: HistoryOptions
 
@@ -28,8 +25,6 @@ struct ImportCommand: Program {
 
     private static let lineLimit = 1 << 20
 
-    func validate() throws { try passphrase?.validate() }
-
     func execute() throws {
         let source = PeekingSource(try Input(path: file))
         let book = AddressBook(
@@ -37,10 +32,8 @@ struct ImportCommand: Program {
         let identity = try book.identity()
         var content: any ByteSource = source
         var isOwn = false
-        if AgeFormat.isAge(try source.peek(64)) {
-            (content, isOwn) = try open(source, identity)
-        } else if passphrase != nil {
-            throw Failure(.usage, "--passphrase is only for a backup, but the input is not one")
+        if let file = try passphrase.open(source, of: identity) {
+            (content, isOwn) = try verified(PeekingSource(file), identity)
         }
         var work = try HistoryImport(try book.writableStore(), isOwn: isOwn)
         do {
@@ -60,15 +53,10 @@ struct ImportCommand: Program {
         try work.outcome.end(tool: HistoryTool.toolName)
     }
 
-    /// Returns the content of an age file, and whether this identity signed it as a backup.
-    private func open(
-        _ source: any ByteSource, _ identity: Identity
+    /// Returns the content of a decrypted file, and whether this identity signed it as a backup.
+    private func verified(
+        _ file: PeekingSource, _ identity: Identity
     ) throws -> (content: any ByteSource, isOwn: Bool) {
-        let file = PeekingSource(
-            try AgeFileReader(source, identities: IdentityFile.sotto(identity).ageIdentities) {
-                try passphrase?.passphrase()
-                    ?? Passphrase(try Terminal.ask("Passphrase of the backup: ", secret: true))
-            })
         guard try file.peek(SignedStream.magic.count) == SignedStream.magic else {
             return (file, false)
         }

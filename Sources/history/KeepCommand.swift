@@ -27,12 +27,12 @@ struct KeepCommand: Program {
     @Argument("duration", help: "Such as 90d; or forever.")
     var duration: String?
 
-    @Argument("who", help: "A conversation with a duration of its own. Default: all others.")
+    @Argument("who", help: "The conversation. Default: all without a duration.")
     var who: String?
 
     func validate() throws {
         guard let duration else { return }
-        guard duration == "forever" || Retained(duration) != nil else {
+        guard duration == "forever" || Self.seconds(duration) != nil else {
             throw UsageError("\(duration) is not a duration from 1d to 3650d, or forever")
         }
         guard !text else { throw UsageError("--text only shows the durations") }
@@ -43,7 +43,7 @@ struct KeepCommand: Program {
         guard let duration else { return try show(history) }
         let conversation = try who.map { try history.conversation($0) }
         try history.store.transaction {
-            try $0.keep(conversation, seconds: Retained(duration)?.seconds)
+            try $0.keep(conversation, seconds: Self.seconds(duration))
         }
     }
 
@@ -65,22 +65,10 @@ struct KeepCommand: Program {
     }
 }
 
-/// The duration of `history keep`.
-private struct Retained {
-    let seconds: Int64
-
-    init?(_ text: String) {
-        let unit: Int64? =
-            switch text.last {
-            case "d": 86_400
-            case "w": 604_800
-            default: nil
-            }
-        guard let unit, text.utf8.count <= 5,
-            text.utf8.dropLast().allSatisfy({ (0x30...0x39).contains($0) }),
-            let count = Int64(text.dropLast()),
-            (IdentityStore.shortestRetention...3_650 * 86_400).contains(count * unit)
-        else { return nil }
-        seconds = count * unit
+extension KeepCommand {
+    /// Returns the seconds of a duration, or `nil` for `forever` and for a text that is not one.
+    fileprivate static func seconds(_ duration: String) -> Int64? {
+        TimeSpan.seconds(
+            duration, units: "wd", in: IdentityStore.shortestRetention...3_650 * 86_400)
     }
 }

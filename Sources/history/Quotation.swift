@@ -14,7 +14,8 @@ enum Quotation {
     /// Returns what a message quotes, or `nil` if it is no reply.
     init?(_ view: MessageView, _ store: IdentityStore) throws {
         let entry = view.entry
-        guard let reply = view.body.flatMap({ try? MessageBody($0, isLocal: true) })?.content.reply
+        guard let body = view.body, body["reply"] != nil,
+            let reply = (try? MessageBody(body, isLocal: true))?.content.reply
         else { return nil }
         let target = try store.historyEntries(id: reply.target.id, in: entry.conversation).first {
             $0.author(store.owner.id) == reply.target.from

@@ -10,21 +10,20 @@ final class MessageShowing {
     private var text: TextLayout?
     private let isMixed: Bool
     private var read: [Conversation: Int64] = [:]
-    /// The names of people, and the trust in their keys, for messages that are printed together. The state verifies a
-    /// contact's card at each reading.
-    private var people: [SessionID: (name: String, trust: Message.Trust)] = [:]
+    private let people: People
 
     /// `isMixed` tells that the messages are of several conversations.
     init(_ history: OpenHistory, _ output: Output, text: Bool, isMixed: Bool) {
         self.history = history
         self.output = output
         self.isMixed = isMixed
+        people = People(history)
         if text { self.text = TextLayout(output) }
     }
 
     /// Prints messages in this order.
     func print(_ views: [MessageView]) throws {
-        people = [:]
+        people.forget()
         let names = try views.map { try name(of: $0.entry) }
         if text != nil {
             text?.prepare(try zip(views, names).map { try mixedName(of: $0.entry, $1) })
@@ -33,7 +32,7 @@ final class MessageShowing {
             if text != nil {
                 let shown = try isMixed ? mixedName(of: view.entry, name) : name
                 try text?.print(
-                    view, name: shown, reactors: reactors(of: view),
+                    view, name: shown, reactions: people.reactions(to: view),
                     quotation: Quotation(view, history.store))
             } else {
                 try output.writeRecord(record(of: view, name))
@@ -44,7 +43,7 @@ final class MessageShowing {
 
     /// Returns the record of a message as it stands now.
     func record(of view: MessageView) throws -> JSONObject {
-        people = [:]
+        people.forget()
         return try record(of: view, name(of: view.entry))
     }
 
@@ -57,33 +56,22 @@ final class MessageShowing {
 
     /// Prints the events themselves, as they were stored.
     func print(raw entries: [HistoryEntry]) throws {
-        people = [:]
+        people.forget()
         for entry in entries { try output.writeRecord(record(raw: entry)) }
         if !output.isFile { try output.flush() }
     }
 
     private func name(of entry: HistoryEntry) throws -> String {
-        if entry.direction == .sent { return "me" }
-        // A message without content has no author, but its conversation has a peer.
-        if entry.isGone, let peer = entry.peer { return try person(peer).name }
-        if let author = entry.author(history.store.owner.id) {
-            let name = try person(author).name
-            return name == author.description ? entry.record["name"]?.string ?? name : name
-        }
-        return entry.chatName.map { "[\($0)]" } ?? "unknown sender"
+        try people.author(of: entry) ?? entry.chatName.map { "[\($0)]" } ?? "unknown sender"
     }
 
     /// Returns the name in a list of several conversations: a sent message has its recipient.
     private func mixedName(of entry: HistoryEntry, _ name: String) throws -> String {
         guard isMixed, entry.direction == .sent else { return name }
         if let peer = entry.peer {
-            return peer == history.store.owner.id ? name : "to " + (try person(peer).name)
+            return peer == history.store.owner.id ? name : "to " + (try people.person(peer).name)
         }
         return entry.chatName.map { "to [\($0)]" } ?? name
-    }
-
-    private func reactors(of view: MessageView) throws -> [(emoji: String, name: String)] {
-        try view.reactions.map { ($0.emoji, try $0.from.map { try person($0).name } ?? "?") }
     }
 
     /// Returns the record with the present name and trust of its sender.
@@ -99,7 +87,7 @@ final class MessageShowing {
         } else if let author = entry.author(history.store.owner.id) {
             record["name"] = name == author.description ? nil : .string(name)
             // The author of an imported message is only claimed.
-            let trust = entry.isImported ? .unverified : try person(author).trust
+            let trust = entry.isImported ? .unverified : try people.person(author).trust
             record["trust"] = .string(trust.rawValue)
         }
         record["number"] = .integer(entry.number)
@@ -109,18 +97,9 @@ final class MessageShowing {
         return record
     }
 
-    private func person(_ id: SessionID) throws -> (name: String, trust: Message.Trust) {
-        if let known = people[id] { return known }
-        let isOwn = id == history.store.owner.id
-        let trust = isOwn ? .verified : try history.store.contact(id: id)?.trust ?? .unverified
-        let found = (name: try history.name(of: id), trust: trust)
-        people[id] = found
-        return found
-    }
-
     /// Returns what the lines of an export need of a person.
     func known(of id: SessionID) throws -> HistoryLines.Person {
-        let known = try person(id)
+        let known = try people.person(id)
         return HistoryLines.Person(
             name: known.name == id.description ? nil : known.name, trust: known.trust)
     }

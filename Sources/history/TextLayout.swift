@@ -35,7 +35,7 @@ struct TextLayout {
     }
 
     mutating func print(
-        _ view: MessageView, name: String, reactors: [(emoji: String, name: String)],
+        _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
         quotation: Quotation?
     ) throws {
         let entry = view.entry
@@ -61,7 +61,7 @@ struct TextLayout {
         let beginning =
             coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
         let space = "\n" + String(repeating: " ", count: width)
-        let marks = Self.marks(view, reactors)
+        let marks = Self.marks(view, reactions)
         let line =
             width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
         let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true
@@ -85,13 +85,7 @@ struct TextLayout {
 
     private func lines(of view: MessageView, indent: Int) -> [String] {
         guard let body = view.body else {
-            let what =
-                switch view.entry.state {
-                case .damaged: "damaged"
-                case .expired: "expired"
-                default: "deleted"
-                }
-            return [coloured("[message \(what)]", .faint)]
+            return [coloured("[\(view.placeholder)]", .faint)]
         }
         let text = Quotation.text(of: body)
         guard output.isTerminal else {
@@ -107,20 +101,10 @@ struct TextLayout {
 
     /// Returns the marks after the text.
     private static func marks(
-        _ view: MessageView, _ reactors: [(emoji: String, name: String)]
+        _ view: MessageView, _ reactions: [(emoji: String, name: String)]
     ) -> [String] {
-        var marks: [String] = []
-        if view.entry.isImported { marks.append("imported") }
-        if view.isEdited { marks.append("edited") }
-        if view.pin != nil { marks.append("pinned") }
-        marks += reactors.map { "\($0.emoji) \(Table.cut($0.name, to: maximalNameWidth))" }
-        switch view.entry.state {
-        case .delivered: marks.append("delivered")
-        case .read: marks.append("read")
-        case .failed: marks.append("not accepted by the relay")
-        case .new, .stored, .deleted, .expired, .damaged: break
-        }
-        return marks.map { "[\(oneLine($0))]" }
+        let cut = reactions.map { ($0.emoji, Table.cut($0.name, to: maximalNameWidth)) }
+        return view.marks(cut).map { "[\(oneLine($0))]" }
     }
 
     /// Returns a name on one line, without characters that a terminal interprets.

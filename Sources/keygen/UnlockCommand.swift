@@ -101,30 +101,20 @@ private func path(of options: IdentityOptions, _ file: String?) throws -> String
 struct UnlockTime: ExpressibleByArgument, CustomStringConvertible {
     let seconds: UInt32
 
-    private static let units: [(letter: Character, seconds: UInt32)] = [
-        ("d", 86_400), ("h", 3600), ("m", 60), ("s", 1),
-    ]
-    private static let limit: UInt32 = 30 * 86_400
+    private static let units = "dhms"
+    private static let limit: Int64 = 30 * 86_400
 
     init(seconds: UInt32) { self.seconds = seconds }
 
     /// Parses digits and a unit, from 1 second to 30 days.
     init?(argument: String) {
-        guard let unit = Self.units.first(where: { $0.letter == argument.last }),
-            argument.utf8.dropLast().allSatisfy({ 0x30...0x39 ~= $0 }),
-            let count = UInt32(argument.dropLast()), count > 0,
-            count <= Self.limit / unit.seconds
+        guard let seconds = TimeSpan.seconds(argument, units: Self.units, in: 1...Self.limit)
         else { return nil }
-        seconds = count * unit.seconds
+        self.seconds = UInt32(seconds)
     }
 
     var argument: String { description }
 
     /// The time in the largest unit that gives a whole number.
-    var description: String {
-        for unit in Self.units where seconds % unit.seconds == 0 {
-            return "\(seconds / unit.seconds)\(unit.letter)"
-        }
-        return "\(seconds)s"
-    }
+    var description: String { TimeSpan.text(Int64(seconds), units: Self.units) }
 }

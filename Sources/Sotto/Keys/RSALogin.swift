@@ -13,7 +13,7 @@ package enum RSAKeyError: Error, Sendable, Equatable {
     case form
     /// The key is under a password, and no password was given.
     case encrypted
-    /// The key is not under a password, and a password was given.
+    /// A password was given for a key without one.
     case notEncrypted
     /// The encryption is not PBES2 with PBKDF2-HMAC-SHA256 and AES-256-CBC.
     case scheme

@@ -13,15 +13,12 @@ struct Backup {
     init(_ history: OpenHistory) { self.history = history }
 
     /// Writes the backup. Returns the number of messages.
-    func write(_ passphrase: SecretSource?, to output: Output) throws -> Int {
+    func write(_ options: BackupOptions, to output: Output) throws -> Int {
         let identity = history.store.owner
-        let access: AgeAccess =
-            try passphrase.map { .passphrase(try $0.passphrase()) }
-            ?? .recipients([.hybrid(identity.hybridKey.recipient)])
         let signed = try SignedStreamWriter(
             by: identity.signingKey,
             audience: SignedStream.backupAudience(of: identity.id.description),
-            to: try AgeFile.writer(for: access, to: output))
+            to: options.writer(of: identity, to: output))
         let lines = Lines(signed)
         let store = history.store
         try lines.write([
@@ -61,14 +58,7 @@ struct Backup {
     private static func record(_ summary: ConversationSummary) -> JSONObject {
         var record: JSONObject = ["v": .integer(1), "type": .string("conversation-settings")]
         record.name(summary.conversation)
-        let settings = summary.settings
-        record["name"] = settings.name.map { .string($0) }
-        record["favourite"] = settings.isFavourite ? .bool(true) : nil
-        record["muted"] = settings.isMuted ? .bool(true) : nil
-        if settings.timerTime != .min {
-            record["timer"] = .integer(settings.timer)
-            record["timerTime"] = .integer(settings.timerTime)
-        }
+        for (name, value) in summary.settings.members { record[name] = value }
         return record
     }
 
@@ -108,14 +98,11 @@ extension JSONObject {
     }
 
     /// Returns the conversation that the members `with` and `chat` name.
-    func conversation() throws(Failure) -> Conversation {
-        if let with = self["with"] {
-            guard let peer = with.string.flatMap({ SessionID($0) }) else {
-                throw Failure(.malformed, "the conversation's id is malformed")
-            }
-            return .peer(peer)
-        }
-        return self["chat"]?.string.map { .chat($0) } ?? .unknown
+    func conversation() throws(FieldError) -> Conversation {
+        let fields = Fields<FieldError>(self)
+        if let peer = try fields["with"].optional?.sessionID() { return .peer(peer) }
+        guard let chat = fields["chat"].optional else { return .unknown }
+        return .chat(try chat.text())
     }
 }
 
@@ -137,21 +124,6 @@ extension IdentityStore.Reader {
             "v": .integer(1), "type": .string("reader"), "name": .string(name),
             "acknowledged": .integer(acknowledged),
         ]
-    }
-}
-
-extension HistoryEntry.State {
-    private static let gone: [(state: HistoryEntry.State, name: String)] = [
-        (.deleted, "deleted"), (.damaged, "damaged"), (.expired, "expired"),
-    ]
-
-    /// The name of the state of a message without content, or `nil`.
-    fileprivate var goneName: String? { Self.gone.first { $0.state == self }?.name }
-
-    /// Returns the state of a message without content.
-    init?(goneName: String) {
-        guard let state = Self.gone.first(where: { $0.name == goneName })?.state else { return nil }
-        self = state
     }
 }
 

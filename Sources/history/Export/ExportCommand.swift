@@ -24,18 +24,7 @@ struct ExportCommand: Program {
         "--format", value: "format", help: "ndjson, text, mbox or html. Default: ndjson.")
     var format: ExportFormat?
 
-    @Flag("--backup", help: "Write a signed age file, encrypted to your own post-quantum key.")
-    var backup = false
-
-    @Option(
-        "--passphrase", value: "source",
-        help: "Encrypt the backup with this passphrase instead: @ENV:NAME, @FD:N or @FILE:PATH.")
-    var passphrase: SecretSource?
-
-    @Option(
-        "-o", "--output", value: "file",
-        help: "Write to this file, which is created only when complete; `-` is stdout.")
-    var output: String?
+    @OptionGroup var backup: BackupOptions
 
     @OptionGroup var options: HistoryOptions
 
@@ -43,36 +32,32 @@ struct ExportCommand: Program {
     var who: String?
 
     func validate() throws {
-        try passphrase?.validate()
-        guard backup || passphrase == nil else {
-            throw UsageError("--passphrase requires --backup")
-        }
-        guard !backup || who == nil else {
+        guard !backup.isBackup || who == nil else {
             throw UsageError("a backup contains all conversations and takes no name")
         }
-        guard !backup || format == nil else {
+        guard !backup.isBackup || format == nil else {
             throw UsageError("--backup and --format cannot be combined")
         }
     }
 
     func execute() throws {
-        try Output.check(
-            output, isNoneOf: options.identity.files + [passphrase?.path].compactMap(\.self))
+        try backup.checkOutput(options.identity)
         let history = try options.open()
-        let output = try Output(path: output, content: backup ? .binary : .text)
+        let isBackup = backup.isBackup
+        let output = try Output(path: backup.output, content: isBackup ? .binary : .text)
         let count: Int
-        if backup {
-            count = try Backup(history).write(passphrase, to: output)
+        if isBackup {
+            count = try Backup(history).write(backup, to: output)
         } else {
             let conversation = try who.map { try history.conversation($0) }
             count = try (format ?? .ndjson).write(history, conversation, to: output)
         }
-        guard count > 0 || backup else { throw history.nothing("no message") }
+        guard count > 0 || isBackup else { throw history.nothing("no message") }
         try output.finish()
         guard output.isFile, !options.quiet else { return }
-        let (messages, file) = (counted(count, "message"), shellWord(self.output ?? "-"))
+        let (messages, file) = (counted(count, "message"), shellWord(backup.output ?? "-"))
         Terminal.say(
-            backup
+            isBackup
                 ? "history: \(messages) saved; restore them: sotto history import \(file)"
                 : "history: \(messages) written to \(file)")
     }
@@ -87,8 +72,8 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
         _ history: OpenHistory, _ conversation: Conversation?, to output: Output
     ) throws -> Int {
         switch self {
-        case .ndjson: try RecordExport(history, output).write(conversation)
-        case .text: try TextExport(history, output).write(conversation)
+        case .ndjson: try RecordExport(history: history, output: output).write(conversation)
+        case .text: try TextExport(history: history, output: output).write(conversation)
         case .mbox: try MailboxExport(history, output).write(conversation)
         case .html: try PageExport(history, output).write(conversation)
         }
@@ -99,11 +84,6 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
 private struct RecordExport {
     let history: OpenHistory
     let output: Output
-
-    init(_ history: OpenHistory, _ output: Output) {
-        self.history = history
-        self.output = output
-    }
 
     func write(_ conversation: Conversation?) throws -> Int {
         let showing = MessageShowing(history, output, text: false, isMixed: false)
@@ -137,11 +117,6 @@ private struct RecordExport {
 private struct TextExport {
     let history: OpenHistory
     let output: Output
-
-    init(_ history: OpenHistory, _ output: Output) {
-        self.history = history
-        self.output = output
-    }
 
     func write(_ conversation: Conversation?) throws -> Int {
         var count = 0

@@ -9,6 +9,7 @@ import SottoTool
 struct MailboxExport {
     private let history: OpenHistory
     private let output: Output
+    private let people: People
 
     /// The domain of ids and addresses. No such domain exists (RFC 2606).
     private static let domain = "sotto.invalid"
@@ -18,6 +19,7 @@ struct MailboxExport {
     init(_ history: OpenHistory, _ output: Output) {
         self.history = history
         self.output = output
+        people = People(history)
     }
 
     func write(_ conversation: Conversation?) throws -> Int {
@@ -71,7 +73,7 @@ struct MailboxExport {
             try write(head, text: text)
         }
         for (index, reaction) in view.reactions.enumerated() {
-            let name = try reaction.from.map { try history.name(of: $0) } ?? "unknown sender"
+            let name = try reaction.from.map { try people.person($0).name } ?? "unknown sender"
             let reactor = Person(name: name, address: reaction.from?.description ?? "unknown")
             var head = Head(time: reaction.time ?? time, from: reactor.address)
             head.add("From", Self.address(reactor))
@@ -123,13 +125,9 @@ struct MailboxExport {
     }
 
     private func person(of entry: HistoryEntry, conversation: String) throws -> Person {
-        let owner = history.store.owner.id
-        guard let author = entry.author(owner) else {
-            return Person(name: entry.chatName ?? conversation, address: "unknown")
-        }
-        let name = try history.name(of: author)
-        return Person(
-            name: entry.isImported ? name + " (imported)" : name, address: author.description)
+        let author = entry.author(history.store.owner.id)?.description ?? "unknown"
+        let name = try people.author(of: entry) ?? entry.chatName ?? conversation
+        return Person(name: entry.isImported ? name + " (imported)" : name, address: author)
     }
 
     /// The header of a message, with the line that separates it from the one before.

@@ -8,10 +8,12 @@ import SottoTool
 struct PageExport {
     private let history: OpenHistory
     private let output: Output
+    private let people: People
 
     init(_ history: OpenHistory, _ output: Output) {
         self.history = history
         self.output = output
+        people = People(history)
     }
 
     func write(_ conversation: Conversation?) throws -> Int {
@@ -136,15 +138,9 @@ struct PageExport {
             lines.append(
                 "<p\(isText ? "" : " class=\"note\"") dir=\"auto\">\(Self.escaped(text))</p>")
         } else {
-            let what =
-                switch entry.state {
-                case .damaged: "damaged"
-                case .expired: "expired"
-                default: "deleted"
-                }
-            lines.append("<p class=\"note\">message \(what)</p>")
+            lines.append("<p class=\"note\">\(view.placeholder)</p>")
         }
-        let marks = try marks(view)
+        let marks = view.marks(try people.reactions(to: view))
         if !marks.isEmpty {
             let shown = marks.map { "<span><bdi>\(Self.escaped($0))</bdi></span>" }.joined()
             lines.append("<footer>\(shown)</footer>")
@@ -154,12 +150,7 @@ struct PageExport {
     }
 
     private func author(of entry: HistoryEntry) throws -> String {
-        let owner = history.store.owner.id
-        if let author = entry.author(owner) ?? (entry.isGone ? entry.peer : nil) {
-            let name = try history.name(of: author)
-            return name == author.description ? entry.record["name"]?.string ?? name : name
-        }
-        return entry.chatName ?? "unknown sender"
+        try people.author(of: entry) ?? entry.chatName ?? "unknown sender"
     }
 
     /// Returns what a reply quotes: the message that is here, or the text that the writer claims.
@@ -170,23 +161,6 @@ struct PageExport {
         let shown = quotation.entry.map { "<a href=\"#m\($0.number)\">\(beginning)</a>" }
         let end = note.map { " <i>[\($0)]</i>" } ?? ""
         return "<blockquote dir=\"auto\">\(shown ?? beginning)\(end)</blockquote>"
-    }
-
-    private func marks(_ view: MessageView) throws -> [String] {
-        var marks = try view.reactions.map { reaction in
-            let name = try reaction.from.map { try history.name(of: $0) } ?? "?"
-            return "\(reaction.emoji) \(name)"
-        }
-        if view.entry.isImported { marks.append("imported") }
-        if view.isEdited { marks.append("edited") }
-        if view.pin != nil { marks.append("pinned") }
-        switch view.entry.state {
-        case .delivered: marks.append("delivered")
-        case .read: marks.append("read")
-        case .failed: marks.append("not accepted by the relay")
-        case .new, .stored, .deleted, .expired, .damaged: break
-        }
-        return marks
     }
 
     // MARK: Escapes

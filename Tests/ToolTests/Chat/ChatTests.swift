@@ -78,7 +78,7 @@ import Testing
         try left.waitFor("/reply is a command")
         try right.enter("/help")
         try right.waitFor("/reply [-N] TEXT")
-        // What the lines became is in the history.
+        // The history has what the lines made.
         let messages = try they.view()
         #expect(
             messages.map { $0.body["text"]?.string } == [

@@ -38,6 +38,20 @@ struct Conversing: Sendable {
         return try #require(opened.first?["id"]?.string)
     }
 
+    /// A short conversation with a reply, an edit, a reaction, a deletion and a pin. Returns the ids that Bob sees.
+    @discardableResult
+    func talk() throws -> [String] {
+        let first = try tell(alice, "Wie geht’s?")
+        try say(bob, ["reply", first, "--with", "alice"], text: "gut, danke")
+        let third = try tell(alice, "teh end")
+        try say(alice, ["edit", third], text: "the end")
+        try say(bob, ["react", third, "👍"])
+        let fourth = try tell(alice, "a mistake")
+        try say(alice, ["delete", fourth])
+        try say(bob, ["pin", first])
+        return try bob.history("alice").compactMap { $0["id"]?.string }
+    }
+
     /// Returns the conversation as both sides see it. The sides must agree on all that is not about one side.
     func view(sourceLocation: SourceLocation = #_sourceLocation) throws -> [JSONObject] {
         let sides = try [alice, bob].map { party in

@@ -110,7 +110,7 @@ struct ReceiptTests {
         #expect(try open(alice.write(["x"], to: bob)).status == 0)
         #expect(try receipts().isEmpty)
         try set(bob, "receipts=on")
-        // Events, and a message of one's own.
+        // Events, and a note to oneself.
         #expect(try open(alice.write(events, to: bob)).status == 0)
         #expect(try receipts().isEmpty)
         let own = try bob.run("encrypt", ["--to", "me"], stdin: Array("note".utf8))

@@ -172,7 +172,7 @@ import Testing
             return try Data(contentsOf: URL(fileURLWithPath: path)) + log
         }
         let store = try store()
-        // Long texts have pages of their own, short ones share pages.
+        // Each long text has its own pages; short ones share pages.
         for length in [10, 200, 5_000, 60_000] {
             let text = String(repeating: "x", count: length)
             try send(body(text, after: isExpired ? 60 : nil), store, at: 0)

@@ -21,22 +21,9 @@ import Testing
         return run
     }
 
-    /// A short conversation with a reply, an edit, a reaction, a pin and a deletion. Returns the ids of the messages.
-    private func talk() throws -> [String] {
-        let first = try they.tell(alice, "Wie geht’s?")
-        try they.say(bob, ["reply", first, "--with", "alice"], text: "gut, danke")
-        let third = try they.tell(alice, "teh end")
-        try they.say(alice, ["edit", third], text: "the end")
-        try they.say(bob, ["react", third, "👍"])
-        let fourth = try they.tell(alice, "a mistake")
-        try they.say(alice, ["delete", fourth])
-        try they.say(bob, ["pin", first])
-        return try bob.history("alice").compactMap { $0["id"]?.string }
-    }
-
     @Test func recordsAreThoseThatAreStored() throws {
         #expect(try bob.run("history", ["export"]).status == 1)
-        _ = try talk()
+        try they.talk()
         let records = try export().records
         let raw = try bob.history("--raw", "--limit", "100").filter { $0["deleted"] == nil }
         #expect(records == raw && records.count == 7)
@@ -53,7 +40,7 @@ import Testing
     }
 
     @Test func textIsForPeople() throws {
-        _ = try talk()
+        try they.talk()
         let text = try export("--format", "text").text
         #expect(text.hasPrefix("== alice ==\n"))
         for part in [
@@ -90,7 +77,7 @@ import Testing
     }
 
     @Test func pythonReadsTheMailbox() throws {
-        let ids = try talk()
+        let ids = try they.talk()
         let mails = try mailbox(try export("--format", "mbox").stdout)
         let mail = mails.map { $0["id"]?.string ?? "" }
         func id(_ index: Int, _ more: String = "") -> String {
@@ -228,7 +215,7 @@ import Testing
         #expect(page.dom.contains("<title>Messages</title>"))
         #expect(!page.dom.contains("<script"))
         #expect(page.dom.components(separatedBy: "<article").count - 1 == HostileTexts.all.count)
-        // The browser asks for updates of its own.
+        // The browser itself asks for updates.
         #expect(!page.requests.contains { $0.contains("127.0.0.1") })
         // The style is used: the hash in the policy is right.
         #expect(!page.log.contains("Refused to apply inline style"))

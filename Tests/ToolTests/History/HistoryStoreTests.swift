@@ -233,7 +233,7 @@ import Testing
         return try store.views(of: [entry])[0]
     }
 
-    /// Whoever deletes, only the author's deletion counts, before or after the message.
+    /// Only the author's deletion counts, before or after the message.
     @Test func c7OnlyTheAuthorDeletesAndEdits() throws {
         let store = try store()
         let (mine, theirs) = (Envelope.newID(), Envelope.newID())

@@ -103,6 +103,20 @@ import Testing
         #expect(summary.last == 8 && summary.time == at(70))
     }
 
+    /// The list of conversations shows the last message of each, also where nothing was imported.
+    @Test func otherConversationsKeepTheirLastMessage() throws {
+        let store = try store()
+        try receive("from carol", store, from: carol, at: 20)
+        try add([message(text("one"), at: 10), message(text("two"), at: 30)], store)
+        #expect(try texts(store) == ["one", "from carol", "two"])
+        let summaries = try store.conversations()
+        for summary in summaries {
+            let last = try #require(try store.historyEntry(number: summary.last))
+            #expect(last.conversation == summary.conversation && summary.time == last.received)
+        }
+        #expect(summaries.count == 2)
+    }
+
     /// A clock that was wrong does not change the order within one origin.
     @Test func theOrderWithinAnOriginStays() throws {
         let store = try store()
@@ -383,9 +397,39 @@ import Testing
             Issue.record("\(again)")
             return
         }
+        let summary = try #require(try store.summary(of: with))
+        #expect(summary.unread == 1 && summary.last == 2 && summary.time == at(20))
         // A message that was opened is not replaced.
         let claim = message(text("forged"), id: id, at: 10, isClaimed: true)
         #expect(try add([claim], store, isOwn: false) == [.different])
         #expect(try texts(store) == ["real"])
+    }
+
+    /// A file from elsewhere does not block the owner's backup.
+    @Test func aBackupReplacesAClaim() throws {
+        let store = try store()
+        let (theirs, mine) = (Envelope.newID(), Envelope.newID())
+        let forged = [
+            message(text("forged"), id: theirs, at: 50, isClaimed: true),
+            message(text("forged too"), from: me, id: mine, at: 60, isClaimed: true),
+            message(
+                [
+                    "type": .string("reaction"), "target": target(theirs, bob),
+                    "emoji": .string("👍"),
+                ],
+                at: 70, isClaimed: true),
+        ]
+        try add(forged, store, isOwn: false)
+        let real = [
+            message(text("real"), id: theirs, at: 10, isUnread: true),
+            message(text("mine"), from: me, id: mine, at: 20),
+        ]
+        #expect(try add(real, store) == [.added, .added])
+        #expect(try texts(store) == ["real", "mine"])
+        let views = try store.views(of: store.history(conversation: with, limit: 10))
+        #expect(views.allSatisfy { !$0.entry.isImported && $0.reactions.isEmpty })
+        #expect(try store.summary(of: with)?.unread == 1)
+        // Now the claims are other messages with known ids.
+        #expect(try add(Array(forged[..<2]), store, isOwn: false) == [.different, .different])
     }
 }

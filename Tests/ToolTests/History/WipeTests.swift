@@ -24,7 +24,7 @@ import Testing
             #expect(list["timer"] == .integer(1))
         }
         try they.tell(bob, "secret")
-        // The timer does not apply to what was written before, and unread messages stay.
+        // The timer does not apply to earlier messages, and unread messages stay.
         #expect(try alice.history("bob").last?.body["expires"] != nil)
         #expect(try alice.run("history", ["read", "bob"]).status == 0)
         for party in [alice, bob] {

@@ -1,0 +1,62 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// The names of people, and the trust in their keys, for messages that are shown together. The state verifies a contact's
+/// card at each reading, so each person is read once.
+final class People {
+    private let history: OpenHistory
+    private var known: [SessionID: (name: String, trust: Message.Trust)] = [:]
+
+    init(_ history: OpenHistory) { self.history = history }
+
+    /// Forgets all people, before messages that are shown later.
+    func forget() { known = [:] }
+
+    /// Returns a person's name, which is the id without a contact, and the trust in the key.
+    func person(_ id: SessionID) throws -> (name: String, trust: Message.Trust) {
+        if let found = known[id] { return found }
+        let isOwn = id == history.store.owner.id
+        let trust = isOwn ? .verified : try history.store.contact(id: id)?.trust ?? .unverified
+        let found = (name: try history.name(of: id), trust: trust)
+        known[id] = found
+        return found
+    }
+
+    /// Returns the name of a message's author, or `nil` if they are not authenticated.
+    func author(of entry: HistoryEntry) throws -> String? {
+        if entry.direction == .sent { return "me" }
+        // A message without content has no author, but its conversation has a peer.
+        if entry.isGone, let peer = entry.peer { return try person(peer).name }
+        guard let author = entry.author(history.store.owner.id) else { return nil }
+        let name = try person(author).name
+        return name == author.description ? entry.record["name"]?.string ?? name : name
+    }
+
+    /// Returns the reactions to a message with the names of their authors.
+    func reactions(to view: MessageView) throws -> [(emoji: String, name: String)] {
+        try view.reactions.map { ($0.emoji, try $0.from.map { try person($0).name } ?? "?") }
+    }
+}
+
+extension MessageView {
+    /// The marks that follow a message for people. `reactions` have the names of their authors.
+    func marks(_ reactions: [(emoji: String, name: String)]) -> [String] {
+        var marks: [String] = []
+        if entry.isImported { marks.append("imported") }
+        if isEdited { marks.append("edited") }
+        if pin != nil { marks.append("pinned") }
+        marks += reactions.map { "\($0.emoji) \($0.name)" }
+        switch entry.state {
+        case .delivered: marks.append("delivered")
+        case .read: marks.append("read")
+        case .failed: marks.append("not accepted by the relay")
+        case .new, .stored, .deleted, .expired, .damaged: break
+        }
+        return marks
+    }
+
+    /// The line for a message without content.
+    var placeholder: String { "message \(entry.state.goneName ?? "deleted")" }
+}
