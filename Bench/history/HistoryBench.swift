@@ -50,15 +50,14 @@ struct HistoryBench {
     ) throws {
         let id = Envelope.newID()
         func store(_ body: JSONObject, id: String, isSent: Bool) throws {
-            let record = Message(
+            let message = Message(
                 id: id, from: isSent ? owner : peer, to: isSent ? peer : owner, time: time,
-                suite: .ratchet, authenticated: true, trust: .trusted, body: body
-            ).record
+                suite: .ratchet, authenticated: true, trust: .trusted, body: body)
             if isSent {
-                try transaction.recordSent(id: id, record: record, at: time)
+                try transaction.recordSent(message, at: time)
             } else {
                 try transaction.recordOpened(
-                    id: id, digest: randomBytes(32), record: record, at: time)
+                    id: id, digest: randomBytes(32), message, at: time)
             }
         }
         try store(body, id: id, isSent: isSent)

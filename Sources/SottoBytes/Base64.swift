@@ -24,41 +24,51 @@ public enum Base64: Sendable {
     /// Returns the text of `bytes` as ASCII.
     public func encodeBytes(_ bytes: [UInt8]) -> [UInt8] {
         let size = isPadded ? (bytes.count + 2) / 3 * 4 : (bytes.count * 4 + 2) / 3
-        return [UInt8](unsafeUninitializedCapacity: size) { out, count in
-            let table = alphabet.utf8Start
-            var written = 0
-            var index = 0
-            while index + 3 <= bytes.count {
-                let group =
-                    UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
-                    | UInt32(bytes[index + 2])
-                out[written] = table[Int(group >> 18)]
-                out[written + 1] = table[Int(group >> 12 & 63)]
-                out[written + 2] = table[Int(group >> 6 & 63)]
-                out[written + 3] = table[Int(group & 63)]
-                written += 4
-                index += 3
+        let table = alphabet.utf8Start
+        return bytes.withUnsafeBufferPointer { bytes in
+            [UInt8](unsafeUninitializedCapacity: size) { out, count in
+                count = Self.encode(bytes, to: out, table, isPadded: isPadded)
             }
-            let left = bytes.count - index
-            if left > 0 {
-                let group =
-                    UInt32(bytes[index]) << 16 | (left == 2 ? UInt32(bytes[index + 1]) << 8 : 0)
-                out[written] = table[Int(group >> 18)]
-                out[written + 1] = table[Int(group >> 12 & 63)]
-                written += 2
-                if left == 2 {
-                    out[written] = table[Int(group >> 6 & 63)]
+        }
+    }
+
+    /// Writes the text of `bytes`. Returns its length.
+    private static func encode(
+        _ bytes: UnsafeBufferPointer<UInt8>, to out: UnsafeMutableBufferPointer<UInt8>,
+        _ table: UnsafePointer<UInt8>, isPadded: Bool
+    ) -> Int {
+        var written = 0
+        var index = 0
+        while index + 3 <= bytes.count {
+            let group =
+                UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
+                | UInt32(bytes[index + 2])
+            out[written] = table[Int(group >> 18)]
+            out[written + 1] = table[Int(group >> 12 & 63)]
+            out[written + 2] = table[Int(group >> 6 & 63)]
+            out[written + 3] = table[Int(group & 63)]
+            written += 4
+            index += 3
+        }
+        let left = bytes.count - index
+        if left > 0 {
+            let group =
+                UInt32(bytes[index]) << 16 | (left == 2 ? UInt32(bytes[index + 1]) << 8 : 0)
+            out[written] = table[Int(group >> 18)]
+            out[written + 1] = table[Int(group >> 12 & 63)]
+            written += 2
+            if left == 2 {
+                out[written] = table[Int(group >> 6 & 63)]
+                written += 1
+            }
+            if isPadded {
+                for _ in left..<3 {
+                    out[written] = UInt8(ascii: "=")
                     written += 1
                 }
-                if isPadded {
-                    for _ in left..<3 {
-                        out[written] = UInt8(ascii: "=")
-                        written += 1
-                    }
-                }
             }
-            count = written
         }
+        return written
     }
 
     /// Returns the bytes of `text`, or `nil` unless it is their canonical encoding: exact padding, no white space,
@@ -81,41 +91,48 @@ public enum Base64: Sendable {
         guard tail != 1 else { return nil }
         let values: [UInt8] = if case .url = self { Self.urlValues } else { Self.standardValues }
         let size = text.count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
-        var valid = true
+        var isCanonical = true
         let result = [UInt8](unsafeUninitializedCapacity: size) { out, count in
-            var group: UInt32 = 0
-            var inGroup = 0
+            // The values of all characters together: a character that is not in the alphabet sets the highest bit.
+            var seen: UInt8 = 0
             var written = 0
-            for character in text {
-                let value = values[Int(character)]
-                if value == 0xFF {
-                    valid = false
-                    break
-                }
-                group = group << 6 | UInt32(value)
-                inGroup += 1
-                if inGroup == 4 {
-                    out[written] = UInt8(truncatingIfNeeded: group >> 16)
-                    out[written + 1] = UInt8(truncatingIfNeeded: group >> 8)
-                    out[written + 2] = UInt8(truncatingIfNeeded: group)
-                    written += 3
-                    group = 0
-                    inGroup = 0
+            text.withUnsafeBufferPointer { text in
+                values.withUnsafeBufferPointer { values in
+                    func value(_ place: Int) -> UInt32 {
+                        let value = values[Int(text[place])]
+                        seen |= value
+                        return UInt32(value)
+                    }
+                    var place = 0
+                    while place + 4 <= text.count {
+                        let group =
+                            value(place) << 18 | value(place + 1) << 12 | value(place + 2) << 6
+                            | value(place + 3)
+                        out[written] = UInt8(truncatingIfNeeded: group >> 16)
+                        out[written + 1] = UInt8(truncatingIfNeeded: group >> 8)
+                        out[written + 2] = UInt8(truncatingIfNeeded: group)
+                        written += 3
+                        place += 4
+                    }
+                    if tail == 2 {
+                        let group = value(place) << 6 | value(place + 1)
+                        isCanonical = group & 0xF == 0
+                        out[written] = UInt8(truncatingIfNeeded: group >> 4)
+                        written += 1
+                    } else if tail == 3 {
+                        let group =
+                            value(place) << 12 | value(place + 1) << 6 | value(place + 2)
+                        isCanonical = group & 3 == 0
+                        out[written] = UInt8(truncatingIfNeeded: group >> 10)
+                        out[written + 1] = UInt8(truncatingIfNeeded: group >> 2)
+                        written += 2
+                    }
                 }
             }
-            if valid, inGroup == 2 {
-                valid = group & 0xF == 0
-                out[written] = UInt8(truncatingIfNeeded: group >> 4)
-                written += 1
-            } else if valid, inGroup == 3 {
-                valid = group & 3 == 0
-                out[written] = UInt8(truncatingIfNeeded: group >> 10)
-                out[written + 1] = UInt8(truncatingIfNeeded: group >> 2)
-                written += 2
-            }
+            isCanonical = isCanonical && seen < 0x80
             count = written
         }
-        return valid ? result : nil
+        return isCanonical ? result : nil
     }
 
     private static let standardValues = reverse(Base64.standard.alphabet)

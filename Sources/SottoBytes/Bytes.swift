@@ -5,39 +5,52 @@ import Glibc
 
 /// Returns the lower-case hexadecimal digits of `bytes`, two for each byte.
 @inlinable
-public func hex(_ bytes: some Sequence<UInt8>) -> String {
-    func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.underestimatedCount * 2)
-    for byte in bytes {
-        text.append(digit(byte >> 4))
-        text.append(digit(byte & 15))
+public func hex(_ bytes: some Collection<UInt8>) -> String {
+    let count = bytes.count * 2
+    return String(unsafeUninitializedCapacity: count) { text in
+        var place = 0
+        for byte in bytes {
+            text[place] = hexDigit(byte >> 4)
+            text[place + 1] = hexDigit(byte & 15)
+            place += 2
+        }
+        return count
     }
-    return String(decoding: text, as: UTF8.self)
 }
+
+/// Returns the lower-case hexadecimal digit of a value from 0 to 15.
+@inlinable
+func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
 /// Returns the bytes of hexadecimal digits in either case, or `nil` for an odd length or any other character.
 @inlinable
 public func bytes(hex text: some StringProtocol) -> [UInt8]? {
-    let digits = Array(text.utf8)
+    text.utf8.withContiguousStorageIfAvailable { bytes(hexDigits: $0) }
+        ?? Array(text.utf8).withUnsafeBufferPointer { bytes(hexDigits: $0) }
+}
+
+/// Returns the bytes of hexadecimal digits as ASCII, or `nil` as ``bytes(hex:)`` does.
+public func bytes(hexDigits digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }
-    func value(_ digit: UInt8) -> UInt8? {
+    // A wrong digit has the value 0xFF and sets a high bit.
+    func value(_ digit: UInt8) -> UInt8 {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
+        default: 0xFF
         }
     }
-    var result: [UInt8] = []
-    result.reserveCapacity(digits.count / 2)
-    for index in stride(from: 0, to: digits.count, by: 2) {
-        guard let high = value(digits[index]), let low = value(digits[index + 1]) else {
-            return nil
+    var seen: UInt8 = 0
+    let result = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { out, count in
+        count = digits.count / 2
+        for place in 0..<count {
+            let (high, low) = (value(digits[place * 2]), value(digits[place * 2 + 1]))
+            seen |= high | low
+            out[place] = high << 4 | low & 15
         }
-        result.append(high << 4 | low)
     }
-    return result
+    return seen > 15 ? nil : result
 }
 
 extension FixedWidthInteger where Self: UnsignedInteger {
@@ -73,12 +86,24 @@ extension StringProtocol {
     /// which is wrong for identifiers and member names.
     @inlinable
     public func isSameBytes(as other: some StringProtocol) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
         let same = utf8.withContiguousStorageIfAvailable { own in
-            other.utf8.withContiguousStorageIfAvailable { other in
-                own.count == other.count && own.elementsEqual(other)
-            }
+            other.utf8.withContiguousStorageIfAvailable { isSame(own, $0) }
         }
         if let same, let same { return same }
         return utf8.elementsEqual(other.utf8)
     }
+}
+
+/// Whether two buffers of one length have the same bytes.
+@usableFromInline
+func isSame(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let first = a.baseAddress, let second = b.baseAddress else { return true }
+    return memcmp(first, second, a.count) == 0
+}
+
+/// Returns the place of the first `byte` in a buffer, or `nil`.
+package func firstPlace(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let start = bytes.baseAddress else { return nil }
+    return memchr(start, Int32(byte), bytes.count).map { UnsafeRawPointer($0) - start }
 }

@@ -49,14 +49,21 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// Creates an object from a list. A member whose value is `nil` is left out.
     public init(_ elements: [(String, JSON?)]) {
-        members = elements.compactMap { name, value in value.map { (name, $0) } }
+        members = []
+        members.reserveCapacity(elements.count)
+        for (name, value) in elements { if let value { members.append((name, value)) } }
     }
 
     init(uncheckedMembers members: [(name: String, value: JSON)]) { self.members = members }
 
     /// The value of the member `name`. Setting `nil` removes it; a new name is appended.
     public subscript(name: String) -> JSON? {
-        get { members.first { $0.name.isSameBytes(as: name) }?.value }
+        get {
+            for index in members.indices where members[index].name.isSameBytes(as: name) {
+                return members[index].value
+            }
+            return nil
+        }
         set {
             let index = members.firstIndex { $0.name.isSameBytes(as: name) }
             switch (index, newValue) {
@@ -93,6 +100,7 @@ extension JSON {
     /// parsed again.
     public func serialized() -> [UInt8] {
         var out: [UInt8] = []
+        out.reserveCapacity(512)
         append(to: &out, canonical: false)
         return out
     }
@@ -104,6 +112,9 @@ extension JSON {
         append(to: &out, canonical: true)
         return out
     }
+
+    /// Appends the value as ``serialized()`` returns it.
+    package func append(to out: inout [UInt8]) { append(to: &out, canonical: false) }
 
     private func append(to out: inout [UInt8], canonical: Bool) {
         switch self {
@@ -117,8 +128,10 @@ extension JSON {
         case .string(let value): Self.append(value, to: &out)
         case .array(let elements):
             out.append(UInt8(ascii: "["))
-            for (index, element) in elements.enumerated() {
-                if index > 0 { out.append(UInt8(ascii: ",")) }
+            var isFirst = true
+            for element in elements {
+                if !isFirst { out.append(UInt8(ascii: ",")) }
+                isFirst = false
                 element.append(to: &out, canonical: canonical)
             }
             out.append(UInt8(ascii: "]"))
@@ -128,8 +141,10 @@ extension JSON {
                 ? object.members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
                 : object.members
             out.append(UInt8(ascii: "{"))
-            for (index, member) in members.enumerated() {
-                if index > 0 { out.append(UInt8(ascii: ",")) }
+            var isFirst = true
+            for member in members {
+                if !isFirst { out.append(UInt8(ascii: ",")) }
+                isFirst = false
                 Self.append(member.name, to: &out)
                 out.append(UInt8(ascii: ":"))
                 member.value.append(to: &out, canonical: canonical)
@@ -142,20 +157,45 @@ extension JSON {
         out.append(UInt8(ascii: "\""))
         var string = string
         string.withUTF8 { bytes in
-            // Most strings need no escape and are copied in one run.
             var start = 0
-            for index in bytes.indices where needsEscape(bytes[index]) {
-                out += bytes[start..<index]
-                escape(bytes[index], to: &out)
-                start = index + 1
+            while true {
+                let end = firstEscape(in: bytes, from: start)
+                out.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                guard end < bytes.count else { return }
+                escape(bytes[end], to: &out)
+                start = end + 1
             }
-            out += bytes[start...]
         }
         out.append(UInt8(ascii: "\""))
     }
 
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    /// Returns the place of the first byte from `start` on that a string cannot have without an escape: a quotation mark,
+    /// a backslash or a control character. Returns the length if there is none.
+    static func firstEscape(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        var place = start
+        // Eight bytes at once: in each lane, the highest bit of (lane − n) & ~lane is set if the lane is below n. A borrow
+        // from a lower lane can set it too, but then the lower lane has the first one.
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        func areBelow(_ limit: UInt64, _ lanes: UInt64) -> UInt64 {
+            (lanes &- (ones &* limit)) & ~lanes
+        }
+        while place + 8 <= bytes.count {
+            let lanes = UInt64(
+                littleEndian: UnsafeRawPointer(bytes.baseAddress! + place)
+                    .loadUnaligned(as: UInt64.self))
+            let found =
+                areBelow(0x20, lanes) | areBelow(1, lanes ^ (ones &* 0x22))
+                | areBelow(1, lanes ^ (ones &* 0x5C))
+            let bits = found & (ones &* 0x80)
+            if bits != 0 { return place + bits.trailingZeroBitCount / 8 }
+            place += 8
+        }
+        while place < bytes.count, bytes[place] >= 0x20, bytes[place] != UInt8(ascii: "\""),
+            bytes[place] != UInt8(ascii: "\\")
+        {
+            place += 1
+        }
+        return place
     }
 
     private static func escape(_ byte: UInt8, to out: inout [UInt8]) {

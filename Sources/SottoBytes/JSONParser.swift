@@ -153,12 +153,7 @@ private struct Parser {
     mutating func string() throws(JSONError) -> String {
         index += 1
         let start = index
-        while index < input.count, input[index] != UInt8(ascii: "\""),
-            input[index] != UInt8(ascii: "\\"),
-            input[index] >= 0x20
-        {
-            index += 1
-        }
+        index = JSON.firstEscape(in: input, from: index)
         guard index < input.count else { throw .malformed(offset: index) }
         if input[index] == UInt8(ascii: "\"") {
             defer { index += 1 }
@@ -180,6 +175,8 @@ private struct Parser {
     }
 
     func text(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int) throws(JSONError) -> String {
+        // Most strings are ASCII, which is valid.
+        if bytes.reduce(0, |) < 0x80 { return String(decoding: bytes, as: UTF8.self) }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw .invalidText(offset: start)
         }

@@ -4,21 +4,29 @@ import CSQLite
 package struct Connection<Failure: DatabaseFailure> {
     let database: DurableDatabase
 
+    // The generic functions are inlinable: a parameter pack that is not specialized costs more than a short statement.
+
     /// Returns the statement of `sql`, prepared once for each database, with its parameters. The caller resets it.
+    @inlinable
     package func statement<each Value: DatabaseValue>(
         _ sql: String, _ values: repeat each Value
     ) throws(Failure) -> PreparedStatement<Failure> {
+        let statement = try prepared(sql)
+        statement.bind(repeat each values)
+        return statement
+    }
+
+    @usableFromInline
+    func prepared(_ sql: String) throws(Failure) -> PreparedStatement<Failure> {
         do throws(DatabaseError) {
-            let statement = PreparedStatement<Failure>(
-                handle: try database.statement(sql), path: database.path)
-            statement.bind(repeat each values)
-            return statement
+            return PreparedStatement(handle: try database.statement(sql), path: database.path)
         } catch {
             throw Failure(error)
         }
     }
 
     /// Runs one statement to its end and ignores its rows. `values` are its parameters.
+    @inlinable
     package func run<each Value: DatabaseValue>(
         _ sql: String, _ values: repeat each Value
     ) throws(Failure) {
@@ -28,6 +36,7 @@ package struct Connection<Failure: DatabaseFailure> {
     }
 
     /// Returns `read` of the statement's first row, or `nil` if it has no row.
+    @inlinable
     package func first<Row, each Value: DatabaseValue>(
         _ sql: String, _ values: repeat each Value,
         read: (PreparedStatement<Failure>) throws(Failure) -> Row
@@ -38,6 +47,7 @@ package struct Connection<Failure: DatabaseFailure> {
     }
 
     /// Returns `read` of each row of the statement.
+    @inlinable
     package func rows<Row, each Value: DatabaseValue>(
         _ sql: String, _ values: repeat each Value,
         read: (PreparedStatement<Failure>) throws(Failure) -> Row
@@ -50,6 +60,7 @@ package struct Connection<Failure: DatabaseFailure> {
     }
 
     /// Returns whether the statement has a row.
+    @inlinable
     package func exists<each Value: DatabaseValue>(
         _ sql: String, _ values: repeat each Value
     ) throws(Failure) -> Bool {
@@ -59,6 +70,7 @@ package struct Connection<Failure: DatabaseFailure> {
     }
 
     /// Returns the integer in the first column of the statement's first row, or 0 if it has no row.
+    @inlinable
     package func integer<each Value: DatabaseValue>(
         _ sql: String, _ values: repeat each Value
     ) throws(Failure) -> Int64 {

@@ -2,10 +2,11 @@ import CSQLite
 
 /// A prepared statement, whose errors are `Failure`s. Columns are numbered from 0.
 package struct PreparedStatement<Failure: DatabaseFailure> {
-    let handle: OpaquePointer
+    @usableFromInline let handle: OpaquePointer
     let path: String
 
     /// Sets the parameters, from the first on. Text and bytes are copied.
+    @inlinable
     package func bind<each Value: DatabaseValue>(_ values: repeat each Value) {
         var index: Int32 = 1
         for value in repeat each values {

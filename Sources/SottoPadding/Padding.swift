@@ -74,7 +74,7 @@ public enum Padding {
         var frame: [UInt8] = [1]
         frame.reserveCapacity(total)
         frame += plaintext
-        frame += randomBytes(padLength)
+        frame += publicRandomBytes(padLength)
         frame += UInt32(padLength).bigEndianBytes
         return frame
     }

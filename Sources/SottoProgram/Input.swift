@@ -136,12 +136,20 @@ public struct LineReader: ~Copyable {
 
     /// Reads the available input. Returns whether another call of ``next()`` may have to wait for more.
     public mutating func mustWait() throws -> Bool {
-        while !atEnd, !block[start..<end].contains(UInt8(ascii: "\n")) {
+        while !atEnd, lineFeed == nil {
             guard begun.count <= limit, source.isReady else { return true }
             begun += block[start..<end]
             try fill()
         }
         return false
+    }
+
+    /// The place of the first line feed that was not returned, or `nil`.
+    private var lineFeed: Int? {
+        block.withUnsafeBytes { block in
+            firstPlace(
+                of: UInt8(ascii: "\n"), in: UnsafeRawBufferPointer(rebasing: block[start..<end]))
+        }.map { start + $0 }
     }
 
     /// Reads the next block.
@@ -160,9 +168,8 @@ public struct LineReader: ~Copyable {
         var isTooLong = line.count > limit
         while true {
             if start < end {
-                let rest = block[start..<end]
-                let feed = rest.firstIndex(of: UInt8(ascii: "\n"))
-                let piece = rest[..<(feed ?? end)]
+                let feed = lineFeed
+                let piece = block[start..<(feed ?? end)]
                 if line.count + piece.count > limit {
                     isTooLong = true
                     line = []

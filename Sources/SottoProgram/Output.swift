@@ -140,9 +140,10 @@ public final class Output {
 
     /// Writes a record as one line. Control characters that a terminal would interpret are written as JSON escapes.
     public func writeRecord(_ record: JSONObject) throws(Failure) {
-        let line = record.serialized()
-        try write(
-            (isTerminal ? Terminal.escapingControls(inJSON: line) : line) + [UInt8(ascii: "\n")])
+        var line = record.serialized()
+        if isTerminal { line = Terminal.escapingControls(inJSON: line) }
+        line.append(UInt8(ascii: "\n"))
+        try write(line)
     }
 
     /// Writes a record like ``writeRecord(_:)``, and flushes the output.

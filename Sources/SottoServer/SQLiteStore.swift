@@ -176,7 +176,7 @@ final class SQLiteStore: CopyableStore {
                 }
                 page.messages.append(
                     (
-                        EnvelopeID.text(select.bytes(1)),
+                        UUIDText.text(select.bytes(1)[...]),
                         Delivered(sequence: select.integer(0), envelope: body)
                     ))
             }

@@ -37,7 +37,7 @@ struct StoreTransaction {
     func apply(_ change: Change) throws(StoreError) -> Outcome {
         switch change {
         case .publish(let publication, let head): return try publish(publication, head)
-        case .claim(let owner, let id): return try claim(EnvelopeID.bytes(id), of: owner)
+        case .claim(let owner, let id): return try claim(Envelope.idBytes(id), of: owner)
         case .update(let id, let change): return try update(id, change)
         case .invite(let invitation): return try invite(invitation)
         case .redeem(let tag, let owner): return try redeem(tag, by: owner)
@@ -100,7 +100,7 @@ struct StoreTransaction {
         _ envelope: AddressedEnvelope, until: Int64?, _ row: inout MailboxRow,
         _ sequence: inout Int64
     ) throws(StoreError) -> Outcome {
-        let id = EnvelopeID.bytes(envelope.id)
+        let id = Envelope.idBytes(envelope.id)
         let digest = Array(sha256(envelope.bytes)[..<16])
         let size = Int64(envelope.bytes.count)
         let isFull =
@@ -139,7 +139,7 @@ struct StoreTransaction {
             SELECT envelope.seq, length(body), failures
             FROM seen JOIN envelope ON envelope.seq = seen.seq
             WHERE seen.mailbox = ? AND seen.id = ?
-            """, row.number, EnvelopeID.bytes(id)
+            """, row.number, Envelope.idBytes(id)
         ) { ($0.integer(0), $0.integer(1), $0.integer(2)) }
         guard let (sequence, size, failures) = found else { return false }
         switch handled {

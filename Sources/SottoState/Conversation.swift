@@ -26,6 +26,19 @@ public enum Conversation: Sendable, Hashable {
         }
     }
 
+    /// Returns the conversation of a message of the identity `owner`, as for its record.
+    init(of message: Message, owner: SessionID) {
+        if message.from == nil || message.from == owner,
+            let chat = message.details?["chat"]?.object?["id"]?.string
+        {
+            self = .chat(chat)
+        } else if let peer = message.from == owner ? message.to ?? owner : message.from {
+            self = .peer(peer)
+        } else {
+            self = .unknown
+        }
+    }
+
     /// The peer, or `nil` for a conversation that is not with one peer.
     public var peer: SessionID? { if case .peer(let peer) = self { peer } else { nil } }
 

@@ -142,10 +142,8 @@ extension StateTransaction {
 
     /// Sets the timer of a conversation, if no later message set it. A message from the future counts from now.
     func setTimer(
-        _ seconds: Int64, written record: JSONObject, in conversation: Conversation,
-        at time: Timestamp
+        _ seconds: Int64, written: Timestamp, in conversation: Conversation, at time: Timestamp
     ) throws(StateError) {
-        let written = record["time"]?.string.flatMap { Timestamp($0) } ?? time
         let start = min(written.seconds, time.seconds)
         guard try start >= row(of: conversation).settings.timerTime else { return }
         try change(conversation) { settings in
@@ -162,12 +160,11 @@ extension MessageBody {
     /// A lifetime from sending begins at the claimed time or now, at the earlier of the two. The copy of a sent message
     /// ends with it.
     func expiry(
-        _ kind: HistoryEntry.Kind, _ direction: HistoryEntry.Direction, _ record: JSONObject,
+        _ kind: HistoryEntry.Kind, _ direction: HistoryEntry.Direction, written: Timestamp,
         storedAt time: Timestamp
     ) -> Int64? {
         guard let expires = content.expires, kind == .content || kind == .copy else { return nil }
         if expires.start == .read, direction == .received, kind != .copy { return nil }
-        let written = record["time"]?.string.flatMap { Timestamp($0) } ?? time
         return min(written.seconds, time.seconds) + expires.after
     }
 }

@@ -94,6 +94,11 @@ extension MessageBody {
     /// Reads the body of a message record. Returns `nil` if it is missing or malformed.
     init?(of record: JSONObject) {
         guard let body = record["body"]?.object else { return nil }
+        self.init(local: body)
+    }
+
+    /// Reads the body of a message that is here. Returns `nil` if it is malformed.
+    init?(local body: JSONObject) {
         do throws(BodyError) { try self.init(body, isLocal: true) } catch { return nil }
     }
 

@@ -21,6 +21,9 @@ public struct ImportedMessage: Sendable {
     /// none.
     public let digest: [UInt8]
 
+    /// When the sender wrote it, as the sender claims.
+    var written: Timestamp? { record["time"]?.string.flatMap { Timestamp($0) } }
+
     /// Creates a message. The record has a valid id.
     public init(
         record: JSONObject, direction: HistoryEntry.Direction, state: HistoryEntry.State,
@@ -110,8 +113,11 @@ extension StateTransaction {
         let isOver = expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.
         guard isOwn || !isOver else { return .expired }
+        let conversation = Conversation(of: record, owner: owner.id)
         let new = NewMessage(
-            mark: mark, record: record, body: body, direction: direction, kind: kind,
+            mark: mark, id: id, conversation: conversation,
+            packed: PackedRecord.pack(record, conversation, owner: owner.id),
+            written: message.written, body: body, direction: direction, kind: kind,
             state: message.state, time: message.received, expires: expires,
             digest: message.digest, author: author, isClaimed: !isOwn)
         try note(
@@ -126,7 +132,8 @@ extension StateTransaction {
         of message: ImportedMessage, _ body: MessageBody?, _ kind: HistoryEntry.Kind
     ) -> Int64? {
         let time = message.received ?? Timestamp(seconds: 0)
-        var end = body?.expiry(kind, message.direction, message.record, storedAt: time)
+        var end = body?.expiry(
+            kind, message.direction, written: message.written ?? time, storedAt: time)
         if end == nil, kind == .content, !message.isUnread, let lifetime = body?.content.expires {
             end = time.seconds + lifetime.after
         }

@@ -74,7 +74,11 @@ extension StateTransaction {
             INSERT INTO message (number, mark, conversation, sent, kind, state, time, sealed)
             VALUES (?, ?, ?, 0, ?, ?, ?, ?)
             """, opened.number, opened.mark, row.number, kind.rawValue, state.rawValue, opened.time,
-            record.map { store.sealed($0, mark: opened.mark, in: row, digest: opened.digest) })
+            record.map {
+                store.sealed(
+                    PackedRecord.pack($0, row.conversation, owner: store.owner.id),
+                    mark: opened.mark, in: row, digest: opened.digest)
+            })
         guard kind == .content else { return }
         row.last = opened.number
         row.time = opened.time ?? row.time

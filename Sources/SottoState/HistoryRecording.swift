@@ -3,27 +3,27 @@ import SottoDatabase
 
 /// Storing of messages, in the transaction that opens or encrypts them.
 extension StateTransaction {
-    /// Records that an envelope was opened, with the record that is printed for it. The id must not have a record yet.
-    /// `digest` is ``Envelope/digest``. Returns the message's number.
+    /// Records that an envelope was opened. The id must not have a message yet. `digest` is ``Envelope/digest``. Returns
+    /// the message's number.
     @discardableResult
     public func recordOpened(
-        id: String, digest: [UInt8], record: JSONObject, at time: Timestamp = .now()
+        id: String, digest: [UInt8], _ message: Message, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
-        let author = record["from"]?.string.flatMap { SessionID($0) }
         var kind: HistoryEntry.Kind?
-        if author == owner.id, let own = record["id"]?.string, try hasSent(own) { kind = .copy }
+        if message.from == owner.id, try hasSent(message.id) { kind = .copy }
         return try insert(
-            store.mark(envelope: id), record, .received, kind, digest: digest, author: author, time)
+            store.mark(envelope: id), message, .received, kind, digest: digest,
+            author: message.from, time)
     }
 
-    /// Records that a message was encrypted. `record` is the message's record, with the owner as `from` and its
-    /// recipient as `to`. Returns the message's number.
+    /// Records that a message was encrypted. It has the owner as `from` and its recipient as `to`. Returns the message's
+    /// number.
     @discardableResult
     public func recordSent(
-        id: String, record: JSONObject, at time: Timestamp = .now()
+        _ message: Message, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
         try insert(
-            store.mark(sent: id), record, .sent, nil, digest: [], author: owner.id, time)
+            store.mark(sent: message.id), message, .sent, nil, digest: [], author: owner.id, time)
     }
 
     /// Returns whether a message with this id was sent from here.
@@ -33,30 +33,34 @@ extension StateTransaction {
 
     /// Inserts a message that is stored now. Without a kind it is that of the body.
     private func insert(
-        _ mark: Int64, _ record: JSONObject, _ direction: HistoryEntry.Direction,
+        _ mark: Int64, _ message: Message, _ direction: HistoryEntry.Direction,
         _ known: HistoryEntry.Kind?, digest: [UInt8], author: SessionID?, _ time: Timestamp
     ) throws(StateError) -> Int64 {
         if replaced.remove(mark) != nil { try removeClaim(mark) }
-        let body = MessageBody(of: record)
+        let body = MessageBody(local: message.body)
         let kind = known ?? HistoryEntry.Kind(body)
-        let message = NewMessage(
-            mark: mark, record: record, body: body, direction: direction, kind: kind,
-            time: time, expires: body?.expiry(kind, direction, record, storedAt: time),
+        let conversation = Conversation(of: message, owner: owner.id)
+        let new = NewMessage(
+            mark: mark, id: message.id, conversation: conversation,
+            packed: PackedRecord.pack(message, conversation, owner: owner.id),
+            written: message.time, body: body, direction: direction, kind: kind, time: time,
+            expires: body?.expiry(
+                kind, direction, written: message.time ?? time, storedAt: time),
             digest: digest, author: author)
-        return try insert(message, at: time)
+        return try insert(new, at: time)
     }
 
     /// Inserts a message. Its lifetime may have ended at `now`.
     func insert(_ message: NewMessage, at now: Timestamp) throws(StateError) -> Int64 {
-        let (record, direction, author) = (message.record, message.direction, message.author)
-        var row = try row(of: Conversation(of: record, owner: owner.id))
+        let (direction, author) = (message.direction, message.author)
+        var row = try row(of: message.conversation)
         try connection.run(
             """
             INSERT INTO message (mark, conversation, sent, kind, state, time, sealed, expires)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """, message.mark, row.number, direction.rawValue, message.kind.rawValue,
             message.state.rawValue, message.time?.seconds,
-            store.sealed(record, mark: message.mark, in: row, digest: message.digest),
+            store.sealed(message.packed, mark: message.mark, in: row, digest: message.digest),
             message.expires)
         let number = connection.lastRow
         let time = message.time ?? Timestamp(seconds: 0)
@@ -66,7 +70,7 @@ extension StateTransaction {
             row.last = number
             row.time = message.time?.seconds ?? row.time
             var isDeleted = false
-            if let id = record["id"]?.string {
+            if let id = message.id {
                 try endWaiting(for: id, in: row)
                 isDeleted = try self.isDeleted(
                     id, in: row, by: author, at: time, isImported: message.isClaimed)
@@ -83,7 +87,8 @@ extension StateTransaction {
             if case .timer(let seconds)? = message.body?.kind, author != nil,
                 row.conversation.peer != nil, !message.isClaimed
             {
-                try setTimer(seconds, written: record, in: row.conversation, at: time)
+                try setTimer(
+                    seconds, written: message.written ?? time, in: row.conversation, at: time)
             }
         case .event, .pin:
             if let body = message.body {
@@ -125,7 +130,12 @@ extension StateTransaction {
 /// A message to insert.
 struct NewMessage {
     let mark: Int64
-    let record: JSONObject
+    let id: String?
+    let conversation: Conversation
+    /// The record in the form of ``PackedRecord``.
+    let packed: [UInt8]
+    /// When the sender wrote it, as the sender claims.
+    let written: Timestamp?
     let body: MessageBody?
     let direction: HistoryEntry.Direction
     let kind: HistoryEntry.Kind
@@ -143,12 +153,13 @@ struct NewMessage {
 extension IdentityStore {
     /// Returns the column `sealed` of a message in a conversation.
     func sealed(
-        _ record: JSONObject, mark: Int64, in row: ConversationRow, digest: [UInt8]
+        _ packed: [UInt8], mark: Int64, in row: ConversationRow, digest: [UInt8]
     ) -> [UInt8] {
-        let digest = Array(
-            (digest + [UInt8](repeating: 0, count: 16))[..<StoredMessage.digestLength])
-        return seal(
-            digest + PackedRecord.pack(record, row.conversation, owner: owner.id),
-            .message(mark: mark, conversation: row.number))
+        var content: [UInt8] = []
+        content.reserveCapacity(StoredMessage.digestLength + packed.count)
+        content += digest.prefix(StoredMessage.digestLength)
+        while content.count < StoredMessage.digestLength { content.append(0) }
+        content += packed
+        return seal(content, .message(mark: mark, conversation: row.number))
     }
 }

@@ -64,7 +64,7 @@ struct PackedLine: Sendable {
         let isAuthored = known.isSent || from != 0
         let presentName = known.isSent || !isFromPeer ? ownName : peerName
         out += "{\"v\":1,\"type\":\"message\",\"id\":\"".utf8
-        Self.append(id: packed[3..<19], to: &out)
+        UUIDText.append(UnsafeRawBufferPointer(rebasing: packed[3..<19]), to: &out)
         out.append(UInt8(ascii: "\""))
         if from != 0 { Self.append("from", isFromPeer ? peer : own, to: &out) }
         if let name {
@@ -132,16 +132,6 @@ struct PackedLine: Sendable {
         out += "\":\"".utf8
     }
 
-    private static func append(id: Slice<UnsafeRawBufferPointer>, to out: inout [UInt8]) {
-        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
-        for (index, byte) in id.enumerated() {
-            if index == 4 || index == 6 || index == 8 || index == 10 {
-                out.append(UInt8(ascii: "-"))
-            }
-            out.append(digit(byte >> 4))
-            out.append(digit(byte & 15))
-        }
-    }
 }
 
 /// The members of a serialized object, without its braces.

@@ -24,6 +24,40 @@ enum PackedRecord {
     ]
     static let hasTime: UInt8 = 0x80
 
+    /// Returns the stored form of a message in a conversation of `owner`. It is that of the message's record.
+    static func pack(_ message: Message, _ conversation: Conversation, owner: SessionID) -> [UInt8]
+    {
+        // Form 1 has no member `ttl` before the suite.
+        guard message.ttl == nil, let id = UUIDText.bytes(message.id),
+            let trust = trusts.firstIndex(of: message.trust.rawValue)
+        else { return pack(message.record, conversation, owner: owner) }
+        func party(_ id: SessionID?) -> UInt8 {
+            guard let id else { return 0 }
+            return id == owner ? 1 : id == conversation.peer ? 2 : 3
+        }
+        let (from, to) = (party(message.from), party(message.to))
+        let suite = suites.firstIndex(of: message.suite.rawValue).map { UInt8($0 + 1) } ?? 0
+        let seconds = message.time.flatMap { UInt32(exactly: $0.seconds) }
+        let rest = JSONObject(
+            [
+                ("from", from == 3 ? message.from.map { .string($0.description) } : nil),
+                ("name", message.name.map { .string($0) }),
+                ("to", to == 3 ? message.to.map { .string($0.description) } : nil),
+                ("time", seconds == nil ? message.time.map { .string($0.description) } : nil),
+                ("suite", suite == 0 ? .string(message.suite.rawValue) : nil),
+                ("legacy", message.legacy.map { .string($0) }),
+                ("details", message.details.map { .object($0) }), ("body", .object(message.body)),
+            ] + message.extra.map { ($0.name, $0.value) })
+        var flags = from | to << 2 | UInt8(trust) << 5
+        if message.authenticated { flags |= 0x10 }
+        if seconds != nil { flags |= hasTime }
+        var packed: [UInt8] = [1, flags, suite]
+        packed += id
+        if let seconds { packed += seconds.bigEndianBytes }
+        JSON.object(rest).append(to: &packed)
+        return packed
+    }
+
     /// Returns the stored form of a record in a conversation of `owner`.
     static func pack(_ record: JSONObject, _ conversation: Conversation, owner: SessionID)
         -> [UInt8]
@@ -60,11 +94,7 @@ enum PackedRecord {
                 guard value == .string("message") else { return nil }
                 hasType = true
             case "id":
-                guard let text = value.string, Envelope.isID(text),
-                    let bytes = bytes(
-                        hex: String(
-                            decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
-                else { return nil }
+                guard let bytes = value.string.flatMap(UUIDText.bytes) else { return nil }
                 id = bytes
             case "from":
                 flags |= party(value.string)
@@ -130,7 +160,7 @@ enum PackedRecord {
         let time = UInt32(bigEndianBytes: bytes[(start + 19)..<(start + 23)]).map(Int64.init)
         var members: [(String, JSON?)] = [
             ("v", .integer(1)), ("type", .string("message")),
-            ("id", .string(id(of: bytes[(start + 3)..<(start + 19)]))),
+            ("id", .string(UUIDText.text(bytes[(start + 3)..<(start + 19)]))),
             ("from", party(flags, "from")), ("name", rest["name"]),
             ("to", party(flags >> 2, "to")),
             (
@@ -155,12 +185,5 @@ enum PackedRecord {
         guard bytes.count >= 25 else { return nil }
         let start = bytes.startIndex
         return bytes[(start + (bytes[start + 1] & hasTime == 0 ? 19 : 23))...]
-    }
-
-    private static func id(of bytes: ArraySlice<UInt8>) -> String {
-        let digits = Array(hex(Array(bytes)).utf8)
-        let hyphen = [UInt8(ascii: "-")]
-        let parts = [digits[..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20...]]
-        return String(decoding: Array(parts.joined(separator: hyphen)), as: UTF8.self)
     }
 }

@@ -55,7 +55,7 @@ extension IdentityStore {
 
     /// Encrypts a value: nonce (24 bytes) ‖ secretbox of context ‖ content.
     func seal(_ content: [UInt8], _ context: Context) -> [UInt8] {
-        let nonce = randomBytes(24)
+        let nonce = publicRandomBytes(24)
         var message = context.bytes + content
         defer { wipe(&message) }
         return nonce + NaClBox.seal(message, nonce: nonce, key: key)

@@ -67,17 +67,15 @@ extension StateTransaction {
 
     /// Encrypts a message to a peer with whom a session exists. The caller must not release the envelope before the
     /// transaction is committed.
-    public func seal(
-        body: JSONObject, extra: [(name: String, value: JSON)], to peer: SessionID,
-        time: Timestamp, ttl: Int64? = nil
-    ) throws -> Envelope {
+    public func seal(_ draft: Draft, to peer: SessionID) throws -> Envelope {
         var slots = try slots(peer)
         // Only the responder's session before its first message cannot send, and it is never stored.
         guard let place = slots.indices.first else {
             throw SessionError.nothingToSendWith(peer)
         }
         let envelope = try slots[place].session.seal(
-            body: body, extra: extra, from: owner, time: time, ttl: ttl)
+            body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
+            id: draft.id)
         slots[place].isChanged = true
         sessions[peer] = slots
         return envelope

@@ -29,13 +29,19 @@ extension StateTransaction {
             ("type", .string("system")), ("event", .string(event.rawValue)),
             ("former", former.map { .string($0.description) }),
         ])
-        try recordSent(
-            id: id,
-            record: JSONObject([
-                ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
-                ("from", .string(owner.id.description)), ("to", .string(peer.description)),
-                ("time", .string(time.description)), ("authenticated", .bool(true)),
-                ("trust", .string(Message.Trust.verified.rawValue)), ("body", .object(body)),
-            ]), at: time)
+        // It has no suite, because nothing was encrypted.
+        let record = JSONObject([
+            ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
+            ("from", .string(owner.id.description)), ("to", .string(peer.description)),
+            ("time", .string(time.description)), ("authenticated", .bool(true)),
+            ("trust", .string(Message.Trust.verified.rawValue)), ("body", .object(body)),
+        ])
+        let conversation = Conversation.peer(peer)
+        let new = NewMessage(
+            mark: store.mark(sent: id), id: id, conversation: conversation,
+            packed: PackedRecord.pack(record, conversation, owner: owner.id), written: time,
+            body: MessageBody(of: record), direction: .sent, kind: .content, time: time,
+            expires: nil, digest: [], author: owner.id)
+        _ = try insert(new, at: time)
     }
 }

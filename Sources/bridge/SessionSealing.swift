@@ -55,7 +55,7 @@ struct SessionSealing {
             try messages.map { message in
                 try result {
                     let envelope = try transaction.seal(
-                        body: message.body, extra: message.extra, to: peer, time: .now())
+                        Draft(body: message.body, extra: message.extra), to: peer)
                     return [try record(of: envelope)]
                 }
             }

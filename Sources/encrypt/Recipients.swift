@@ -187,7 +187,7 @@ struct Recipients {
                 trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
                 body: bodies[index],
                 members: JSONObject(job.message.extra.map { ($0.name, $0.value) }))
-            try transaction.recordSent(id: envelope.id, record: sent.record)
+            try transaction.recordSent(sent)
         }
     }
 
@@ -199,9 +199,7 @@ struct Recipients {
             return try suite.seal(draft, to: recipient, with: keys)
         case .session(let peer):
             guard let transaction else { throw SessionError.nothingToSendWith(peer) }
-            return try transaction.seal(
-                body: draft.body, extra: draft.extra, to: peer, time: draft.time,
-                ttl: draft.ttl)
+            return try transaction.seal(draft, to: peer)
         }
     }
 }

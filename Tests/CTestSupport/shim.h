@@ -1,4 +1,5 @@
 #include <spawn.h>
+#include <unistd.h>
 #include <zlib.h>
 
 // What Swift's import of glibc leaves out, because the headers want _GNU_SOURCE for it.
@@ -7,4 +8,6 @@ int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, co
 int posix_openpt(int flags);
 int grantpt(int descriptor);
 int unlockpt(int descriptor);
+// Swift does not import fork.
+static inline pid_t fork_process(void) { return fork(); }
 int ptsname_r(int descriptor, char *name, unsigned long size);

@@ -139,7 +139,7 @@ import Testing
                 Int64(envelope.bytes.count))
             try connection.run(
                 "INSERT INTO envelope (mailbox, minute, failures, id, body) VALUES (1, 1, 0, ?, ?)",
-                EnvelopeID.bytes(envelope.id), envelope.bytes)
+                Envelope.idBytes(envelope.id), envelope.bytes)
         }
         try old.close()
         let store = try place.open(.sqlite)
@@ -157,7 +157,7 @@ import Testing
             PostgresSchema.scripts[..<3].joined()
                 + "DELETE FROM sotto.version; INSERT INTO sotto.version VALUES (3);", in: database)
         let envelope = Sample.envelope(to: bob)
-        let id = hex(EnvelopeID.bytes(envelope.id))
+        let id = hex(Envelope.idBytes(envelope.id))
         cluster.sql(
             """
             SELECT sotto.store(1, 10, 100000, ARRAY[0], ARRAY['\\x\(hex(bob.publicKey))'::bytea],

@@ -19,12 +19,13 @@ import Testing
     @Test func openedEnvelopesAreRecognized() throws {
         let store = try store()
         let (id, digest) = (Envelope.newID(), sha256([1]))
-        let record: JSONObject = ["text": .string("hello")]
+        let message = Sample.message("hello", id: id)
         try store.transaction { transaction in
             #expect(try transaction.opened(id: id, digest: digest) == .new)
-            try transaction.recordOpened(id: id, digest: digest, record: record)
+            try transaction.recordOpened(id: id, digest: digest, message)
             #expect(
-                try transaction.opened(id: id, digest: digest) == .same(number: 1, record: record))
+                try transaction.opened(id: id, digest: digest)
+                    == .same(number: 1, record: message.record))
         }
         let (same, other) = try self.store().transaction { transaction in
             (
@@ -32,7 +33,7 @@ import Testing
                 try transaction.opened(id: id, digest: sha256([2]))
             )
         }
-        #expect(same == .same(number: 1, record: record) && other == .different)
+        #expect(same == .same(number: 1, record: message.record) && other == .different)
     }
 
     @Test func aPreviewAndAFailureLeaveNothing() throws {
@@ -40,7 +41,7 @@ import Testing
         let store = try store()
         let (id, digest) = (Envelope.newID(), sha256([1]))
         func record(_ transaction: StateTransaction) throws {
-            try transaction.recordOpened(id: id, digest: digest, record: [:])
+            try transaction.recordOpened(id: id, digest: digest, Sample.message("", id: id))
         }
         try store.preview(record)
         #expect(throws: Stop.self) {
@@ -58,8 +59,7 @@ import Testing
         let peer = Sample.identity()
         try store.transaction { transaction in
             try transaction.recordOpened(
-                id: Envelope.newID(), digest: sha256([1]),
-                record: ["text": .string("a very secret text")])
+                id: Envelope.newID(), digest: sha256([1]), Sample.message("a very secret text"))
             try transaction.save(
                 Contact(name: "Rumpelstiltskin", id: peer.id, card: peer.card()))
             _ = try transaction.request([1], id: Envelope.newID(), from: peer.id)

@@ -215,7 +215,7 @@ import Testing
             for (number, (envelope, failures)) in [(live, 0), (dead, 5)].enumerated() {
                 try connection.run(
                     "INSERT INTO envelope VALUES (?, 1, 1, ?, ?, ?)", Int64(number + 1), failures,
-                    EnvelopeID.bytes(envelope.id), envelope.bytes)
+                    Envelope.idBytes(envelope.id), envelope.bytes)
             }
         }
         try database.close()

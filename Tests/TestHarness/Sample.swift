@@ -7,6 +7,13 @@ package enum Sample {
         Identity(mnemonic: Mnemonic(randomWordCount: 24), name: "test")
     }
 
+    /// Returns a decrypted message from nobody.
+    package static func message(_ text: String, id: String = Envelope.newID()) -> Message {
+        Message(
+            id: id, from: nil, to: nil, time: nil, suite: .sealed, authenticated: false,
+            body: Message.textBody(text))
+    }
+
     package static func record(
         _ id: String = Envelope.newID(), to: SessionID, text: String = "AA==", ttl: Int64? = nil
     ) -> JSONObject {

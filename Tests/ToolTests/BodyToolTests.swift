@@ -35,7 +35,7 @@ struct BodyToolTests {
             directory: StateDirectory(path: two.home.files(alice.stateDirectory)),
             identity: alice.identity, lockTimeout: 20)
         let envelope = try store.transaction {
-            try $0.seal(body: body, extra: [], to: bob.identity.id, time: .now())
+            try $0.seal(Draft(body: body), to: bob.identity.id)
         }
         return String(decoding: envelope.record.serialized(), as: UTF8.self)
     }

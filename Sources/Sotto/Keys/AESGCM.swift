@@ -40,10 +40,9 @@ package enum AESGCM {
                 message, using: key,
                 nonce: try nonce.map { try AES.GCM.Nonce(data: $0) } ?? AES.GCM.Nonce(),
                 authenticating: data)
-            return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
-        } catch {
-            preconditionFailure("AES-256-GCM refuses a 32-byte key or a 12-byte nonce")
-        }
+            if let combined = box.combined { return Array(combined) }
+        } catch {}
+        preconditionFailure("AES-256-GCM refuses a 32-byte key or a 12-byte nonce")
     }
 
     /// Decrypts the bytes of `seal`, or returns `nil` if the tag is wrong. `key` has 32 bytes.

@@ -186,20 +186,21 @@ package struct SenderKeyChain: Sendable {
         guard plaintext.count <= Self.limit, let frame = try? Padding.frame(plaintext) else {
             throw .tooLong(limit: Self.limit)
         }
-        return try seal(frame: frame, nonce: randomBytes(AESGCM.nonceSize))
+        return try seal(frame: frame, nonce: publicRandomBytes(AESGCM.nonceSize))
     }
 
     mutating func seal(
         frame: [UInt8], nonce: [UInt8]
     ) throws(SenderKeyError) -> SenderKeyMessage {
         guard iteration <= Session.maximumCounter else { throw .counterOverflow }
+        let (messageKey, next) = key.step()
         let combined = AESGCM.seal(
             frame, authenticating: SenderKeyMessage.authenticatedData(chainID, iteration),
-            nonce: nonce, key: key.messageKey.secret.symmetricKey)
+            nonce: nonce, key: messageKey.secret.symmetricKey)
         let message = SenderKeyMessage(
             chainID: chainID, iteration: iteration, combined: combined,
             signature: signingKey.sign(SenderKeyMessage.signed(chainID, iteration, combined)))
-        key = key.next
+        key = next
         iteration += 1
         return message
     }
@@ -280,18 +281,19 @@ package struct ReceivedSenderKeyChain: Sendable {
         guard number <= Session.maximumCounter else { throw .counterOverflow }
         guard number - iteration <= Session.maximumSkip else { throw .tooManySkipped }
         while iteration < number {
-            skipped.append(SkippedKey(iteration: iteration, key: key.messageKey))
-            step()
+            skipped.append(SkippedKey(iteration: iteration, key: step()))
         }
         if skipped.count > Self.maximumStored {
             skipped.removeFirst(skipped.count - Self.maximumStored)
         }
-        defer { step() }
-        return key.messageKey
+        return step()
     }
 
-    private mutating func step() {
-        key = key.next
+    /// Returns the key of the next message and advances the chain.
+    private mutating func step() -> MessageKey {
+        let (messageKey, next) = key.step()
+        key = next
         iteration += 1
+        return messageKey
     }
 }

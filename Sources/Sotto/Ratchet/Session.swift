@@ -105,7 +105,7 @@ package struct Session: Sendable {
     /// Encrypts `plaintext` under the next message key (Double Ratchet §3.4). Store the session before the result is
     /// sent, because a key must not be used twice.
     package mutating func encrypt(_ plaintext: [UInt8]) throws(RatchetError) -> RatchetMessage {
-        try encrypt(plaintext, nonce: randomBytes(AESGCM.nonceSize))
+        try encrypt(plaintext, nonce: publicRandomBytes(AESGCM.nonceSize))
     }
 
     mutating func encrypt(
@@ -115,8 +115,8 @@ package struct Session: Sendable {
         guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
         let header = RatchetHeader(
             publicKey: pair.publicKey, number: chain.number, previousLength: previousLength)
-        let key = chain.key.messageKey
-        chain.key = chain.key.next
+        let (key, next) = chain.key.step()
+        chain.key = next
         chain.number += 1
         let combined = AESGCM.seal(
             plaintext, authenticating: header.authenticatedData(associatedData), nonce: nonce,
@@ -179,8 +179,9 @@ package struct Session: Sendable {
         try skip(to: message.header.number, in: &chain)
         guard chain.number == message.header.number else { throw .noKey }
         guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
-        let plaintext = try message.open(with: chain.key.messageKey, associatedData)
-        chain.key = chain.key.next
+        let (key, next) = chain.key.step()
+        let plaintext = try message.open(with: key, associatedData)
+        chain.key = next
         chain.number += 1
         return plaintext
     }
@@ -221,10 +222,10 @@ package struct Session: Sendable {
         guard chain.number < number else { return }
         guard number - chain.number <= Self.maximumSkip else { throw .tooManySkipped }
         while chain.number < number {
+            let (key, next) = chain.key.step()
             skipped.append(
-                SkippedKey(
-                    publicKey: chain.publicKey, number: chain.number, key: chain.key.messageKey))
-            chain.key = chain.key.next
+                SkippedKey(publicKey: chain.publicKey, number: chain.number, key: key))
+            chain.key = next
             chain.number += 1
         }
         let excess = skipped.count - Self.maximumStored

@@ -132,7 +132,7 @@ public struct Envelope: Sendable, Hashable {
     }
 
     /// Returns a new id: a random UUID (RFC 9562 §5.4) in lower case.
-    public static func newID() -> String { uuid(randomBytes(16)) }
+    public static func newID() -> String { uuid(publicRandomBytes(16)) }
 
     /// Returns an id for a record without one. It is derived from the ciphertext, so it is the same each time.
     package static func id(of bytes: [UInt8]) -> String { uuid(Array(sha256(bytes)[..<16])) }
@@ -141,27 +141,18 @@ public struct Envelope: Sendable, Hashable {
         var bytes = bytes
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        var text: [UInt8] = []
-        text.reserveCapacity(36)
-        for (index, digit) in hex(bytes).utf8.enumerated() {
-            switch index {
-            case 8, 12, 16, 20: text.append(UInt8(ascii: "-"))
-            default: break
-            }
-            text.append(digit)
-        }
-        return String(decoding: text, as: UTF8.self)
+        return UUIDText.text(bytes[...])
+    }
+
+    /// Returns the 16 bytes of an id that ``isID(_:)`` accepts.
+    package static func idBytes(_ id: String) -> [UInt8] {
+        guard let bytes = UUIDText.bytes(id) else { preconditionFailure("the id is no UUID") }
+        return bytes
     }
 
     /// Whether `text` has the form of an id: 36 characters, lower-case hexadecimal with hyphens at the positions of a
     /// UUID.
     public static func isID(_ text: String) -> Bool {
-        guard text.utf8.count == 36 else { return false }
-        return text.utf8.enumerated().allSatisfy { index, character in
-            switch index {
-            case 8, 13, 18, 23: character == UInt8(ascii: "-")
-            default: (0x30...0x39).contains(character) || (0x61...0x66).contains(character)
-            }
-        }
+        UUIDText.bytes(text) != nil
     }
 }

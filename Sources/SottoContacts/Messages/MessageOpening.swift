@@ -274,7 +274,7 @@ final class MessageOpening<Input: MessageInput> {
         }
         if let step { try transaction.keep(step) }
         let number = try transaction.recordOpened(
-            id: repeatID, digest: attempt.digest, record: message.record)
+            id: repeatID, digest: attempt.digest, message)
         try transaction.forgetRequest(id: attempt.id)
         return .message(message, number: number, seen: false)
     }

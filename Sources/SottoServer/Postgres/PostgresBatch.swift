@@ -93,7 +93,7 @@ struct PostgresBatch {
         query.add(retention.mailboxBytes)
         query.add(places.map(Int64.init))
         query.add(envelopes.map(\.to.publicKey))
-        query.add(envelopes.map { EnvelopeID.bytes($0.id) })
+        query.add(envelopes.map { Envelope.idBytes($0.id) })
         query.add(envelopes.map { Array(sha256($0.bytes)[..<16]) })
         query.add(envelopes.map(\.bytes))
         add(query, .stored)
@@ -101,7 +101,7 @@ struct PostgresBatch {
         guard !limited.isEmpty else { return }
         var limit = PostgresQuery("SELECT sotto.set_until($1, $2, $3, $4)")
         limit.add(limited.map(\.envelope.to.publicKey))
-        limit.add(limited.map { EnvelopeID.bytes($0.envelope.id) })
+        limit.add(limited.map { Envelope.idBytes($0.envelope.id) })
         limit.add(limited.map { Array(sha256($0.envelope.bytes)[..<16]) })
         limit.add(limited.compactMap(\.until))
         add(limit, .none)
@@ -111,7 +111,7 @@ struct PostgresBatch {
         var rows: [(place: Int64, mailbox: [UInt8], id: [UInt8])] = []
         for place in places {
             guard case .acknowledge(let mailbox, let ids, _) = changes[place] else { continue }
-            for id in ids { rows.append((Int64(place), mailbox.publicKey, EnvelopeID.bytes(id))) }
+            for id in ids { rows.append((Int64(place), mailbox.publicKey, Envelope.idBytes(id))) }
         }
         guard !rows.isEmpty else { return }
         if kind == .fail {
@@ -150,7 +150,7 @@ struct PostgresBatch {
         for place in places {
             guard case .claim(let owner, let id) = changes[place] else { continue }
             owners.append(owner.publicKey)
-            ids.append(EnvelopeID.bytes(id))
+            ids.append(Envelope.idBytes(id))
         }
         var query = PostgresQuery("SELECT * FROM sotto.claim($1, $2, $3, $4)")
         query.add(minute)

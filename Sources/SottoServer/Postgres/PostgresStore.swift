@@ -109,7 +109,7 @@ final class PostgresStore: CopyableStore {
             }
             page.messages.append(
                 (
-                    EnvelopeID.text(rows.bytes(row, 1)),
+                    UUIDText.text(rows.bytes(row, 1)[...]),
                     Delivered(sequence: rows.integer(row, 0), envelope: body)
                 ))
         }

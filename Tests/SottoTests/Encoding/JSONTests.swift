@@ -2,6 +2,8 @@ import Sotto
 import TestSupport
 import Testing
 
+@testable import SottoBytes
+
 struct JSONParserTests {
     @Test func canonicallyEquivalentStringsDiffer() {
         #expect(JSON.string("\u{E9}") != JSON.string("e\u{301}"))
@@ -238,6 +240,54 @@ struct CanonicalJSONTests {
                 guard double.isFinite else { continue }
                 let text = String(decoding: JSON.number(double).canonical(), as: UTF8.self)
                 #expect(Double(text) == double, "\(text), \(generator.comment)")
+            }
+        }
+    }
+}
+
+struct JSONStringTests {
+    /// Each byte at each place of strings of all short lengths.
+    @Test func eachCharacterIsEscapedWhereItMustBe() throws {
+        for length in 1..<40 {
+            for place in 0..<length {
+                for character in [0, 8, 9, 0x1F, 0x20, 0x21, 0x22, 0x23, 0x5B, 0x5C, 0x5D, 0x7F] {
+                    var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                    bytes[place] = UInt8(character)
+                    let text = String(decoding: bytes, as: UTF8.self)
+                    let json = JSON.string(text).serialized()
+                    let isEscaped = character < 0x20 || character == 0x22 || character == 0x5C
+                    #expect((json.count > length + 2) == isEscaped)
+                    #expect(try JSON(parsing: json) == .string(text))
+                }
+            }
+        }
+    }
+
+    /// Random strings of a few characters, compared with a search byte by byte.
+    @Test func theFirstEscapeIsFound() {
+        let characters: [UInt8] = [
+            0, 0x1F, 0x20, 0x21, 0x22, 0x23, 0x5B, 0x5C, 0x5D, 0x61, 0x80, 0xA2, 0xDC, 0xFF,
+        ]
+        for _ in 0..<20_000 {
+            let few = (0..<3).map { _ in characters.randomElement()! }
+            let bytes = (0..<Int.random(in: 0...40)).map { _ in
+                Int.random(in: 0..<4) > 0 ? 0x61 : few.randomElement()!
+            }
+            let start = Int.random(in: 0...bytes.count)
+            let expected =
+                bytes[start...].firstIndex { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C } ?? bytes.count
+            let found = bytes.withUnsafeBufferPointer { JSON.firstEscape(in: $0, from: start) }
+            #expect(found == expected, "\(bytes), \(start)")
+        }
+    }
+
+    /// A byte that is not UTF-8 is refused, whatever stands before it.
+    @Test func eachWrongByteIsRefused() {
+        for length in 0..<20 {
+            for byte in [0x80, 0xBF, 0xC0, 0xF8, 0xFF] as [UInt8] {
+                var text = Array("\"".utf8) + [UInt8](repeating: 0x61, count: length)
+                text += [byte] + Array("b\"".utf8)
+                #expect(throws: JSONError.invalidText(offset: 1)) { try JSON(parsing: text) }
             }
         }
     }

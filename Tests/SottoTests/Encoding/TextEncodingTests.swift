@@ -20,6 +20,32 @@ struct HexTests {
     }
 }
 
+struct UUIDTextTests {
+    @Test func textAndBytesAgree() {
+        let text = "00112233-4455-6677-8899-aabbccddeeff"
+        let bytes: [UInt8] = (0..<16).map { $0 * 0x11 }
+        #expect(UUIDText.bytes(text) == bytes && UUIDText.text(bytes[...]) == text)
+        var out: [UInt8] = [1]
+        bytes.withUnsafeBytes { UUIDText.append($0, to: &out) }
+        #expect(out == [1] + Array(text.utf8))
+        for _ in 0..<1_000 {
+            let bytes = randomBytes(16)
+            #expect(UUIDText.bytes(UUIDText.text(bytes[...])) == bytes)
+        }
+    }
+
+    @Test(arguments: [
+        "", "00112233-4455-6677-8899-aabbccddeef", "00112233-4455-6677-8899-aabbccddeeff0",
+        "00112233-4455-6677-8899-AABBCCDDEEFF", "0011223304455-6677-8899-aabbccddeeff",
+        "00112233-4455-6677-8899aaabbccddeeff", "00112233-4455-6677-8899-aabbccddeefg",
+        "-0112233-4455-6677-8899-aabbccddeeff", "00112233-4455-6677-8899-aabbccddee\u{E9}",
+        "00112233\u{0}4455-6677-8899-aabbccddeeff", "0011223:-4455-6677-8899-aabbccddeeff",
+    ])
+    func anotherFormIsRefused(_ text: String) {
+        #expect(UUIDText.bytes(text) == nil && !Envelope.isID(text))
+    }
+}
+
 struct Base64Tests {
     @Test func theRFCsVectorsMatch() {
         for (plain, text) in [

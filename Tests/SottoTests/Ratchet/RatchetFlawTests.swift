@@ -354,8 +354,10 @@ struct RatchetFlawTests {
         )
         #expect(mine.key.secret.copyBytes() != theirs.key.secret.copyBytes())
         #expect(
-            mine.key.messageKey.secret.copyBytes() != theirs.key.messageKey.secret.copyBytes())
-        #expect(mine.key.messageKey.secret.copyBytes() != mine.key.next.secret.copyBytes())
+            mine.key.step().message.secret.copyBytes()
+                != theirs.key.step().message.secret.copyBytes())
+        #expect(
+            mine.key.step().message.secret.copyBytes() != mine.key.step().next.secret.copyBytes())
         // Signatures use the identity key, not a key agreement key.
         let agreement = SecretBytes(copying: alice.agreementPair().secret.copyBytes())
         #expect(SigningKey(seed: agreement).publicKey != alice.id.publicKey)

@@ -29,13 +29,12 @@ import Testing
         return body
     }
 
-    func record(
+    func message(
         _ body: JSONObject, from: SessionID, to: SessionID, id: String, written: Int64 = 0
-    ) -> JSONObject {
+    ) -> Message {
         Message(
             id: id, from: from, to: to, time: at(written), suite: .ratchet, authenticated: true,
-            trust: .trusted, body: body
-        ).record
+            trust: .trusted, body: body)
     }
 
     @discardableResult
@@ -46,7 +45,7 @@ import Testing
         try store.transaction { transaction in
             try transaction.recordOpened(
                 id: id, digest: sha256(Array(id.utf8)),
-                record: record(body, from: bob.id, to: me.id, id: id, written: written),
+                message(body, from: bob.id, to: me.id, id: id, written: written),
                 at: at(time))
         }
     }
@@ -57,7 +56,7 @@ import Testing
     ) throws -> Int64 {
         try store.transaction { transaction in
             try transaction.recordSent(
-                id: id, record: record(body, from: me.id, to: bob.id, id: id, written: time),
+                message(body, from: me.id, to: bob.id, id: id, written: time),
                 at: at(time))
         }
     }
@@ -206,8 +205,7 @@ import Testing
                 let id = Envelope.newID()
                 let text = String(repeating: "\(number) ", count: 500)
                 try transaction.recordSent(
-                    id: id,
-                    record: record(body(text, after: 60), from: me.id, to: bob.id, id: id),
+                    message(body(text, after: 60), from: me.id, to: bob.id, id: id),
                     at: at(0))
             }
         }

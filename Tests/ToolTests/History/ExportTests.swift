@@ -133,11 +133,10 @@ import Testing
                 }
                 try transaction.recordOpened(
                     id: id, digest: sha256(Array(id.utf8)),
-                    record: Message(
+                    Message(
                         id: id, from: author, to: store.owner.id,
                         time: Timestamp(seconds: 1_795_000_000 + Int64(index)), suite: .ratchet,
-                        authenticated: true, trust: .trusted, body: body
-                    ).record)
+                        authenticated: true, trust: .trusted, body: body))
             }
         }
     }

@@ -17,14 +17,13 @@ import Testing
             directory: StateDirectory(path: scratch.path), identity: me, lockTimeout: 5)
     }
 
-    func record(
+    func message(
         _ text: String, from: SessionID, to: SessionID, id: String = Envelope.newID(),
         body: JSONObject? = nil
-    ) -> JSONObject {
+    ) -> Message {
         Message(
             id: id, from: from, to: to, time: Timestamp(seconds: 1_795_000_000), suite: .ratchet,
-            authenticated: true, trust: .trusted, body: body ?? Message.textBody(text)
-        ).record
+            authenticated: true, trust: .trusted, body: body ?? Message.textBody(text))
     }
 
     @discardableResult
@@ -34,7 +33,7 @@ import Testing
     ) throws -> Int64 {
         try transaction.recordOpened(
             id: id, digest: sha256(Array(id.utf8)),
-            record: record(text, from: from.id, to: me.id, id: id, body: body))
+            message(text, from: from.id, to: me.id, id: id, body: body))
     }
 
     @discardableResult
@@ -43,7 +42,41 @@ import Testing
         id: String = Envelope.newID(), body: JSONObject? = nil
     ) throws -> Int64 {
         try transaction.recordSent(
-            id: id, record: record(text, from: me.id, to: peer.id, id: id, body: body))
+            message(text, from: me.id, to: peer.id, id: id, body: body))
+    }
+
+    /// A message and its record are stored alike, whatever members it has.
+    @Test func aMessageIsPackedAsItsRecord() throws {
+        var generator = SystemRandomNumberGenerator()
+        func maybe<Value>(_ value: @autoclosure () -> Value) -> Value? {
+            Bool.random(using: &generator) ? value() : nil
+        }
+        let ids = [me.id, bob.id, Sample.identity().id]
+        let suites: [SuiteName] = [.ratchet, .sealed, SuiteName(rawValue: "other")]
+        let times = [0, 1_795_000_000, -1, Int64(UInt32.max), Int64(UInt32.max) + 1]
+        var forms: Set<UInt8> = []
+        for _ in 0..<2_000 {
+            var members: [(String, JSON?)] = [
+                ("extra", maybe(.integer(1))), ("more", maybe(.string("x"))),
+            ]
+            members.append(("ttl", Int.random(in: 0..<8) == 0 ? .integer(60) : nil))
+            let message = Message(
+                id: Int.random(in: 0..<8) == 0 ? "no uuid" : Envelope.newID(),
+                from: maybe(ids.randomElement()!), to: maybe(ids.randomElement()!),
+                name: maybe("Bob"), time: maybe(Timestamp(seconds: times.randomElement()!)),
+                suite: suites.randomElement()!, authenticated: Bool.random(),
+                trust: [.unverified, .trusted, .verified].randomElement()!,
+                details: maybe(["chat": .object(["id": .string("c")])]), legacy: maybe("old"),
+                body: Message.textBody("text"), members: JSONObject(members))
+            let conversation = Conversation(of: message, owner: me.id)
+            #expect(conversation == Conversation(of: message.record, owner: me.id))
+            let packed = PackedRecord.pack(message, conversation, owner: me.id)
+            #expect(packed == PackedRecord.pack(message.record, conversation, owner: me.id))
+            #expect(
+                PackedRecord.unpack(packed[...], conversation, owner: me.id) == message.record)
+            forms.insert(packed[0])
+        }
+        #expect(forms == [0, 1])
     }
 
     func texts(_ entries: [HistoryEntry]) -> [String] {
@@ -290,7 +323,7 @@ import Testing
             try receive("secret", from: bob, in: transaction, id: early)
             try transaction.recordOpened(
                 id: Envelope.newID(), digest: [],
-                record: record("", from: bob.id, to: me.id, body: deletion(late)),
+                message("", from: bob.id, to: me.id, body: deletion(late)),
                 at: Timestamp(seconds: now.seconds - 61 * 86_400))
             try receive("kept", from: bob, in: transaction, id: late)
         }
@@ -437,7 +470,7 @@ import Testing
         try store.transaction { transaction in
             for (index, id) in ids.enumerated() {
                 try transaction.recordSent(
-                    id: id, record: record("\(index)", from: me.id, to: bob.id, id: id),
+                    message("\(index)", from: me.id, to: bob.id, id: id),
                     at: Timestamp(seconds: 1_000 + Int64(index)))
             }
             try receive(
@@ -561,10 +594,11 @@ import Testing
     /// A record takes back each byte that it had.
     @Test func packedRecordsAreExact() throws {
         let conversation = Conversation.peer(bob.id)
-        let base = record("x", from: bob.id, to: me.id)
+        let base = message("x", from: bob.id, to: me.id).record
         var records: [JSONObject] = [
             base, [:], ["v": .integer(2)], ["type": .string("message")],
-            record("x", from: carol.id, to: bob.id), record("x", from: me.id, to: me.id),
+            message("x", from: carol.id, to: bob.id).record,
+            message("x", from: me.id, to: me.id).record,
         ]
         let values: [JSON?] = [
             nil, .null, .bool(false), .integer(1), .string(""), .string("unverified"),

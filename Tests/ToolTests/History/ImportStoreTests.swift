@@ -21,13 +21,12 @@ import Testing
 
     func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: start + seconds) }
 
-    func record(
+    func opened(
         _ body: JSONObject, from: SessionID, to: SessionID, id: String, at time: Int64
-    ) -> JSONObject {
+    ) -> Message {
         Message(
             id: id, from: from, to: to, time: at(time), suite: .ratchet, authenticated: true,
-            trust: .trusted, body: body
-        ).record
+            trust: .trusted, body: body)
     }
 
     func message(
@@ -37,8 +36,9 @@ import Testing
     ) -> ImportedMessage {
         let author = from ?? bob
         let isSent = author.id == me.id
-        var stored = record(
-            body, from: author.id, to: isSent ? bob.id : me.id, id: id, at: time)
+        var stored = opened(
+            body, from: author.id, to: isSent ? bob.id : me.id, id: id, at: time
+        ).record
         if isClaimed { stored["imported"] = .bool(true) }
         return ImportedMessage(
             record: stored, direction: isSent ? .sent : .received, state: .new, received: at(time),
@@ -56,7 +56,7 @@ import Testing
         try store.transaction { transaction in
             try transaction.recordOpened(
                 id: id, digest: sha256(Array(id.utf8)),
-                record: record(
+                opened(
                     text(words), from: (from ?? bob).id, to: me.id, id: id, at: time),
                 at: at(time))
         }
@@ -146,7 +146,7 @@ import Testing
             ]
             try transaction.recordOpened(
                 id: id, digest: sha256(Array(id.utf8)),
-                record: record(body, from: bob.id, to: me.id, id: id, at: 101), at: at(101))
+                opened(body, from: bob.id, to: me.id, id: id, at: 101), at: at(101))
         }
         let early = Envelope.newID()
         try add(
@@ -303,7 +303,7 @@ import Testing
         try receive("from bob", store, id: theirs, at: 10)
         try store.transaction { transaction in
             _ = try transaction.recordSent(
-                id: mine, record: record(text("mine"), from: me.id, to: bob.id, id: mine, at: 20),
+                opened(text("mine"), from: me.id, to: bob.id, id: mine, at: 20),
                 at: at(20))
         }
         let forged: [JSONObject] = [
@@ -389,7 +389,7 @@ import Testing
             #expect(try transaction.opened(id: id, digest: digest) == .new)
             try transaction.recordOpened(
                 id: id, digest: digest,
-                record: record(text("real"), from: bob.id, to: me.id, id: id, at: 20), at: at(20))
+                opened(text("real"), from: bob.id, to: me.id, id: id, at: 20), at: at(20))
         }
         #expect(try texts(store) == ["real"])
         let again = try store.transaction { try $0.opened(id: id, digest: digest) }

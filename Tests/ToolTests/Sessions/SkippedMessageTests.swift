@@ -105,7 +105,7 @@ struct SkippedMessageTests {
             let sent = try sender.transaction { transaction in
                 try (0...256).map { _ in
                     try transaction.seal(
-                        body: ["text": .string("x")], extra: [], to: bob.identity.id, time: .now())
+                        Draft(body: ["text": .string("x")]), to: bob.identity.id)
                 }
             }
             try reader.transaction { transaction in

@@ -330,7 +330,7 @@ struct IntroducedAccountTests {
         try store.transaction { transaction in
             try transaction.save(contact)
             try transaction.recordOpened(
-                id: envelope.repeatID, digest: envelope.digest, record: stored.record)
+                id: envelope.repeatID, digest: envelope.digest, stored)
         }
         #expect(try shown("bob")["verified"] == .array([.string("id"), .string("card")]))
         try expectThatMalloryIsNotBob()
