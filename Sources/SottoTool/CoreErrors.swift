@@ -13,6 +13,7 @@ extension Failure {
         case let error as EnvelopeError: self.init(error)
         case let error as BodyError: self.init(error)
         case let error as AgeError: self.init(error)
+        case let error as BlobError: self.init(error)
         case let error as SignedStreamError: self.init(error)
         case let error as SealedError: self.init(error)
         case let error as RatchetError: self.init(error)
@@ -236,6 +237,19 @@ extension Failure {
             self.init(
                 .authentication, "a signature of the prekeys is not their owner's",
                 hint: "do not use them: they were replaced in transit")
+        }
+    }
+
+    init(_ error: BlobError) {
+        switch error {
+        case .tooLong(let limit):
+            self.init(
+                .malformed, "the file is longer than \(limit) bytes",
+                hint: "use -r instead of --to to encrypt it as a separate file")
+        case .authentication:
+            self.init(
+                .authentication, "the attachment is not the one that the message names",
+                hint: "it was changed or cut in transit; fetch it again, or ask for it again")
         }
     }
 

@@ -103,13 +103,13 @@ struct Whisper2AttachmentOpening {
     let output: String?
 
     func run() throws {
-        let (attached, key) = try AttachedFile.find(record, identity, lockTimeout: lockTimeout)
-        guard attached.isWhisper2 else {
+        let form = try AttachedFile.find(record, identity, lockTimeout: lockTimeout)
+        guard case .whisper2(let key) = form else {
             throw Failure(
                 .usage, "the attachment does not have Whisper2's format",
                 hint: "give the same arguments to decrypt")
         }
-        try AttachedFile.decrypt(blob, to: output) { blob, sink in
+        try AttachedFile.decrypt(twice: blob, to: output) { blob, sink in
             do {
                 try copy(
                     from: Whisper2AttachmentReader(blob, key: SecretBytes(copying: key)), to: sink)

@@ -9,6 +9,7 @@ extension Attachment {
         @Sendable (Whisper2Keys, Whisper2Contact) throws -> Whisper2AttachmentPointer
     ) {
         let file = try SeekableFile(path: path)
+        let key = randomBytes(32)
         let output = try Output(path: blob, content: .binary)
         let writer: Whisper2AttachmentWriter
         do {
@@ -21,7 +22,7 @@ extension Attachment {
         try copy(from: writer, to: output)
         self.output = output
         let (nonce, count) = (writer.nonce, Int64(writer.count))
-        let (objectKey, contentType, key) = (objectKey, contentType, key)
+        let (objectKey, contentType) = (objectKey, contentType)
         return { own, contact in
             try Whisper2AttachmentPointer(
                 objectKey: objectKey, contentType: contentType, ciphertextSize: count,

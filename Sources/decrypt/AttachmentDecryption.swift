@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoOpenSSL
 import SottoTool
 
 /// Decrypts an attachment with the key in a message record.
@@ -12,14 +13,37 @@ struct AttachmentDecryption {
     let output: String?
 
     func run() throws {
-        let (attached, key) = try AttachedFile.find(
-            record, identity, lockTimeout: lockTimeout)
-        guard !attached.isWhisper2 else {
+        switch try AttachedFile.find(record, identity, lockTimeout: lockTimeout) {
+        case .blob(let pointer, let fileSize): try decrypt(pointer, fileSize)
+        case .box(let key): try decryptBox(key)
+        case .whisper2:
             throw Failure(
                 .usage, "the attachment has Whisper2's format",
                 hint: "give the same arguments to bridge open whisper2")
         }
-        try AttachedFile.decrypt(blob, to: output) { blob, sink in
+    }
+
+    /// Decrypts a blob. Its last chunk and its digest are verified before a pipe or a terminal gets anything.
+    private func decrypt(_ pointer: BlobPointer, _ fileSize: Int64) throws {
+        func open(_ source: any ByteSource, to sink: any ByteSink) throws {
+            try copy(
+                from: BlobReader(
+                    pointer, fileSize: fileSize, cipher: OpenSSLChunkCipher(), from: source),
+                to: sink)
+        }
+        let input = try Input(path: blob)
+        try AttachedFile.write(to: output, from: input) { sink, isFile in
+            if isFile { return try open(input, to: sink) }
+            let spool = try Spool()
+            try open(TeeSource(input, to: spool), to: NullSink())
+            try spool.rewind()
+            try open(spool, to: sink)
+        }
+    }
+
+    /// Decrypts a blob that is one box.
+    private func decryptBox(_ key: [UInt8]) throws {
+        try AttachedFile.decrypt(twice: blob, to: output) { blob, sink in
             guard blob.count <= FileEncryption.limit + FileEncryption.overhead else {
                 throw SuiteError.refused
             }

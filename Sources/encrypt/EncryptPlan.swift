@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoOpenSSL
 import SottoTool
 
 /// A validated command line of `encrypt`.
@@ -35,7 +36,7 @@ enum EncryptPlan {
                     messages: try tool.attachment.messages(
                         perLine: tool.jsonl || mode == .records,
                         isNoneOf: read + [tool.file].compactMap(\.self),
-                        output: tool.output),
+                        output: tool.output, cipher: OpenSSLChunkCipher()),
                     file: tool.file, output: tool.output))
         }
     }

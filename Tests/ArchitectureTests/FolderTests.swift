@@ -5,7 +5,8 @@ import Testing
 struct FolderTests {
     /// The folders of the target `Sotto`, from those that need nothing to those that need the others.
     static let order = [
-        "Encoding", "Secrets", "Keys", "Chunks", "SignedStream", "Age", "Minisign", "Identity",
+        "Encoding", "Secrets", "Keys", "Chunks", "SignedStream", "Age", "Blobs", "Minisign",
+        "Identity",
         "Fingerprint", "Records", "Bodies", "Ratchet", "Suites",
     ]
 

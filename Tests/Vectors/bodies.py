@@ -129,6 +129,21 @@ def a_file_name(value, path):
         raise Bad(path)
 
 
+def bytes_32(value, path):
+    try:
+        data(exact=32)(value, path)
+    except Bad:
+        raise Bad(path)
+
+
+def a_blob(value, path):
+    members(
+        key=bytes_32, digest=bytes_32, size=integer(1, 104_883_216),
+        relay_=text(1024, line=True), id_=bytes_32)(value, path)
+    if ("relay" in value) != ("id" in value):
+        raise Bad(path + (".id" if "relay" in value else ".relay"))
+
+
 def an_emoji(value, path):
     text(64)(value, path)
     if value and value not in allowed_emoji:
@@ -160,7 +175,7 @@ tables = dict(
     data=members(data=data(), **content),
     file=members(
         name=a_file_name, contentType=text(100, line=True), size=integer(0, 2**53 - 1),
-        key_=data(exact=32), blob_=an_object, width_=integer(1, 65535), height_=integer(1, 65535),
+        key_=data(exact=32), blob_=a_blob, width_=integer(1, 65535), height_=integer(1, 65535),
         duration_=integer(0, YEAR), thumbnail_=picture, text_=text(), **content),
     reaction=members(target=target, emoji=an_emoji),
     edit=members(target=target, body=an_edit),
@@ -227,7 +242,11 @@ bodies = [
      "key": b64(bytes(32)), "width": 4032, "height": 3024, "thumbnail": b64(jpeg),
      "text": "look", "expires": {"after": 1, "from": "sent"}},
     {"type": "file", "name": "a", "contentType": "audio/ogg", "size": 0, "duration": 12,
-     "blob": {"relay": "tls://relay.example", "size": 4096}},
+     "blob": {
+         "relay": "tls://relay.example", "id": b64(bytes(32)), "key": b64(bytes(range(32))),
+         "digest": b64(bytes(32)), "size": 4128}},
+    {"type": "file", "name": "b", "contentType": "a/b", "size": 1, "text": "see the mail",
+     "blob": {"key": b64(bytes(32)), "digest": b64(bytes(32)), "size": 104_883_216}},
     {"type": "reaction", "target": hers, "emoji": "👍"},
     {"type": "reaction", "target": hers, "emoji": ""},
     {"type": "edit", "target": hers, "body": {"type": "text", "text": "hello, world"}},
@@ -290,7 +309,7 @@ special = {
 def places(value, path=()):
     for name, inner in value.items():
         yield path + (name,)
-        if isinstance(inner, dict) and name != "blob":
+        if isinstance(inner, dict):
             yield from places(inner, path + (name,))
 
 

@@ -8,29 +8,37 @@ final class AgePayload: ChunkProtection {
     let before = 0
     let after = ChaChaPoly.tagSize
 
-    private init(fileKey: borrowing SecretBytes, nonce: [UInt8], cipher: (any ChunkCipher)?) {
-        key = hkdfSHA256(fileKey, salt: nonce, info: "payload")
+    /// The `info` of HKDF-SHA-256 in an age file.
+    static let info = "payload"
+
+    private init(
+        fileKey: borrowing SecretBytes, nonce: [UInt8], info: String, cipher: (any ChunkCipher)?
+    ) {
+        key = hkdfSHA256(fileKey, salt: nonce, info: info)
         self.cipher = cipher
     }
 
-    /// Writes a random nonce of ``nonceSize`` bytes to `sink` and returns the sink for the plaintext.
+    /// Writes a nonce of ``nonceSize`` bytes, by default a random one, to `sink` and returns the sink for the plaintext.
     static func writer(
-        fileKey: borrowing SecretBytes, cipher: (any ChunkCipher)? = nil, to sink: any ByteSink
+        fileKey: borrowing SecretBytes, nonce: [UInt8] = randomBytes(AgePayload.nonceSize),
+        info: String = AgePayload.info, cipher: (any ChunkCipher)? = nil, to sink: any ByteSink
     ) throws -> ChunkWriter {
-        let nonce = randomBytes(nonceSize)
         try sink.write(nonce)
-        return ChunkWriter(AgePayload(fileKey: fileKey, nonce: nonce, cipher: cipher), to: sink)
+        return ChunkWriter(
+            AgePayload(fileKey: fileKey, nonce: nonce, info: info, cipher: cipher), to: sink)
     }
 
     /// Reads the nonce from `source` and returns the source of the plaintext.
     static func reader(
-        fileKey: borrowing SecretBytes, cipher: (any ChunkCipher)? = nil,
+        fileKey: borrowing SecretBytes, info: String = AgePayload.info,
+        cipher: (any ChunkCipher)? = nil,
         from source: any ByteSource
     ) throws -> ChunkReader {
         var nonce = [UInt8](repeating: 0, count: nonceSize)
         let count = try nonce.withUnsafeMutableBytes { try source.fill($0) }
         guard count == nonceSize else { throw AgeError.truncated }
-        return ChunkReader(AgePayload(fileKey: fileKey, nonce: nonce, cipher: cipher), from: source)
+        return ChunkReader(
+            AgePayload(fileKey: fileKey, nonce: nonce, info: info, cipher: cipher), from: source)
     }
 
     func protect(

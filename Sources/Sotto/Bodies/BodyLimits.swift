@@ -16,6 +16,8 @@ public enum BodyLimits {
     public static let contentType = 100
     /// The maximum size of a file in bytes: the largest integer that every JSON reader keeps exactly (RFC 8259 §6).
     public static let fileSize: Int64 = (1 << 53) - 1
+    /// The maximum length of a relay's address in bytes.
+    public static let relay = 1_024
     /// The maximum width and height of a picture.
     public static let pixels: Int64 = 65_535
     /// The maximum size of a thumbnail or a profile picture in bytes.

@@ -6,10 +6,10 @@ public struct FileBody: Sendable, Hashable {
     public let contentType: String
     /// The file's size in bytes.
     public let size: Int64
-    /// The key of the blob, 32 bytes; `nil` if ``blob`` has it.
+    /// The key of a blob of version 0.1.0 or of another messenger, 32 bytes; `nil` if ``blob`` has the key.
     public let key: [UInt8]?
-    /// The place and key of a blob on a relay.
-    public let blob: JSONObject?
+    /// The blob.
+    public let blob: BlobPointer?
     /// The width and height of a picture or film in pixels.
     public let width: Int64?, height: Int64?
     /// The duration of a recording in seconds.
@@ -43,7 +43,9 @@ public struct FileBody: Sendable, Hashable {
         contentType = try reader.required(
             "contentType", reader.line("contentType", limit: BodyLimits.contentType))
         size = try reader.require("size").integer(in: 0...BodyLimits.fileSize)
-        blob = try reader.take("blob")?.object()
+        blob = try reader.object("blob") { (reader) throws(BodyError) in
+            try BlobPointer(&reader)
+        }
         let key = try reader.data("key", limit: 32)
         guard key.map({ $0.count == 32 }) ?? (blob != nil) else { throw reader.malformed("key") }
         self.key = key
@@ -58,10 +60,34 @@ public struct FileBody: Sendable, Hashable {
         [
             ("name", .string(name)), ("contentType", .string(contentType)),
             ("size", .integer(size)), ("key", key.map { .base64($0) }),
-            ("blob", blob.map { .object($0) }), ("width", width.map { .integer($0) }),
+            ("blob", blob.map { .object($0.object) }), ("width", width.map { .integer($0) }),
             ("height", height.map { .integer($0) }), ("duration", duration.map { .integer($0) }),
             ("thumbnail", thumbnail.map { .base64($0) }),
             ("text", text.map { .string($0) }),
         ]
+    }
+}
+
+extension BlobPointer {
+    init(_ reader: inout BodyReader) throws(BodyError) {
+        let key = try reader.require("key").bytes(count: Blob.keySize)
+        let digest = try reader.require("digest").bytes(count: 32)
+        let size: Int64 = try reader.require("size").integer(in: 1...Blob.maximumSize)
+        let relay = try reader.line("relay", limit: BodyLimits.relay)
+        let id = try reader.take("id")?.bytes(count: 32)
+        guard (relay == nil) == (id == nil) else {
+            throw reader.malformed(relay == nil ? "relay" : "id")
+        }
+        self.init(
+            key: key, digest: digest, size: size,
+            place: relay.flatMap { relay in id.map { Place(relay: relay, id: $0) } })
+    }
+
+    /// The object in a body.
+    public var object: JSONObject {
+        JSONObject([
+            ("relay", place.map { .string($0.relay) }), ("id", place.map { .base64($0.id) }),
+            ("key", .base64(key)), ("digest", .base64(digest)), ("size", .integer(size)),
+        ])
     }
 }

@@ -2,14 +2,23 @@ package import Sotto
 
 /// The file of a message: an encrypted blob that is sent separately, with its key in the message.
 package struct AttachedFile {
+    /// The encryption of a blob.
+    package enum Form {
+        /// Chunks; the file has this length in bytes.
+        case blob(BlobPointer, fileSize: Int64)
+        /// One AES-256-GCM box, as in Kecalek and in version 0.1.0. The key has 32 bytes.
+        case box(key: [UInt8])
+        /// Whisper2's form. The key has 32 bytes.
+        case whisper2(key: [UInt8])
+    }
+
     /// The file name that the sender chose.
     package let name: String?
     /// The length of the file in bytes, or of the blob if the suite does not give the file's.
     package let size: Int64?
-    /// Whether the blob has Whisper2's format; otherwise it has Sotto's.
-    package let isWhisper2: Bool
-    /// The key, 32 bytes; `nil` if the record lacks a valid key.
-    package let key: [UInt8]?
+    /// The form with its key; `nil` if the record lacks a valid key.
+    package let form: Form?
+    private let isWhisper2: Bool
 
     /// Creates the file of a message; `nil` without an attachment.
     init?(_ message: Message) {
@@ -22,19 +31,26 @@ package struct AttachedFile {
     }
 
     private init?(body: JSONObject?, details: JSONObject?) {
-        let file: JSONObject
+        func key(_ file: JSONObject) -> [UInt8]? {
+            try? Fields<FieldError>(file)["key"].bytes(count: 32)
+        }
         if let body, body["type"]?.string == "file" {
-            (file, isWhisper2) = (body, false)
+            isWhisper2 = false
             name = body["name"]?.string
             size = body["size"]?.integer
+            if case .file(let file)? = (try? MessageBody(body))?.kind, let blob = file.blob {
+                form = .blob(blob, fileSize: file.size)
+            } else {
+                form = key(body).map { .box(key: $0) }
+            }
         } else if let pointer = details?["untrusted"]?.object?["attachment"]?.object {
-            (file, isWhisper2) = (pointer, true)
+            isWhisper2 = true
             name = pointer["objectKey"]?.string
             size = pointer["ciphertextSize"]?.integer
+            form = key(pointer).map { .whisper2(key: $0) }
         } else {
             return nil
         }
-        key = try? Fields<FieldError>(file)["key"].bytes(count: 32)
     }
 
     /// Returns one line of text for display. `number` is the number of the message in the state, if it is stored;

@@ -1,0 +1,111 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+@testable import SottoContacts
+
+/// `encrypt --attach` and `decrypt --attachment` with the built programs.
+struct AttachmentTests {
+    let they: Conversing
+    var alice: Party { they.alice }
+    var bob: Party { they.bob }
+    var files: TemporaryDirectory { they.home.files }
+
+    init() throws { they = try Conversing() }
+
+    private func attach(_ name: String = "file", to blob: String = "blob") throws -> Run {
+        try alice.run("encrypt", ["--to", "bob", "-q", "--attach", name, "--blob", blob])
+    }
+
+    /// Sends a file. Returns the opened message.
+    private func send(_ file: [UInt8]) throws -> Run {
+        files.write("file", file)
+        let sealed = try attach()
+        guard sealed.status == 0 else { throw Unexpected(sealed) }
+        return try bob.run("decrypt", stdin: sealed.stdout)
+    }
+
+    @Test(arguments: [0, 1, 4_097, 65_535, 65_536, 65_537, 3_000_000])
+    func aFileArrives(_ size: Int) throws {
+        let file = randomBytes(size)
+        let message = try send(file)
+        let body = try #require(try message.records.first).body
+        #expect(body["size"] == .integer(Int64(size)) && body["key"] == nil)
+        #expect(try files.read("blob").count == Int(Blob.size(ofFile: Int64(size))))
+        files.write("message", message.stdout)
+        let arguments = ["--attachment", "message"]
+        #expect(try bob.run("decrypt", arguments + ["-o", "got", "blob"]).status == 0)
+        #expect(try files.read("got") == file)
+        // To a pipe, and from a pipe.
+        #expect(try bob.run("decrypt", arguments + ["blob"]).stdout == file)
+        #expect(try bob.run("decrypt", arguments, stdin: files.read("blob")).stdout == file)
+        #expect(try bob.run("decrypt", ["--attachment", "1", "blob"]).stdout == file)
+        // One standard input cannot have both.
+        let both = try bob.run("decrypt", ["--attachment", "-"], stdin: message.stdout)
+        #expect(both.status == 64)
+    }
+
+    /// No byte of a changed, cut, extended or exchanged blob is written, to a file or to a pipe.
+    @Test func nothingOfAChangedBlobIsWritten() throws {
+        let file = randomBytes(200_000)
+        files.write("message", try send(file).stdout)
+        let blob = try files.read("blob")
+        var forms: [(String, [UInt8])] = [
+            ("cut", Array(blob.dropLast())), ("cut at a chunk", Array(blob[..<(65_536 + 32)])),
+            ("extended", blob + [0]), ("empty", []), ("exchanged", randomBytes(blob.count)),
+        ]
+        for place in [0, 16, 65_552, 100_000, blob.count - 1] {
+            var changed = blob
+            changed[place] ^= 0x80
+            forms.append(("byte \(place)", changed))
+        }
+        for (what, bytes) in forms {
+            files.write("changed", bytes)
+            let saved = try bob.run(
+                "decrypt", ["--attachment", "message", "-o", "got", "changed"])
+            #expect(saved.status == 11 && saved.stderr.contains("fetch it again"), "\(what)")
+            #expect(!FileManager.default.fileExists(atPath: files("got")), "\(what)")
+            let piped = try bob.run("decrypt", ["--attachment", "message"], stdin: bytes)
+            #expect(piped.status == 11 && piped.stdout.isEmpty, "\(what)")
+        }
+    }
+
+    @Test func aFileAboveTheLimitIsRefused() throws {
+        let large = open(files("file"), O_CREAT | O_WRONLY, 0o600)
+        #expect(ftruncate(large, 100 << 20 + 1) == 0)
+        close(large)
+        let run = try attach()
+        #expect(run.status == 65 && run.stdout.isEmpty)
+        #expect(run.stderr.contains("file is longer than 104857600 bytes"), "\(run.stderr)")
+        #expect(!FileManager.default.fileExists(atPath: files("blob")))
+    }
+
+    @Test func aFullDiskLeavesNoMessage() throws {
+        files.write("file", randomBytes(300_000))
+        let run = try attach(to: "/dev/full")
+        #expect(run.status == 74 && run.stdout.isEmpty, "\(run.stderr)")
+        #expect(try alice.history("bob").isEmpty)
+        #expect(try attach("missing").status == 66)
+    }
+
+    /// Version 0.1.0 wrote one AES-256-GCM box and the key in the body.
+    @Test func aBlobOfVersion010IsOpened() throws {
+        let (file, key) = (randomBytes(50_000), randomBytes(32))
+        files.write("blob", try FileEncryption.seal(file, key: SecretBytes(copying: key)))
+        let body: JSONObject = [
+            "type": .string("file"), "name": .string("old"), "contentType": .string("a/b"),
+            "size": .integer(50_000), "key": .base64(key),
+        ]
+        let line: JSONObject = [
+            "v": .integer(1), "type": .string("message"), "body": .object(body),
+        ]
+        let sealed = try alice.run(
+            "encrypt", ["--to", "bob", "--jsonl"], stdin: line.serialized() + [10])
+        files.write("message", try bob.run("decrypt", stdin: sealed.stdout).stdout)
+        let run = try bob.run("decrypt", ["--attachment", "message", "blob"])
+        #expect(run.status == 0 && run.stdout == file, "\(run.stderr)")
+        let piped = try bob.run("decrypt", ["--attachment", "message"])
+        #expect(piped.status == 64 && piped.stderr.contains("is read twice"))
+    }
+}
