@@ -41,7 +41,8 @@ struct SealPlan {
         try Output.check(tool.output, isNoneOf: read)
         messages = try tool.attachment.messages(
             perLine: tool.jsonl, isNoneOf: read + [tool.file].compactMap(\.self),
-            output: tool.output)
+            output: tool.output,
+            announcer: tool.quiet ? nil : BridgeTool.toolName, form: .box)
         file = tool.file
         output = tool.output
     }

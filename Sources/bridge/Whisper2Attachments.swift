@@ -8,7 +8,7 @@ extension Attachment {
     func writeWhisper2() throws -> (
         @Sendable (Whisper2Keys, Whisper2Contact) throws -> Whisper2AttachmentPointer
     ) {
-        let file = try SeekableFile(path: path)
+        let file = try seekable()
         let key = randomBytes(32)
         let output = try Output(path: blob, content: .binary)
         let writer: Whisper2AttachmentWriter

@@ -34,7 +34,7 @@ enum EncryptMode: String, CommandMode {
 
     private static let identity = "-i --identity-passphrase"
     private static let file = "-s -a \(identity)"
-    private static let message = "--jsonl --suite --attach --blob --content-type"
+    private static let message = "--jsonl --suite --attach --blob --content-type --keep-metadata"
     private static let state = "--stateless --lock-timeout \(identity)"
     private static let contacts = "--trust --ttl \(state)"
 }

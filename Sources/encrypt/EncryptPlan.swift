@@ -36,7 +36,9 @@ enum EncryptPlan {
                     messages: try tool.attachment.messages(
                         perLine: tool.jsonl || mode == .records,
                         isNoneOf: read + [tool.file].compactMap(\.self),
-                        output: tool.output, cipher: OpenSSLChunkCipher()),
+                        output: tool.output,
+                        announcer: tool.quiet ? nil : EncryptTool.toolName,
+                        form: .chunks(OpenSSLChunkCipher())),
                     file: tool.file, output: tool.output))
         }
     }

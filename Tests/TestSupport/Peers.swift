@@ -15,7 +15,7 @@ package enum Peers {
 
     /// The reason for skipping a test.
     package static let hint: Comment =
-        ".build-peers with PyNaCl, cryptography, mnemonic and jsonschema is missing: run Scripts/peers"
+        ".build-peers with PyNaCl, cryptography, mnemonic, jsonschema and Pillow is missing: run Scripts/peers"
 
     /// Sends requests to the peer and returns one answer each: texts by name, bytes in base64.
     package static func ask(_ requests: [[String: String]]) throws -> [Answer] {
@@ -31,6 +31,14 @@ package enum Peers {
     package static func ask(_ request: [String: String]) throws -> Answer {
         guard let answer = try ask([request]).first else { throw Failure(description: "silence") }
         return answer
+    }
+
+    /// Runs a script of Tests/Peers.
+    package static func run(_ script: String, _ arguments: [String]) throws -> Run {
+        try Command(
+            path: python,
+            ["-I", root.appendingPathComponent("Tests/Peers/" + script).path] + arguments
+        ).run()
     }
 
     /// Returns the indices of the records, a line each, that do not conform to a schema of share/schema.

@@ -46,6 +46,20 @@ struct AttachmentTests {
         #expect(both.status == 64)
     }
 
+    /// A pipe can be attached: its length is not needed in advance.
+    @Test func aPipeIsAttached() throws {
+        let file = randomBytes(200_000)
+        files.write("file", file)
+        var command = alice.command("encrypt", [])
+        let line = "\"$0\" -q --to bob --attach <(cat file) --blob blob </dev/null"
+        command.arguments = ["-c", line, command.path]
+        command.path = "/bin/bash"
+        let sealed = try command.run()
+        #expect(sealed.status == 0, "\(sealed.stderr)")
+        files.write("message", try bob.run("decrypt", stdin: sealed.stdout).stdout)
+        #expect(try bob.run("decrypt", ["--attachment", "message", "blob"]).stdout == file)
+    }
+
     /// No byte of a changed, cut, extended or exchanged blob is written, to a file or to a pipe.
     @Test func nothingOfAChangedBlobIsWritten() throws {
         let file = randomBytes(200_000)
@@ -89,6 +103,26 @@ struct AttachmentTests {
         #expect(try attach("missing").status == 66)
     }
 
+    /// Kecalek and Message Flow read one box and know no chunks.
+    @Test func aMessengerGetsOneBox() throws {
+        try they.two.begin()
+        let file = randomBytes(100_000)
+        files.write("file", file)
+        let sealed = try alice.run(
+            "bridge",
+            ["seal", "kecalek", "--to", "bob", "-q", "--attach", "file", "--blob", "blob"])
+        #expect(sealed.status == 0, "\(sealed.stderr)")
+        let opened = try bob.run(
+            "bridge", ["open", "kecalek", "--from", "alice"], stdin: sealed.stdout)
+        let body = try #require(try opened.records.first, "\(opened.stderr)").body
+        let key = try Fields<FieldError>(body)["key"].bytes(count: 32)
+        #expect(body["blob"] == nil && body["size"] == .integer(100_000))
+        #expect(
+            try FileEncryption.open(files.read("blob"), key: SecretBytes(copying: key)) == file)
+        files.write("message", opened.stdout)
+        #expect(try bob.run("decrypt", ["--attachment", "message", "blob"]).stdout == file)
+    }
+
     /// Version 0.1.0 wrote one AES-256-GCM box and the key in the body.
     @Test func aBlobOfVersion010IsOpened() throws {
         let (file, key) = (randomBytes(50_000), randomBytes(32))
@@ -107,5 +141,52 @@ struct AttachmentTests {
         #expect(run.status == 0 && run.stdout == file, "\(run.stderr)")
         let piped = try bob.run("decrypt", ["--attachment", "message"])
         #expect(piped.status == 64 && piped.stderr.contains("is read twice"))
+    }
+
+    // MARK: Metadata
+
+    /// Pillow makes pictures with a place, a name and a camera, and looks at what arrives.
+    @Test(
+        .enabled(if: Peers.arePresent, Peers.hint),
+        arguments: ["photo.jpg", "scan.jpg", "drawing.png"])
+    func aPictureArrivesWithoutItsMetadata(_ name: String) throws {
+        let made = try Peers.run("pictures.py", ["make", files.path])
+        #expect(made.status == 0, "\(made.stderr)")
+        let sealed = try attach(name)
+        let message = try bob.run("decrypt", stdin: sealed.stdout)
+        let type = name.hasSuffix("png") ? "image/png" : "image/jpeg"
+        let body = try #require(try message.records.first).body
+        #expect(body["contentType"] == .string(type))
+        files.write("message", message.stdout)
+        #expect(
+            try bob.run("decrypt", ["--attachment", "message", "-o", "got", "blob"]).status == 0)
+        let same = try Peers.run("pictures.py", ["compare", files(name), files("got")])
+        #expect(same.status == 0, "\(same.stderr)")
+        #expect(body["size"] == .integer(Int64(try files.read("got").count)))
+        // With --keep-metadata each byte arrives.
+        let kept = try alice.run(
+            "encrypt",
+            ["--to", "bob", "-q", "--attach", name, "--blob", "blob", "--keep-metadata"])
+        let whole = try bob.run("decrypt", stdin: kept.stdout)
+        files.write("message", whole.stdout)
+        let saved = try bob.run("decrypt", ["--attachment", "message", "blob"])
+        #expect(try saved.stdout == files.read(name))
+    }
+
+    @Test func aCutPictureIsSentOnlyAsItIs() throws {
+        files.write("file", [0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 1, 2, 3])
+        let run = try attach()
+        #expect(run.status == 65 && run.stdout.isEmpty)
+        #expect(run.stderr.contains("--keep-metadata"), "\(run.stderr)")
+        let kept = try alice.run(
+            "encrypt", ["--to", "bob", "--attach", "file", "--blob", "blob", "--keep-metadata"])
+        #expect(kept.status == 0)
+        // A format whose metadata stays is named.
+        files.write("file", Array("....ftypheic....".utf8))
+        let note = try alice.run("encrypt", ["--to", "bob", "--attach", "file", "--blob", "blob"])
+        #expect(note.status == 0 && note.stderr.contains("are not removed"), "\(note.stderr)")
+        #expect(try attach().stderr.isEmpty)
+        let alone = try alice.run("encrypt", ["--to", "bob", "--keep-metadata"])
+        #expect(alone.status == 64)
     }
 }
