@@ -32,6 +32,10 @@ public enum ClientError: ReportableError, Sendable, Equatable {
     case noBundle(relay: String)
     /// The bundle from the relay does not belong to the owner.
     case forgedBundle(relay: String)
+    /// The relay has no blob with that id, or not all of it.
+    case noBlob(relay: String)
+    /// The relay has other bytes than the blob of the message.
+    case forgedBlob(relay: String)
     /// Another consumer took over the mailbox.
     case replaced
     /// The relay's certificate is not trusted.
@@ -50,7 +54,8 @@ extension ClientError {
         switch self {
         case .unreachable, .lost, .busy, .relayFull: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
-            .noBundle, .forgedBundle, .replaced, .untrusted, .otherKey, .certificates, .state:
+            .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced, .untrusted, .otherKey,
+            .certificates, .state:
             false
         }
     }
@@ -72,6 +77,8 @@ extension ClientError {
             "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? "")
         case .noBundle(let relay): "\(relay) has no prekeys for that id"
         case .forgedBundle(let relay): "the prekeys from \(relay) are not signed by their owner"
+        case .noBlob(let relay): "\(relay) does not have the file"
+        case .forgedBlob(let relay): "the file from \(relay) is not the one of the message"
         case .untrusted(let relay): "the certificate of \(relay) is not trusted"
         case .otherKey(let relay): "the key of \(relay) is not the pinned one"
         case .certificates(let file): "cannot use the certificates in \(file)"
@@ -97,9 +104,10 @@ extension ClientError {
             "the code is not from this relay, was used before, or has expired"
         case .notAdmitted: "ask its operator for a code, and pass it to recv --invitation"
         case .noCard: "ask its owner to publish it: keygen public | send"
+        case .noBlob: "a relay deletes files after some days; ask the sender to send it again"
         case .noBundle: "ask their owner to publish prekeys through the same relay"
         case .lost, .busy, .loginRefused, .notARelay, .relayFull, .refused, .forgedCard,
-            .forgedBundle,
+            .forgedBundle, .forgedBlob,
             .replaced:
             nil
         }
@@ -109,8 +117,8 @@ extension ClientError {
     public var status: Int32 {
         switch self {
         case .unreachable, .lost, .busy, .notARelay, .refused: 69
-        case .noBundle, .noCard: 1
-        case .forgedBundle, .forgedCard: 11
+        case .noBundle, .noCard, .noBlob: 1
+        case .forgedBundle, .forgedCard, .forgedBlob: 11
         case .untrusted, .otherKey: 12
         case .otherName, .certificates: 78
         case .loginRefused, .notAdmitted: 77

@@ -35,13 +35,23 @@ public final class Deliveries: Sendable {
     private let outbox: Outbox
     private let choice: RelayChoice
     private let lockTimeout: Double
+    private let blobs: BlobFolder?
+    private let progress: @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
     private let events = EventQueue<Event>()
     private let state = Mutex(State())
     private let group = RelayLink.makeGroup()
 
-    /// Creates deliveries for `outbox`; `choice` finds the relays of the items that wait in it already.
-    public init(outbox: Outbox, choice: RelayChoice, lockTimeout: Double) {
+    /// Creates deliveries for `outbox`; `choice` finds the relays of the items that wait in it already. `blobs` has the
+    /// files of its blobs. `progress` is told the uploaded bytes of a blob, its length and its id, on any thread.
+    public init(
+        outbox: Outbox, choice: RelayChoice, lockTimeout: Double, blobs: BlobFolder? = nil,
+        progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void = {
+            _, _, _ in
+        }
+    ) {
         self.outbox = outbox
+        self.blobs = blobs
+        self.progress = progress
         self.choice = choice
         self.lockTimeout = lockTimeout
     }
@@ -111,7 +121,9 @@ public final class Deliveries: Sendable {
         let known = state.withLock { $0.deliveries[relay.outboxName] }
         if let known { return known }
         guard state.withLock({ $0.deliveries.count }) < Self.relayLimit else { return nil }
-        let new = try Delivery(outbox: outbox, relay: relay, lockTimeout: lockTimeout)
+        let new = try Delivery(
+            outbox: outbox, relay: relay, lockTimeout: lockTimeout, blobs: blobs,
+            progress: progress)
         state.withLock { $0.deliveries[relay.outboxName] = new }
         DispatchQueue(label: "send.\(relay.outboxName)").async { [self] in
             let result = Result {

@@ -14,6 +14,7 @@ public final class Delivery: Sendable {
         case end
         case connected(Result<RelayLink, ClientError>)
         case link(RelayLink.Event, generation: Int)
+        case uploaded(Int64, BlobUploader.Ending)
     }
 
     /// The result of a delivery.
@@ -40,11 +41,21 @@ public final class Delivery: Sendable {
     let lockTimeout: Double
     let events = EventQueue<Event>()
     let room = DispatchSemaphore(value: 4)
+    let blobs: BlobFolder?
+    /// Is told the uploaded bytes of a blob, its length and its id, on any thread.
+    let progress: @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
 
-    /// Creates a delivery of `outbox` to `relay`.
-    public init(outbox: Outbox, relay: RelayURL, lockTimeout: Double) throws(StateError) {
+    /// Creates a delivery of `outbox` to `relay`; its blobs are in the folder `blobs`.
+    public init(
+        outbox: Outbox, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder? = nil,
+        progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void = {
+            _, _, _ in
+        }
+    ) throws(StateError) {
         self.outbox = outbox
         self.relay = relay
+        self.blobs = blobs
+        self.progress = progress
         lock = try outbox.lock(of: relay.outboxName)
         self.lockTimeout = lockTimeout
     }

@@ -27,7 +27,7 @@ public struct DeliveryResult: Sendable, Equatable {
         case unknown
     }
 
-    /// The envelope's id; for a publication, its owner's id.
+    /// The envelope's id; for a publication, its owner's id; for a blob, its id in hex.
     public let id: String
     /// The envelope's recipient; `nil` for a publication.
     public let to: String?
@@ -46,7 +46,7 @@ public struct DeliveryResult: Sendable, Equatable {
         id = item.id
         isSignal = item.kind == .signal
         switch item.kind {
-        case .envelope, .signal: to = item.to
+        case .envelope, .signal, .blob: to = item.to
         case .prekeys, .record: to = nil
         }
         self.status = status

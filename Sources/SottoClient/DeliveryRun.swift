@@ -40,12 +40,14 @@ extension Delivery {
         private var deferred: [Int64: (item: Outbox.Item, refusal: Refusal)] = [:]
         private var deferredMailboxes: [String: Refusal] = [:]
         private var retryAt: Double?
+        private var uploads: Uploads
         private var outcomes: [(number: Int64, outcome: String)] = []
         private var results: [DeliveryResult] = []
 
         init(delivery: Delivery, group: MultiThreadedEventLoopGroup) {
             self.delivery = delivery
             self.group = group
+            uploads = Uploads(delivery, group)
         }
 
         private var relayName: String { delivery.relay.description }
@@ -59,6 +61,7 @@ extension Delivery {
             if connectAt > now, !isConnecting, link == nil { moments.append(connectAt) }
             if !inFlight.isEmpty { moments.append(lastHeard + Delivery.replyTimeout) }
             if let retryAt, !inputEnded { moments.append(retryAt) }
+            if let at = uploads.nextAttempt { moments.append(at) }
             return moments.min().map { max(0, $0 - now) }
         }
 
@@ -71,6 +74,7 @@ extension Delivery {
                 let numbers = try delivery.outbox.append(
                     kept, relay: outboxName, url: delivery.relay.text)
                 for (number, item) in zip(numbers, kept) { own[number] = item }
+                if kept.contains(where: { $0.kind == .blob }) { uploads.mayWait = true }
                 if !kept.isEmpty { wasGiven = true }
             case .end:
                 inputEnded = true
@@ -89,6 +93,30 @@ extension Delivery {
                 guard generation == self.generation else { return }
                 lastHeard = Monotonic.seconds()
                 take(response, requestID)
+            case .uploaded(let number, let ending): try take(ending, of: number)
+            }
+        }
+
+        /// Takes the result of an upload.
+        private mutating func take(
+            _ ending: BlobUploader.Ending, of number: Int64
+        ) throws(StateError) {
+            guard let item = uploads.end(number, ending, isLast: inputEnded) else { return }
+            switch ending {
+            case .stored(let isNew):
+                done(number, item, isNew ? .stored : .duplicate)
+                // The envelopes that need it may be sent.
+                cursor = 0
+            case .rejected(let refusal):
+                done(number, item, .rejected, refusal)
+                for (number, item) in try delivery.outbox.items(needing: item.id) {
+                    done(number, item, .rejected, refusal)
+                }
+            case .deferred(let refusal):
+                deferred[number] = (item, refusal)
+                results.append(result(item, .deferred, refusal))
+                retryAt = retryAt ?? Monotonic.seconds() + Delivery.retryDelay
+            case .failed: break
             }
         }
 
@@ -196,6 +224,7 @@ extension Delivery {
         mutating func settle() throws(StateError) -> [DeliveryResult] {
             try delivery.outbox.settle(outcomes)
             outcomes = []
+            uploads.removeFiles()
             defer { results = [] }
             return results
         }
@@ -208,11 +237,12 @@ extension Delivery {
             }
             if let at = retryAt, at <= now, inFlight.isEmpty {
                 (retryAt, cursor, deferred, deferredMailboxes) = (nil, 0, [:], [:])
+                uploads.mayWait = true
             }
             defer { releaseSubmitter() }
             guard try hasWork() || !signals.isEmpty else {
                 lockSince = nil
-                if inputEnded { return try end(isDone: true) }
+                if inputEnded { return try end(isDone: uploads.error == nil) }
                 try collect()
                 return nil
             }
@@ -231,11 +261,14 @@ extension Delivery {
                 if inputEnded || connectAt <= now { connect() } else { dropWaitingSignals() }
                 return nil
             }
-            if isQueueOurs { try fill() }
+            if isQueueOurs {
+                try fill()
+                try uploads.start(except: deferred.keys, now)
+            }
             sendSignals()
             if inFlight.isEmpty, try !hasWork() {
                 delivery.lock.unlock()
-                if inputEnded { return try end(isDone: true) }
+                if inputEnded { return try end(isDone: uploads.error == nil) }
             }
             return nil
         }
@@ -256,11 +289,13 @@ extension Delivery {
             heldBatches = 0
         }
 
-        private func hasWork() throws(StateError) -> Bool {
-            if !inFlight.isEmpty { return true }
-            return try !delivery.outbox.waiting(
+        private mutating func hasWork() throws(StateError) -> Bool {
+            if !inFlight.isEmpty || uploads.isRunning { return true }
+            let isWaiting = try !delivery.outbox.waiting(
                 relay: outboxName, after: cursor, limit: 1
             ).isEmpty
+            if isWaiting { return true }
+            return try uploads.isWaiting(except: deferred.keys)
         }
 
         private mutating func takeLock(_ now: Double) -> Bool {
@@ -303,6 +338,7 @@ extension Delivery {
                 if rows.isEmpty { break }
                 for (number, item) in rows {
                     cursor = number
+                    if inFlight[number] != nil { continue }
                     if let expires = item.expires, expires <= .now() {
                         done(number, item, .expired)
                         continue
@@ -344,13 +380,16 @@ extension Delivery {
         {
             try collect()
             dropWaitingSignals()
-            let waiting = try isDone ? deferred.count : delivery.outbox.count(relay: outboxName)
+            let isAllDeferred = isDone && !deferred.contains { $0.value.item.kind == .blob }
+            let waiting =
+                try isAllDeferred ? deferred.count : delivery.outbox.count(relay: outboxName)
             for (number, item) in own.sorted(by: { $0.key < $1.key }) where deferred[number] == nil
             {
                 results.append(result(item, .queued))
             }
             let ending = Ending(
-                left: waiting, error: isDone || wasLocked ? nil : lastError, wasLocked: wasLocked)
+                left: waiting, error: isDone || wasLocked ? nil : uploads.error ?? lastError,
+                wasLocked: wasLocked)
             try delivery.outbox.release(relay: outboxName)
             delivery.lock.unlock()
             return ending
@@ -365,6 +404,7 @@ extension Outbox.Item {
         case .envelope, .signal: to
         case .prekeys: "prekeys " + to
         case .record: "record " + to
+        case .blob: "blob " + id
         }
     }
 
@@ -373,6 +413,7 @@ extension Outbox.Item {
         case .envelope, .signal: Request.sendLine(envelope, requestID: requestID)
         case .prekeys: Request.publishLine(envelope, requestID: requestID)
         case .record: Request.recordLine(envelope, requestID: requestID)
+        case .blob: []
         }
     }
 }

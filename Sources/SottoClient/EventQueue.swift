@@ -32,9 +32,21 @@ final class EventQueue<Event: Sendable>: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
+    /// Takes the first event. Waits like ``take(timeout:)``, and returns `nil` after the timeout.
+    func takeOne(timeout: Double?) -> Event? {
+        take(timeout: timeout) { events in events.isEmpty ? nil : events.removeFirst() }
+    }
+
     /// Takes all queued events, in order. If the queue is empty, waits for one for at most `timeout` seconds, or
     /// without a limit for `nil`.
     func take(timeout: Double?) -> [Event] {
+        take(timeout: timeout) { events in
+            defer { events = [] }
+            return events
+        }
+    }
+
+    private func take<T>(timeout: Double?, _ body: (inout [Event]) -> T) -> T {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)
         if let timeout {
@@ -51,7 +63,6 @@ final class EventQueue<Event: Sendable>: @unchecked Sendable {
                 break
             }
         }
-        defer { events = [] }
-        return events
+        return body(&events)
     }
 }

@@ -36,16 +36,7 @@ struct LinkPlan: Sendable {
         _ channel: any Channel, ready: EventLoopPromise<Void>, _ makeHandler: () -> LinkHandler
     ) throws {
         let pipeline = channel.pipeline.syncOperations
-        if let tls {
-            try pipeline.addHandler(ClientTLS.handler(tls, host: relay.host, pin: relay.pin))
-        }
-        let gate = LinkGate(relay: relay.description, ready: ready, waitsForTLS: tls != nil)
-        let timeout = channel.eventLoop.scheduleTask(in: .seconds(Self.handshakeSeconds)) {
-            ready.fail(
-                ClientError.unreachable(
-                    relay: relay.description, cause: "no answer within 10 seconds"))
-        }
-        ready.futureResult.whenComplete { _ in timeout.cancel() }
+        let gate = try openTLS(channel, ready: ready)
         let handler = makeHandler()
         switch relay.scheme {
         case .tcp, .tls: try pipeline.addHandlers([gate, handler])
@@ -77,6 +68,35 @@ struct LinkPlan: Sendable {
                 leftOverBytesStrategy: .forwardBytes, withClientUpgrade: upgrade)
             try pipeline.addHandler(asking)
         }
+    }
+
+    /// Sets up a channel's pipeline for HTTP requests about blobs. A relay serves them on its port, whatever the scheme
+    /// of its address is.
+    func open(
+        _ channel: any Channel, ready: EventLoopPromise<Void>, blobs handler: BlobLinkHandler
+    ) throws {
+        let gate = try openTLS(channel, ready: ready)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(gate)
+        try pipeline.addHTTPClientHandlers()
+        try pipeline.addHandler(handler)
+    }
+
+    /// Adds TLS if the address asks for it. Returns the gate, which is not in the pipeline yet.
+    private func openTLS(
+        _ channel: any Channel, ready: EventLoopPromise<Void>
+    ) throws -> LinkGate {
+        if let tls {
+            try channel.pipeline.syncOperations.addHandler(
+                ClientTLS.handler(tls, host: relay.host, pin: relay.pin))
+        }
+        let timeout = channel.eventLoop.scheduleTask(in: .seconds(Self.handshakeSeconds)) {
+            ready.fail(
+                ClientError.unreachable(
+                    relay: relay.description, cause: "no answer within 10 seconds"))
+        }
+        ready.futureResult.whenComplete { _ in timeout.cancel() }
+        return LinkGate(relay: relay.description, ready: ready, waitsForTLS: tls != nil)
     }
 }
 

@@ -29,6 +29,21 @@ final class RelayLink: Sendable {
         onEvent: @escaping @Sendable (Event) -> Void,
         done: @escaping @Sendable (Result<RelayLink, ClientError>) -> Void
     ) {
+        connect(to: relay, group: group) { plan, channel, ready in
+            try plan.open(channel, ready: ready) {
+                LinkHandler(relay: relay.description, onEvent: onEvent)
+            }
+        } done: { result in
+            done(result.map { RelayLink(channel: $0) })
+        }
+    }
+
+    /// Connects within 10 s, with the layers that `open` adds, and calls `done` on any thread.
+    static func connect(
+        to relay: RelayURL, group: MultiThreadedEventLoopGroup,
+        open: @escaping @Sendable (LinkPlan, any Channel, EventLoopPromise<Void>) throws -> Void,
+        done: @escaping @Sendable (Result<any Channel, ClientError>) -> Void
+    ) {
         let name = relay.description
         let plan: LinkPlan
         do throws(ClientError) {
@@ -47,9 +62,7 @@ final class RelayLink: Sendable {
                 channel.closeFuture.whenComplete { _ in ready.fail(ClientError.lost(relay: name)) }
                 readiness.withLock { $0[ObjectIdentifier(channel)] = ready.futureResult }
                 return channel.eventLoop.makeCompletedFuture {
-                    try plan.open(channel, ready: ready) {
-                        LinkHandler(relay: name, onEvent: onEvent)
-                    }
+                    try open(plan, channel, ready)
                 }
             }
             .connect(host: relay.host, port: Int(relay.port))
@@ -63,7 +76,7 @@ final class RelayLink: Sendable {
             }
             .whenComplete { (result: Result<any Channel, any Error>) in
                 switch result {
-                case .success(let channel): done(.success(RelayLink(channel: channel)))
+                case .success(let channel): done(.success(channel))
                 case .failure(ClientError.untrusted) where relay.pin != nil:
                     done(.failure(.otherKey(relay: name)))
                 case .failure(let error):

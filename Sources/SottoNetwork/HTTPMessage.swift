@@ -17,9 +17,10 @@ public enum HTTPMessage {
     /// response to a `HEAD` has only the headers of the body.
     public static func response(
         _ status: HTTPResponseStatus, type: String, _ body: ByteBuffer, keepsAlive: Bool,
-        hasBody: Bool
+        hasBody: Bool, headers others: HTTPHeaders = [:]
     ) -> [HTTPServerResponsePart] {
         var all = headers(type, body, ["cache-control": "no-store"])
+        all.add(contentsOf: others)
         if !keepsAlive { all.add(name: "connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: status, headers: all)
         return hasBody

@@ -246,6 +246,7 @@ extension ClientConnection: ConnectionEffects {
         case .note(let change): services.writer.note([change])
         case .pass(let envelope): signals.append(envelope)
         case .read(let query): read(query)
+        case .blob(let work, let requestID): perform(work, requestID)
         case .verify(let work): verify(work)
         case .subscribe(let mailbox):
             if let older = services.subscribers.subscribe(self, to: mailbox), older !== self {
@@ -276,6 +277,22 @@ extension ClientConnection: ConnectionEffects {
             do throws(StoreError) {
                 let result = try query.run(services.store, services.policy.clock)
                 loop.execute { self.resume { $0.take(result, at: $1, to: self) } }
+            } catch {
+                services.onFailure(error)
+            }
+        }
+    }
+
+    /// Reads or writes a blob on its threads.
+    private func perform(_ work: BlobWork, _ requestID: String?) {
+        let (services, loop) = (services, loop)
+        services.blobThreads.submit { state in
+            guard state == .active else { return }
+            do throws(StoreError) {
+                let response = try work.run(services)
+                loop.execute {
+                    self.resume { state, _ in state.take(blob: response, requestID, to: self) }
+                }
             } catch {
                 services.onFailure(error)
             }

@@ -13,6 +13,8 @@ enum ConnectionEffect: Sendable {
     case pass(AddressedEnvelope)
     /// Reads from the store.
     case read(StoreQuery)
+    /// Reads or writes a blob; the response answers the request.
+    case blob(BlobWork, to: String?)
     /// Parses or verifies on the thread pool.
     case verify(Verification)
     /// Makes the connection the subscriber of a mailbox, instead of another connection.

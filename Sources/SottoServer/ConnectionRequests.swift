@@ -68,6 +68,15 @@ extension ConnectionState {
         case .solution(let nonce, let counter):
             try takeSolution(nonce, counter)
             respond(.accepted)
+        case .putBlob(let piece):
+            guard policy.uploads.admit(piece.bytes.count, from: network, at: now) else {
+                throw .tooMany
+            }
+            work(.put(piece), requestID, to: sink)
+        case .blob(let id): work(.state(id: id), requestID, to: sink)
+        case .getBlob(let id, let offset, let count):
+            work(.read(id: id, offset: offset, count: count), requestID, to: sink)
+        case .deleteBlob(let id, let key): work(.delete(id: id, key: key), requestID, to: sink)
         }
     }
 

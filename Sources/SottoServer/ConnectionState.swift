@@ -249,6 +249,22 @@ struct ConnectionState {
         sink.perform(.verify(work))
     }
 
+    /// Asks for work on a blob.
+    mutating func work(_ work: BlobWork, _ requestID: String?, to sink: some ConnectionEffects) {
+        isPaused = true
+        pending += 1
+        sink.perform(.blob(work, to: requestID))
+    }
+
+    /// Takes the response of work on a blob.
+    mutating func take(
+        blob response: Response, _ requestID: String?, to sink: some ConnectionEffects
+    ) {
+        pending -= 1
+        isPaused = false
+        if !isClosing { sink.perform(.respond(response, to: requestID)) }
+    }
+
     /// Takes the outcome of a change that is on disk.
     mutating func take(
         _ outcome: Outcome, _ requestID: String?, weight: Int, then step: CommitStep?,

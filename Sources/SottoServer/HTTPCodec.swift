@@ -22,6 +22,8 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         case body(HTTPRequestHead, ByteBuffer)
         /// Waits for `answers` answers of the connection; the last one is the response.
         case waiting(keepsAlive: Bool, answers: Int)
+        case upload(HTTPUpload)
+        case download(HTTPDownload)
         /// A refused request whose response waits until the client has read the earlier responses.
         case stalled(HTTPRequestHead, HTTPRefusal)
         case over
@@ -60,14 +62,24 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
             guard connection.admitsOrigin(head.headers) else {
                 return refuse(.foreignOrigin, context, hasBody: head.method != .HEAD)
             }
-            guard Self.announcedBytes(head) <= WireLimits.requestBytes else {
+            let blob: BlobHTTP?
+            do throws(HTTPRefusal) { blob = try BlobHTTP(head) } catch {
+                return respond(
+                    error.status, .error(Refusal(error.reason)), nil, keepsAlive: false,
+                    hasBody: head.method != .HEAD, context)
+            }
+            if blob == nil, Self.announcedBytes(head) > WireLimits.requestBytes {
                 return refuse(.tooLarge, context)
             }
             if Self.awaitsContinue(head) {
                 let head = HTTPResponseHead(version: .http1_1, status: .continue)
                 context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
             }
-            state = .body(head, ByteBuffer())
+            if let blob { begin(blob, head, context) } else { state = .body(head, ByteBuffer()) }
+        case (.body(var part), .upload(var upload)):
+            state = .over  // releases the buffer, so that it is not copied
+            upload.receive(&part)
+            continueUpload(upload, context)
         case (.body(var part), .body(let head, var body)):
             guard body.readableBytes + part.readableBytes <= WireLimits.requestBytes else {
                 return refuse(.tooLarge, context)
@@ -94,8 +106,9 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     /// Reads more, unless an answer is pending or the client does not read its responses.
     private func readMore(_ context: ChannelHandlerContext) {
         switch state {
-        case .waiting, .stalled: return
-        case .idle, .body, .over: break
+        case .waiting, .stalled, .download: return
+        case .upload(let upload) where upload.isWaiting: return
+        case .idle, .body, .upload, .over: break
         }
         if context.channel.isWritable { context.read() }
     }
@@ -111,6 +124,11 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
             frames.insert(IncomingFrame(.resume(token: token), to: "authorization"), at: 0)
         }
         state = .waiting(keepsAlive: head.isKeepAlive, answers: frames.count)
+        deliver(context)
+    }
+
+    /// Lets the connection take the frames.
+    private func deliver(_ context: ChannelHandlerContext) {
         if !isConnected {
             isConnected = true
             do {
@@ -122,6 +140,115 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         connection.receiveRequest()
         context.fireChannelReadComplete()
     }
+
+    // MARK: Blobs
+
+    /// The bytes of the body of an upload that were not received yet.
+    var expectedBytes: Int {
+        if case .upload(let upload) = state { upload.expected } else { 0 }
+    }
+
+    private func begin(
+        _ blob: BlobHTTP, _ head: HTTPRequestHead, _ context: ChannelHandlerContext
+    ) {
+        switch blob {
+        case .upload(let piece, let count):
+            state = .upload(HTTPUpload(piece, count: count, keepsAlive: head.isKeepAlive))
+        case .download(let id, let range, let isHead):
+            let download = HTTPDownload(
+                id: id, range: range, isHead: isHead, keepsAlive: head.isKeepAlive)
+            state = .download(download)
+            ask(download.request, context)
+        case .delete(let id, let key):
+            state = .waiting(keepsAlive: head.isKeepAlive, answers: 1)
+            ask(.deleteBlob(id: id, key: key), context)
+        }
+    }
+
+    private func ask(_ request: Request, _ context: ChannelHandlerContext) {
+        frames = [IncomingFrame(request, to: HTTPRoute.requestID)]
+        deliver(context)
+    }
+
+    /// Passes the next piece of an upload on.
+    private func continueUpload(_ upload: HTTPUpload, _ context: ChannelHandlerContext) {
+        var upload = upload
+        let piece = upload.nextPiece()
+        state = .upload(upload)
+        if let piece { ask(.putBlob(piece), context) } else { readMore(context) }
+    }
+
+    private func answer(
+        _ upload: HTTPUpload, _ response: Response, _ context: ChannelHandlerContext
+    ) {
+        var upload = upload
+        state = .over
+        if upload.take(response) { return continueUpload(upload, context) }
+        // The rest of a refused body is not read.
+        respond(
+            upload.isStored(response) ? Self.status(of: response) : .conflict, response, nil,
+            keepsAlive: upload.keepsAlive && upload.isDone, context)
+    }
+
+    private func answer(
+        _ download: HTTPDownload, _ response: Response, _ context: ChannelHandlerContext
+    ) {
+        var download = download
+        switch response {
+        case .blob(let blob):
+            guard blob.isComplete, let range = BlobHTTP.range(download.range, of: blob.size) else {
+                return respond(
+                    blob.isComplete ? .rangeNotSatisfiable : .notFound,
+                    .error(Refusal(blob.isComplete ? .badFields : .noBlob)), nil,
+                    keepsAlive: download.keepsAlive, hasBody: !download.isHead,
+                    headers: blob.isComplete
+                        ? ["content-range": "bytes */\(blob.size)"]
+                        : ["upload-offset": "\(blob.have)"], context)
+            }
+            context.write(
+                wrapOutboundOut(.head(Self.head(of: blob, range, download))), promise: nil)
+            download.left = download.isHead ? range.upperBound..<range.upperBound : range
+        case .blobData(let bytes):
+            context.write(
+                wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
+            download.left = download.left.map { $0.dropFirst(bytes.count) }
+        default:
+            // The blob is gone, or the client is over its rate.
+            guard download.left == nil else {
+                state = .over
+                return context.close(promise: nil)
+            }
+            return respond(
+                Self.status(of: response), response, nil, keepsAlive: download.keepsAlive,
+                hasBody: !download.isHead, context)
+        }
+        guard download.left?.isEmpty == true else {
+            state = .download(download)
+            context.flush()
+            return ask(download.request, context)
+        }
+        finish(keepsAlive: download.keepsAlive, context)
+    }
+
+    private static func head(
+        of blob: BlobState, _ range: Range<Int64>, _ download: HTTPDownload
+    ) -> HTTPResponseHead {
+        var headers: HTTPHeaders = [
+            "content-type": "application/octet-stream", "cache-control": "no-store",
+            "accept-ranges": "bytes", "content-length": "\(range.count)",
+        ]
+        let isWhole = range.count == blob.size
+        if !isWhole {
+            headers.add(
+                name: "content-range",
+                value: "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(blob.size)")
+        }
+        if !download.keepsAlive { headers.add(name: "connection", value: "close") }
+        return HTTPResponseHead(
+            version: .http1_1, status: isWhole ? .ok : .partialContent, headers: headers)
+    }
+
+    // MARK: Refusals
 
     /// Answers a request that could not become a frame.
     private func answerRefused(_ context: ChannelHandlerContext) {
@@ -174,6 +301,12 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     private func answer(
         _ response: Response, _ requestID: String?, _ context: ChannelHandlerContext
     ) {
+        switch state {
+        case .upload(let upload) where upload.isWaiting:
+            return answer(upload, response, context)
+        case .download(let download): return answer(download, response, context)
+        default: break
+        }
         guard case .waiting(let keepsAlive, let answers) = state else { return }
         let status = Self.status(of: response)
         // A refused token ends the request.
@@ -202,15 +335,21 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
 
     private func respond(
         _ status: HTTPResponseStatus, _ response: Response, _ requestID: String?,
-        keepsAlive: Bool, hasBody: Bool = true, _ context: ChannelHandlerContext
+        keepsAlive: Bool, hasBody: Bool = true, headers: HTTPHeaders = [:],
+        _ context: ChannelHandlerContext
     ) {
-        state = keepsAlive ? .idle : .over
         let parts = HTTPMessage.response(
             status, type: "application/json",
             ByteBuffer(bytes: response.line(requestID: requestID)), keepsAlive: keepsAlive,
-            hasBody: hasBody)
-        for part in parts { context.write(wrapOutboundOut(part), promise: nil) }
-        context.flush()
+            hasBody: hasBody, headers: headers)
+        for part in parts.dropLast() { context.write(wrapOutboundOut(part), promise: nil) }
+        finish(keepsAlive: keepsAlive, context)
+    }
+
+    /// Ends a response.
+    private func finish(keepsAlive: Bool, _ context: ChannelHandlerContext) {
+        state = keepsAlive ? .idle : .over
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         if keepsAlive { readMore(context) } else { end(context) }
     }
 

@@ -101,7 +101,9 @@ final class HTTPGuard: ChannelDuplexHandler, @unchecked Sendable {
         } else if !connection.isHTTP, !connection.canWork {
             return nil
         }
-        return held.readSlice(length: min(held.readableBytes, Self.sliceBytes))
+        // The body of an upload needs no decoding.
+        let most = max(Self.sliceBytes, connection.http?.expectedBytes ?? 0)
+        return held.readSlice(length: min(held.readableBytes, most))
     }
 
     /// Whether the HTTP decoder may get another slice: it has not buffered more than a request since its last output.

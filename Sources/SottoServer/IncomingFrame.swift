@@ -49,7 +49,7 @@ struct IncomingFrame: Sendable {
         case .frame: outline.type
         case .envelope: "send"
         case .acknowledgement: "ack"
-        case .parsed: "fetch"
+        case .parsed: "parsed"
         }
     }
 
@@ -64,7 +64,7 @@ struct IncomingFrame: Sendable {
             switch type {
             case "prekeys", "record", "send": WireLimits.frameValues
             case "ping", "challenge", "login", "resume", "fetch", "subscribe", "claim", "lookup",
-                "puzzle", "solution":
+                "puzzle", "solution", "blob_put", "blob", "blob_get", "blob_delete":
                 Self.fewValues
             default: Self.listValues
             }
@@ -98,6 +98,9 @@ struct IncomingFrame: Sendable {
     /// for many bytes and values, and much more for a signature.
     func cost(rate: Double) -> Double {
         var cost = 1 + bytes.count / (16 << 10) + outline.values / 64
+        if case .parsed(.frame(_, .success(let asked))) = body, case .putBlob = asked.request {
+            cost += 1
+        }
         if isSigned || type == "login" { cost += 20 }
         return min(Double(cost), max(1, rate / 4))
     }

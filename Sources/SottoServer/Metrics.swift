@@ -38,6 +38,11 @@ struct Metrics: Sendable {
                 Int(services.policy.clock.error ?? 0)
             ),
         ]
+        if let usage = try? services.blobs?.usage() {
+            gauges.append(
+                ("blobs_stored", "Blobs in the store, also incomplete ones.", usage.count))
+            gauges.append(("blob_stored_bytes", "Bytes of blobs in the store.", Int(usage.bytes)))
+        }
         if let free = Self.freeBytes(store) {
             gauges.append(
                 ("store_free_bytes", "Free bytes of the store's file system.", free))
@@ -73,6 +78,9 @@ struct Metrics: Sendable {
         (.failedWakeUps, "wakeups_failed", "Wake-ups that failed or were dropped."),
         (.signals, "signals", "Messages with a time to live of 0."),
         (.pushedSignals, "signals_pushed", "Messages with a time to live of 0 that were pushed."),
+        (.blobs, "blobs", "Complete blobs that were uploaded."),
+        (.blobBytesIn, "blob_received_bytes", "Bytes of blobs that were uploaded."),
+        (.blobBytesOut, "blob_sent_bytes", "Bytes of blobs that were downloaded."),
     ]
 
     /// Returns the free bytes of a file's file system, or `nil` if they cannot be read.

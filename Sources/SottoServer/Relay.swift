@@ -87,6 +87,7 @@ public final class Relay: Sendable {
         }
         sweeps = loop.scheduleRepeatedTask(initialDelay: .seconds(0), delay: .minutes(1)) { _ in
             services.writer.sweep()
+            services.sweepBlobs()
         }
         operations = try Operations(
             configuration, group: group, services: services, registry: registry)
@@ -158,6 +159,7 @@ public final class Relay: Sendable {
         services.writer.finish()
         services.reader.sync {}
         try? services.verification.syncShutdownGracefully()
+        try? services.blobThreads.syncShutdownGracefully()
         try? group.syncShutdownGracefully()
         // The last tasks of the event loops need an open store.
         services.writer.finish()

@@ -18,6 +18,8 @@ public struct RelayConfiguration: Sendable {
     public var mailboxMessages: Int64 = 5_000
     /// The most bytes of envelopes in one mailbox.
     public var mailboxBytes: Int64 = 100_000_000
+    /// The limits of blobs.
+    public var blobs = BlobLimits()
     /// The most connections at once.
     public var maximumConnections = 10_000
     /// The monitoring and the wake-ups.

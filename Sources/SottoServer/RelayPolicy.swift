@@ -8,6 +8,8 @@ final class RelayPolicy: Sendable {
     let lockout = Lockout()
     let surgeLimit: SurgeLimit
     let rates: MailboxRates
+    let blobLimits: BlobLimits
+    let uploads: UploadRates
     /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int
     let timeouts: Timeouts
@@ -18,6 +20,8 @@ final class RelayPolicy: Sendable {
         admission = Admission(configuration.admission)
         surgeLimit = SurgeLimit(limit: configuration.surge, bits: configuration.surgeBits)
         rates = MailboxRates(perMinute: configuration.mailboxRate)
+        blobLimits = configuration.blobs
+        uploads = UploadRates(perDay: configuration.blobs.networkDay)
         connectionRate = configuration.connectionRate
         timeouts = Timeouts(
             line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause)

@@ -184,6 +184,10 @@ final class SQLiteStore: CopyableStore {
         }
     }
 
+    func openBlobs(_ limits: BlobLimits) throws(StoreError) -> (any BlobStore)? {
+        try FileBlobs(folder: StoreFile.blobs(of: writer.path), limits: limits)
+    }
+
     func close() throws(StoreError) {
         do throws(DatabaseError) {
             try reader.close()

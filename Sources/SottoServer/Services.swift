@@ -17,7 +17,14 @@ struct Services: Sendable {
     let names: RelayNames
     let origins: WebOrigins
     let policy: RelayPolicy
+    /// The blobs, or `nil` if the store has none or their limit is 0.
+    let blobs: (any BlobStore)?
+    /// The threads that read and write blobs.
+    let blobThreads: NIOThreadPool
     let onFailure: @Sendable (StoreError) -> Void
+
+    /// They wait for the disk most of the time.
+    private static let blobThreadCount = 4
 
     /// Creates the services of a relay. `onFailure` is called, possibly several times, if the store fails.
     init(
@@ -36,6 +43,10 @@ struct Services: Sendable {
         writer = Writer(
             store: store, subscribers: subscribers, clock: clock, counters: policy.counters,
             admission: policy.admission, rates: policy.rates, onFailure: onFailure)
+        let limits = configuration.blobs
+        blobs = limits.total > 0 ? try store.openBlobs(limits) : nil
+        blobThreads = NIOThreadPool(numberOfThreads: Self.blobThreadCount)
+        blobThreads.start()
         verification = NIOThreadPool(numberOfThreads: max(1, System.coreCount / 2))
         verification.start()
     }

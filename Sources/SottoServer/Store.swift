@@ -63,6 +63,9 @@ protocol Store: Sendable {
     /// Passes envelopes with a time to live of 0 to the other relays of the store, or drops them. Stores nothing.
     func pass(_ signals: [AddressedEnvelope])
 
+    /// Opens the blobs of the store, or returns `nil` if it has none.
+    func openBlobs(_ limits: BlobLimits) throws(StoreError) -> (any BlobStore)?
+
     /// Closes the store cleanly.
     func close() throws(StoreError)
 }
@@ -77,6 +80,9 @@ extension Store {
 
     /// Drops the envelopes, for a store with one writer.
     func pass(_ signals: [AddressedEnvelope]) {}
+
+    /// Returns `nil`.
+    func openBlobs(_ limits: BlobLimits) throws(StoreError) -> (any BlobStore)? { nil }
 }
 
 /// A change to a store.

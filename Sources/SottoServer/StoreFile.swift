@@ -1,9 +1,69 @@
+import Glibc
 import SottoDatabase
 
 /// The file of a store, for programs other than the relay.
 public enum StoreFile {
     /// The number of schema versions that this relay knows.
     public static var versions: Int { SQLiteStore.migrations.count }
+
+    /// Returns the folder with the blobs of the store at `path`.
+    public static func blobs(of path: String) -> String { path + "-blobs" }
+
+    /// Returns the number of complete blobs of the store at `path`, and their bytes.
+    public static func blobUsage(of path: String) throws(StoreError) -> (count: Int, bytes: Int64) {
+        let folder = blobs(of: path)
+        var (count, bytes): (Int, Int64) = (0, 0)
+        for name in try FileBlobs.completeNames(in: folder) {
+            guard let file = try BlobFile(folder + "/" + name, O_RDONLY) else { continue }
+            count += 1
+            bytes += try file.count()
+        }
+        return (count, bytes)
+    }
+
+    /// Copies the complete blobs of the store at `path` into the folder of the blobs of `new`, and removes others there. A
+    /// relay may be using the store. A file of the same file system is linked. Returns the number of blobs.
+    public static func copyBlobs(of path: String, to new: String) throws(StoreError) -> Int {
+        let (source, target) = (blobs(of: path), blobs(of: new))
+        let names = try FileBlobs.completeNames(in: source)
+        guard !names.isEmpty || access(target, F_OK) == 0 else { return 0 }
+        guard mkdir(target, 0o700) == 0 || errno == EEXIST else {
+            throw .database(.cannotOpen(path: target, code: errno))
+        }
+        for name in Set(try FileBlobs.names(in: target)).subtracting(names) {
+            unlink(target + "/" + name)
+        }
+        var count = 0
+        for name in names {
+            if try copyBlob(source + "/" + name, to: target + "/" + name) { count += 1 }
+        }
+        try FileBlobs.synchronize(folder: target)
+        return count
+    }
+
+    /// Copies or links a file. Returns false if it was deleted meanwhile.
+    private static func copyBlob(_ path: String, to new: String) throws(StoreError) -> Bool {
+        if link(path, new) == 0 || errno == EEXIST { return true }
+        guard errno != ENOENT, let file = try BlobFile(path, O_RDONLY),
+            let header = try file.header()
+        else { return false }
+        let part = new + FileBlobs.incompleteSuffix
+        unlink(part)
+        guard let copy = try BlobFile(part, O_RDWR | O_CREAT | O_EXCL) else { return false }
+        try copy.write(header)
+        var place: Int64 = 0
+        while place < header.size {
+            let bytes = try file.read(1 << 20, at: place)
+            if bytes.isEmpty { break }
+            try copy.write(bytes, at: place)
+            place += Int64(bytes.count)
+        }
+        try copy.synchronize()
+        guard rename(part, new) == 0 else {
+            throw .database(.inputOutput(path: new, code: errno))
+        }
+        return true
+    }
 
     /// Copies a store, as of one moment, to a file that is empty or does not exist. A relay may be using the store.
     public static func copy(_ path: String, to new: String) throws(StoreError) {

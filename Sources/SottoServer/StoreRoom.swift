@@ -25,7 +25,10 @@ struct StoreRoom {
     }
 
     /// Whether the free space is reserved for existing mailboxes.
-    var isScarce: Bool { free.map { $0 < scarce } ?? false }
+    var isScarce: Bool { isScarce(after: 0) }
+
+    /// Whether the free space is reserved for existing mailboxes after `count` more bytes are used.
+    func isScarce(after count: Int64) -> Bool { free.map { $0 - count < scarce } ?? false }
 
     /// Returns how many of the changes may be written now, from the first on, in one transaction.
     ///

@@ -16,29 +16,35 @@ public final class Outbox: Sendable {
             case record = 2
             /// An envelope with a time to live of 0. It is never in the outbox.
             case signal = 3
+            /// A blob, whose file is in ``BlobFolder``.
+            case blob = 4
         }
 
         /// The kind of the item.
         public let kind: Kind
-        /// The envelope's id; for a publication, its owner's id.
+        /// The envelope's id; for a publication, its owner's id; for a blob, its id in hex.
         public let id: String
-        /// The envelope's recipient; for a publication, its owner.
+        /// The envelope's recipient; for a publication, its owner; for a blob, the mailbox that counts it.
         public let to: String
         /// The record on one line.
         public let envelope: [UInt8]
         /// The time after which the item is not sent, or `nil`.
         public let expires: Timestamp?
 
+        /// The id of the blob that the relay must have before the envelope, or `nil`.
+        public let needs: String?
+
         /// Creates an item.
         public init(
             id: String, to: String, envelope: [UInt8], kind: Kind = .envelope,
-            expires: Timestamp? = nil
+            expires: Timestamp? = nil, needs: String? = nil
         ) {
             self.kind = kind
             self.id = id
             self.to = to
             self.envelope = envelope
             self.expires = expires
+            self.needs = needs
         }
     }
 
@@ -85,6 +91,10 @@ public final class Outbox: Sendable {
         ) WITHOUT ROWID
         """,
         "ALTER TABLE outbox ADD COLUMN expires INTEGER",
+        """
+        ALTER TABLE outbox ADD COLUMN needs TEXT;
+        CREATE INDEX outbox_blob ON outbox (id) WHERE kind = 4;
+        """,
     ]
 
     /// Returns the lock of a relay's queue, not taken. The process that holds it sends. Its offset is a hash of the
@@ -114,17 +124,18 @@ public final class Outbox: Sendable {
                 try connection.run(
                     """
                     INSERT INTO outbox
-                        (relay, owner, day, id, recipient, envelope, kind, url, expires)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        (relay, owner, day, id, recipient, envelope, kind, url, expires, needs)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """, relay, owner, day, item.id, item.to, item.envelope, item.kind.rawValue,
-                    url, item.expires?.seconds)
+                    url, item.expires?.seconds, item.needs)
                 numbers.append(connection.lastRow)
             }
             return numbers
         }
     }
 
-    /// Returns the first waiting items for a relay after a number, at most `limit`.
+    /// Returns the first waiting items for a relay after a number, at most `limit`, except blobs and the envelopes that
+    /// need a waiting blob.
     public func waiting(relay: String, after number: Int64, limit: Int) throws(StateError)
         -> [(number: Int64, item: Item)]
     {
@@ -132,16 +143,40 @@ public final class Outbox: Sendable {
             try connection.rows(
                 """
                 SELECT number, id, recipient, envelope, kind, expires FROM outbox
-                WHERE relay = ? AND number > ? AND outcome IS NULL ORDER BY number LIMIT ?
+                WHERE relay = ? AND number > ? AND outcome IS NULL AND kind != 4
+                    AND (needs IS NULL OR NOT EXISTS (SELECT 1 FROM outbox AS blob
+                        WHERE blob.kind = 4 AND blob.id = outbox.needs AND blob.outcome IS NULL))
+                ORDER BY number LIMIT ?
                 """, relay, number, limit
-            ) { row throws(StateError) in
-                let item = Item(
-                    id: row.text(1), to: row.text(2), envelope: row.bytes(3),
-                    kind: try kind(row.integer(4)),
-                    expires: row.isNull(5) ? nil : Timestamp(seconds: row.integer(5)))
-                return (row.integer(0), item)
-            }
+            ) { row throws(StateError) in (row.integer(0), try item(row)) }
         }
+    }
+
+    /// Returns the waiting blobs for a relay, oldest first.
+    public func blobs(relay: String) throws(StateError) -> [(number: Int64, item: Item)] {
+        try read(
+            """
+            SELECT number, id, recipient, envelope, kind, expires FROM outbox
+            WHERE relay = ? AND outcome IS NULL AND kind = 4 ORDER BY number
+            """, relay
+        ) { row throws(StateError) in (row.integer(0), try item(row)) }
+    }
+
+    /// Returns the waiting envelopes that need a blob.
+    public func items(needing blob: String) throws(StateError) -> [(number: Int64, item: Item)] {
+        try read(
+            """
+            SELECT number, id, recipient, envelope, kind, expires FROM outbox
+            WHERE needs = ? AND outcome IS NULL ORDER BY number
+            """, blob
+        ) { row throws(StateError) in (row.integer(0), try item(row)) }
+    }
+
+    private func item(_ row: PreparedStatement<StateError>) throws(StateError) -> Item {
+        Item(
+            id: row.text(1), to: row.text(2), envelope: row.bytes(3),
+            kind: try kind(row.integer(4)),
+            expires: row.isNull(5) ? nil : Timestamp(seconds: row.integer(5)))
     }
 
     /// Returns the kind with this number. Throws for an unknown one, because it tells how the item is sent.

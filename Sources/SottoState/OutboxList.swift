@@ -52,7 +52,10 @@ extension Outbox {
     public func list() throws(StateError) -> [Waiting] {
         try read(
             """
-            SELECT kind, id, recipient, relay, url, day, length(envelope) FROM outbox
+            SELECT kind, id, recipient, relay, url, day,
+                CASE kind WHEN 4 THEN json_extract(CAST(envelope AS TEXT), '$.size')
+                    ELSE length(envelope) END
+            FROM outbox
             WHERE outcome IS NULL ORDER BY number
             """
         ) { row throws(StateError) in
@@ -63,11 +66,22 @@ extension Outbox {
         }
     }
 
-    /// Removes all items with this id. They are not sent, unless a process is sending them now. A process that waits
+    /// Returns the paths of the files of all waiting blobs.
+    public func blobPaths(in folder: BlobFolder) throws(StateError) -> Set<String> {
+        Set(
+            try read("SELECT id FROM outbox WHERE kind = 4 AND outcome IS NULL") { $0.text(0) }
+                .compactMap { bytes(hex: $0) }.map { folder.outgoing($0) })
+    }
+
+    /// Removes all items with this id, with an envelope the blob that it needs, and with a blob the envelopes that need
+    /// it. They are not sent, unless a process is sending them now. A process that waits
     /// for their outcome gets `outcome`. Returns how many were removed.
     public func drop(id: String, outcome: String) throws(StateError) -> Int {
         let numbers = try read(
-            "SELECT number FROM outbox WHERE id = ? AND outcome IS NULL", id
+            """
+            SELECT number FROM outbox WHERE outcome IS NULL AND (id = ?1 OR needs = ?1
+                OR kind = 4 AND id = (SELECT needs FROM outbox AS envelope WHERE envelope.id = ?1))
+            """, id
         ) { $0.integer(0) }
         try settle(numbers.map { ($0, outcome) })
         return numbers.count

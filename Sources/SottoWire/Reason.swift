@@ -24,13 +24,17 @@ public enum Reason: String, Sendable, CaseIterable {
     case noBundle = "no_bundle"
     /// The relay has no card of the id, whether or not it knows the id.
     case noCard = "no_card"
+    /// The relay has no complete blob with that id.
+    case noBlob = "no_blob"
+    /// The bytes of the uploaded blob have another SHA-256; they were deleted.
+    case badDigest = "bad_digest"
     /// Too many new ids are being published: a proof of work is required.
     case workRequired = "work_required"
-    /// The mailbox gets more messages in a minute than allowed.
+    /// The mailbox gets more messages in a minute than allowed, or the network uploaded more in a day.
     case tooMany = "too_many"
-    /// The envelope id belongs to another envelope, or the claim id to another owner's claim.
+    /// The envelope id belongs to another envelope, the claim id to another owner's claim, or the blob id to another blob.
     case conflict = "conflict"
-    /// The envelope or the line is over its limit.
+    /// The envelope, the blob or the line is over its limit.
     case tooLarge = "too_large"
     /// The mailbox is full.
     case mailboxFull = "mailbox_full"
@@ -43,11 +47,12 @@ public enum Reason: String, Sendable, CaseIterable {
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
-        case .noBundle, .noCard: 404
+        case .noBundle, .noCard, .noBlob: 404
         case .notAdmitted, .foreignOrigin: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409
         case .tooLarge: 413
+        case .badDigest: 422
         case .workRequired: 428
         case .mailboxFull, .tooMany: 429
         case .busy: 503

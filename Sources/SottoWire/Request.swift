@@ -41,6 +41,16 @@ public enum Request: Sendable, Equatable {
     /// publish a new id.
     case solution(nonce: [UInt8], counter: UInt64)
 
+    /// Stores a piece of a blob; needs no login. The piece is stored only if its offset is the number of bytes that the
+    /// relay has. Answered by `blob`. The answer to the last piece comes when the whole blob is on disk.
+    case putBlob(BlobPiece)
+    /// Asks for the state of a blob. Answered by `blob`; of an unknown one the relay has 0 bytes.
+    case blob(id: [UInt8])
+    /// Reads bytes of a complete blob, at most ``WireLimits/blobReadBytes``. Answered by `blob_data`.
+    case getBlob(id: [UInt8], offset: Int64, count: Int)
+    /// Deletes a blob with its deletion key, 32 bytes. Answered by `accepted`, also if there is no such blob.
+    case deleteBlob(id: [UInt8], key: [UInt8])
+
     /// The result of an envelope at its recipient.
     public enum Handled: String, Sendable {
         /// The recipient has stored it.
@@ -92,6 +102,17 @@ public enum Request: Sendable, Equatable {
             self = .solution(
                 nonce: try payload["nonce"].bytes(count: WireLimits.nonceBytes),
                 counter: try payload["counter"].integer())
+        case "blob_put": self = .putBlob(try BlobPiece(payload))
+        case "blob": self = .blob(id: try payload["id"].bytes(count: WireLimits.blobIDBytes))
+        case "blob_get":
+            self = .getBlob(
+                id: try payload["id"].bytes(count: WireLimits.blobIDBytes),
+                offset: try payload["offset"].integer(in: 0...Int64.max),
+                count: try payload["count"].integer(in: 1...WireLimits.blobReadBytes))
+        case "blob_delete":
+            self = .deleteBlob(
+                id: try payload["id"].bytes(count: WireLimits.blobIDBytes),
+                key: try payload["key"].bytes(count: 32))
         default: throw .unknownType
         }
     }
@@ -137,6 +158,17 @@ public enum Request: Sendable, Equatable {
                     "nonce": .base64(nonce),
                     "counter": .integer(Int64(clamping: counter)),
                 ])
+        case .putBlob(let piece): return line("blob_put", piece.payload)
+        case .blob(let id): return line("blob", ["id": .base64(id)])
+        case .getBlob(let id, let offset, let count):
+            return line(
+                "blob_get",
+                [
+                    "id": .base64(id), "offset": .integer(offset),
+                    "count": .integer(Int64(count)),
+                ])
+        case .deleteBlob(let id, let key):
+            return line("blob_delete", ["id": .base64(id), "key": .base64(key)])
         }
     }
 

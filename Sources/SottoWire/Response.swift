@@ -35,6 +35,10 @@ public enum Response: Sendable, Equatable {
     case card([UInt8])
     /// The proof of work was accepted, or an envelope with a time to live of 0, whether or not it was pushed.
     case accepted
+    /// The state of a blob.
+    case blob(BlobState)
+    /// Bytes of a blob.
+    case blobData([UInt8])
     /// Push: an envelope.
     case newMessage(Delivered)
     /// Push: an envelope with a time to live of 0, on one line. It is not acknowledged.
@@ -68,6 +72,12 @@ public enum Response: Sendable, Equatable {
         case "bundle": self = .bundle(try payload["bundle"].object().serialized())
         case "card": self = .card(try payload["card"].object().serialized())
         case "accepted": self = .accepted
+        case "blob":
+            self = .blob(
+                BlobState(
+                    size: try payload["size"].integer(in: 0...Int64.max),
+                    have: try payload["have"].integer(in: 0...Int64.max)))
+        case "blob_data": self = .blobData(try payload["data"].bytes())
         case "stored": self = .stored
         case "duplicate": self = .duplicate
         case "deferred": self = .deferred(try Refusal(payload))
@@ -129,6 +139,9 @@ public enum Response: Sendable, Equatable {
                 type: "card", requestID: requestID,
                 payload: Frame.payload(member: "card", record: record))
         case .accepted: return plain("accepted")
+        case .blob(let state):
+            return line("blob", ["size": .integer(state.size), "have": .integer(state.have)])
+        case .blobData(let bytes): return line("blob_data", ["data": .base64(bytes)])
         case .stored: return plain("stored")
         case .duplicate: return plain("duplicate")
         case .deferred(let refusal): return line("deferred", refusal.payload)

@@ -36,6 +36,12 @@ public enum WireLimits {
     public static let nonceSeconds = 60.0
     /// The most open mailboxes on one connection.
     public static let openMailboxes = 256
+    /// The length of a blob's id in bytes.
+    public static let blobIDBytes = 32
+    /// The most bytes of a blob in one `blob_put`.
+    public static let blobPieceBytes = 64 << 10
+    /// The most bytes of a blob in one `blob_data`.
+    public static let blobReadBytes = 256 << 10
     /// The longest name of a relay, in bytes.
     public static let nameBytes = 255
 }

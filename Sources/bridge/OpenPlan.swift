@@ -103,7 +103,8 @@ struct Whisper2AttachmentOpening {
     let output: String?
 
     func run() throws {
-        let form = try AttachedFile.find(record, identity, lockTimeout: lockTimeout)
+        let form = try AttachedFile.find(
+            record, in: AddressBook(identity.load, lockTimeout: lockTimeout))
         guard case .whisper2(let key) = form else {
             throw Failure(
                 .usage, "the attachment does not have Whisper2's format",

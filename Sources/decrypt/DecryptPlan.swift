@@ -35,7 +35,7 @@ enum DecryptPlan {
             self = .attachment(
                 AttachmentDecryption(
                     record: tool.attachment ?? "", blob: tool.file, identity: tool.identity,
-                    lockTimeout: tool.lock.timeout, output: tool.output))
+                    lockTimeout: tool.lock.timeout, output: tool.output, quiet: tool.quiet))
         case .verification:
             self = .verification(try Self.verification(tool))
         case .inspection:

@@ -2,6 +2,7 @@ import Arguments
 import Sotto
 import SottoContacts
 import SottoOpenSSL
+import SottoState
 import SottoTool
 
 /// A validated command line of `encrypt`.
@@ -38,7 +39,9 @@ enum EncryptPlan {
                         isNoneOf: read + [tool.file].compactMap(\.self),
                         output: tool.output,
                         announcer: tool.quiet ? nil : EncryptTool.toolName,
-                        form: .chunks(OpenSSLChunkCipher())),
+                        form: .chunks(OpenSSLChunkCipher()),
+                        uploads: mode == .chat || tool.stateless
+                            ? nil : { try BlobFolder(directory: .standard()) }),
                     file: tool.file, output: tool.output))
         }
     }

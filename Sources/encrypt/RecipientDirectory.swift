@@ -22,6 +22,26 @@ struct Destination {
 
     var id: SessionID? { recipient?.id }
 
+    /// A blob that `send` uploads for the recipient.
+    struct Upload {
+        let id: [UInt8]
+        let size: Int64
+        let digest: [UInt8]
+        let relay: String?
+    }
+
+    /// Returns the lines of an envelope, after the record of the blob that it needs.
+    func lines(_ envelope: Envelope, _ upload: Upload?) -> [JSONObject] {
+        var line = line(envelope)
+        guard let upload, let to = line["to"]?.string.flatMap({ SessionID($0) }) else {
+            return [line]
+        }
+        let blob = BlobRecord(
+            id: upload.id, to: to, size: upload.size, digest: upload.digest, relay: upload.relay)
+        line["blob"] = .string(blob.name)
+        return [blob.record, line]
+    }
+
     /// Returns an envelope's line: addressed to the mailbox on the recipient's card, with the relay for `send` that a
     /// signed card names. A `sotto:` URI does not authenticate a relay.
     func line(_ envelope: Envelope) -> JSONObject {
@@ -170,7 +190,7 @@ extension Correspondent {
     private static let relayLimit = 512
 
     /// The relay on the card, if the card is signed by its owner.
-    fileprivate var notedRelay: String? {
+    var notedRelay: String? {
         guard let card, card.record != nil, let relay = card.relay,
             (1...Self.relayLimit).contains(relay.utf8.count)
         else { return nil }

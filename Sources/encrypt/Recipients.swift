@@ -96,6 +96,23 @@ struct Recipients {
         /// A message with a time to live of 0 is not recorded.
         var isRecorded: Bool { ttl != 0 }
 
+        /// Returns the upload of the message's blob for a recipient, and sets its place in the body; `nil` without one.
+        func upload(
+            to destination: Destination, _ body: inout JSONObject
+        ) throws(Failure) -> Destination.Upload? {
+            guard let ids = message.upload else { return nil }
+            guard destination.id != nil, var blob = body["blob"]?.object,
+                let size = blob["size"]?.integer,
+                let digest = blob["digest"]?.string.flatMap({ Base64.standard.decode($0) })
+            else { throw Failure(.bug, "the message has no blob to upload") }
+            let id = ids.make()
+            let relay = destination.recipient?.notedRelay
+            blob["id"] = .base64(id)
+            blob["relay"] = relay.map { .string($0) }
+            body["blob"] = .object(blob)
+            return Destination.Upload(id: id, size: size, digest: digest, relay: relay)
+        }
+
         /// Returns the body for a recipient: with the lifetime that the timer of the conversation sets.
         func body(
             to destination: Destination, _ transaction: StateTransaction?
@@ -112,7 +129,7 @@ struct Recipients {
         }
     }
 
-    /// Returns the lines of each message, one for each recipient, or its failure. The messages are in the history when
+    /// Returns the lines of each message, for each recipient one, or two with a blob, or its failure. The messages are in the history when
     /// this returns, except those with a time to live of 0. A thrown error ends the whole run: nothing was encrypted.
     func seal(_ messages: [MessageText]) throws -> [Result<[JSONObject], Failure>] {
         // The address book cannot be read within the transaction.
@@ -159,7 +176,10 @@ struct Recipients {
         try result {
             let job = try job.get()
             let milliseconds = Timestamp.milliseconds()
-            let bodies = try job.destinations.map { try job.body(to: $0, transaction) }
+            var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
+            let uploads = try job.destinations.indices.map {
+                try job.upload(to: job.destinations[$0], &bodies[$0])
+            }
             let envelopes = try zip(job.destinations, bodies).map { destination, body in
                 let draft = Draft(
                     body: body, extra: job.message.extra, milliseconds: milliseconds,
@@ -169,7 +189,9 @@ struct Recipients {
             if let transaction, job.isRecorded {
                 try record(job, bodies, envelopes, transaction)
             }
-            return zip(envelopes, job.destinations).map { $1.line($0) }
+            return zip(zip(envelopes, job.destinations), uploads).flatMap { sent, upload in
+                sent.1.lines(sent.0, upload)
+            }
         }
     }
 

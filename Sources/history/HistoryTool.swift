@@ -11,7 +11,7 @@ struct HistoryTool: CoreProgram {
             history [WHO] --follow | --changed-since TIME | --pinned | --raw
             history list [--text] | unread [--text]
             history search TEXT [WHO] [--before N] [--text]
-            history show [--raw] ID
+            history show [--raw] ID | save [-o FILE|FOLDER] ID
             history read WHO ...
             history --as NAME [--follow] [--exec CMD] | ack --as NAME NUMBER | readers
             history delete ID ... | delete --all WHO
@@ -41,7 +41,8 @@ struct HistoryTool: CoreProgram {
         version: sottoVersion,
         subcommands: [
             PageCommand.self, ListCommand.self, UnreadCommand.self, SearchCommand.self,
-            ShowCommand.self, ReadCommand.self, DeleteCommand.self, FavouriteCommand.self,
+            ShowCommand.self, SaveCommand.self, ReadCommand.self, DeleteCommand.self,
+            FavouriteCommand.self,
             RenameCommand.self, MuteCommand.self, AckCommand.self, ReadersCommand.self,
             ExportCommand.self, ImportCommand.self, KeepCommand.self, WipeCommand.self,
         ], defaultSubcommand: PageCommand.self)

@@ -25,6 +25,7 @@ struct RecvTool: CoreProgram {
               recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
               recv --card 05d8a2... | contact add --name bob
               recv --card bob | contact add    # a newer card of a contact
+              recv --blob 17 | decrypt --attachment 17 -o photo.jpg
               recv --invitation @FILE:code
             """,
         version: sottoVersion)
@@ -93,6 +94,19 @@ struct RecvTool: CoreProgram {
     var card: String?
 
     @Option(
+        "--blob", value: "record",
+        help:
+            "Fetch the encrypted file of this message, a number or a file with the record, and print it for decrypt --attachment."
+    )
+    var blob: String?
+
+    @Flag(
+        "--keep",
+        help:
+            "With --blob: keep the file in the state, for decrypt --attachment, and print nothing.")
+    var keep = false
+
+    @Option(
         "--invitation", value: "source",
         help:
             "Redeem an invitation code from relay invite to become a member: @ENV:NAME, @FD:N or @FILE:PATH."
@@ -150,6 +164,7 @@ struct RecvTool: CoreProgram {
         if again { return .again }
         if bundle != nil { return .bundle }
         if card != nil { return .card }
+        if blob != nil { return .blob }
         if loginKey != nil { return .loginKey }
         if dead { return .dead }
         return stateless ? .stateless : .mail
@@ -168,6 +183,12 @@ struct RecvTool: CoreProgram {
             return
         }
         if let card { return try printCard(card) }
+        if let blob {
+            return try BlobFetch(
+                record: blob, identity: identity, lockTimeout: lock.timeout, relay: relay,
+                authorities: ca, keeps: keep, quiet: quiet
+            ).run()
+        }
         if let loginKey, let of {
             let relay = try RelayAddress.find(relay, authorities: ca)
             let key = try KeyFile.loginKey(at: loginKey, loginPassword)

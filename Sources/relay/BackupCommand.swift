@@ -12,7 +12,8 @@ struct BackupCommand: Program {
         abstract: "Copy a store, as of one moment, while a relay uses it.",
         usage: "relay backup --store FILE -o FILE",
         discussion: """
-            The copy is a complete store. The file appears, or replaces an older one, when the copy is on disk.
+            The copy is a complete store. The file appears, or replaces an older one, when the copy is on disk. The blobs \
+            follow, into the folder FILE-blobs.
 
             EXAMPLES
               relay backup --store relay.db -o relay.backup
@@ -36,7 +37,17 @@ struct BackupCommand: Program {
             throw failure(error)
         }
         let size = try copy.commit(as: output)
-        if !quiet { Terminal.say("relay: copied the store to \(output), \(size) bytes") }
+        let blobs: Int
+        do throws(StoreError) {
+            blobs = try StoreFile.copyBlobs(of: store, to: output)
+        } catch {
+            throw failure(error)
+        }
+        guard !quiet else { return }
+        Terminal.say("relay: copied the store to \(output), \(size) bytes")
+        if blobs > 0 {
+            Terminal.say("relay: copied \(blobs) blobs to \(StoreFile.blobs(of: output))")
+        }
     }
 
     private func check() throws(Failure) {

@@ -69,6 +69,8 @@ struct RelayTool: Program {
 
     @OptionGroup var admission: AdmissionOptions
 
+    @OptionGroup var blobs: BlobOptions
+
     @OptionGroup var operations: OperationsOptions
 
     @Flag("-q", "--quiet", help: "Print only errors.")
@@ -173,6 +175,7 @@ struct RelayTool: Program {
         plan.operations = try operations.plan()
         network.apply(to: &plan)
         try admission.apply(to: &plan)
+        try blobs.apply(to: &plan)
         return plan
     }
 

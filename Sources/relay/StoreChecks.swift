@@ -56,6 +56,10 @@ struct StoreChecks {
         if status.st_uid != geteuid() {
             findings.append(Finding(.warning, "permissions", "\(path) has another owner"))
         }
+        if let usage = try? StoreFile.blobUsage(of: path), usage.count > 0 {
+            findings.append(
+                Finding(.ok, "blobs", "\(usage.count) blobs have \(usage.bytes) bytes"))
+        }
         if access(path + "-lock", F_OK) == 0 {
             if let lock = try? FileLock(path: path + "-lock"), lock.tryLock() {
                 lock.unlock()

@@ -176,8 +176,8 @@ final class EnvelopeLines: Sendable {
         }
     }
 
-    /// Parses a record and the relay that it names. In an envelope the relay is only for `send`, which removes it; in a
-    /// publication it is signed by the owner.
+    /// Parses a record and the relay that it names. In an envelope the relay and the blob are only for `send`, which
+    /// removes them; in a publication the relay is signed by the owner.
     private static func read(
         _ record: JSONObject
     ) throws(Reason) -> (item: Outbox.Item, noted: String?) {
@@ -195,14 +195,29 @@ final class EnvelopeLines: Sendable {
             let owner = read.id.description
             return (Outbox.Item(id: owner, to: owner, envelope: read.bytes, kind: .record), noted)
         }
+        if record["type"]?.string == BlobRecord.type {
+            let blob: BlobRecord
+            do throws(FieldError) { blob = try BlobRecord(record) } catch { throw .badFields }
+            return (
+                Outbox.Item(
+                    id: blob.name, to: blob.to.description, envelope: record.serialized(),
+                    kind: .blob), noted
+            )
+        }
         var record = record
+        let blob = record["blob"]?.string
+        guard record["blob"] == nil || blob.flatMap({ bytes(hex: $0)?.count }) == 32 else {
+            throw .badFields
+        }
         record["relay"] = nil
+        record["blob"] = nil
         let envelope = try AddressedEnvelope(record)
         return (
             Outbox.Item(
                 id: envelope.id, to: envelope.to.description, envelope: envelope.bytes,
                 kind: envelope.ttl == 0 ? .signal : .envelope,
-                expires: envelope.ttl.map { Timestamp(seconds: Timestamp.now().seconds + $0) }),
+                expires: envelope.ttl.map { Timestamp(seconds: Timestamp.now().seconds + $0) },
+                needs: blob),
             noted
         )
     }

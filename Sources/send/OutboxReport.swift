@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import SottoClient
 import SottoState
@@ -35,11 +36,13 @@ struct OutboxReport {
 
     /// Drops the items with one of `ids`, and prints a result record for each. Throws a failure with status 1 for an id
     /// that no item has, after the others were dropped.
-    func drop(_ ids: [String]) throws {
+    func drop(_ ids: [String], _ blobs: BlobFolder) throws {
         let output = try Output(path: nil, content: .text)
         var missing: [String] = []
         for id in ids {
+            let before = try outbox.blobPaths(in: blobs)
             let count = try outbox.drop(id: id, outcome: DeliveryOutcome(.dropped).text)
+            for path in before.subtracting(try outbox.blobPaths(in: blobs)) { unlink(path) }
             guard count > 0 else {
                 missing.append(id)
                 continue
@@ -65,19 +68,25 @@ extension Outbox.Waiting {
         case .envelope, .signal: "envelope"
         case .prekeys: "prekeys"
         case .record: "card"
+        case .blob: "blob"
         }
     }
 
     fileprivate var row: [String] {
         let recipient = kind == .envelope ? to.prefix(16) + "…" : "(\(kindName))"
-        return [id, String(recipient), address, String(since.description.prefix(10)), "\(count)"]
+        let id = kind == .blob ? id.prefix(16) + "…" : id[...]
+        return [
+            String(id), String(recipient), address, String(since.description.prefix(10)),
+            "\(count)",
+        ]
     }
 
     /// The record of `--json`.
     fileprivate var report: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("queued")), ("id", .string(id)),
-            ("to", kind == .envelope ? .string(to) : nil), ("kind", .string(kindName)),
+            ("to", kind == .envelope || kind == .blob ? .string(to) : nil),
+            ("kind", .string(kindName)),
             ("relay", .string(address)), ("since", .string(since.description)),
             ("bytes", .integer(Int64(count))),
         ])

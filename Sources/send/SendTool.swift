@@ -73,15 +73,21 @@ struct SendTool: CoreProgram {
 
     func execute() throws {
         let choice = try RelayChoice(relay, authorities: ca)
-        let outbox = try Outbox(directory: .standard(), lockTimeout: lock.timeout)
+        let directory = try StateDirectory.standard()
+        let outbox = try Outbox(directory: directory, lockTimeout: lock.timeout)
         if list { return try OutboxReport(outbox).list(json: json) }
-        if !drop.isEmpty { return try OutboxReport(outbox).drop(drop) }
-        try send(outbox, choice)
+        let blobs = try BlobFolder(directory: directory)
+        if !drop.isEmpty { return try OutboxReport(outbox).drop(drop, blobs) }
+        blobs.removeOld(except: try outbox.blobPaths(in: blobs))
+        try send(outbox, blobs, choice)
     }
 
-    private func send(_ outbox: Outbox, _ choice: RelayChoice) throws {
+    private func send(_ outbox: Outbox, _ blobs: BlobFolder, _ choice: RelayChoice) throws {
         let output = try Output(path: nil, content: .text)
-        let deliveries = Deliveries(outbox: outbox, choice: choice, lockTimeout: lock.timeout)
+        let meter = TransferMeter(tool: Self.toolName, quiet: quiet)
+        let deliveries = Deliveries(
+            outbox: outbox, choice: choice, lockTimeout: lock.timeout, blobs: blobs
+        ) { have, size, _ in meter.note(have, of: size) }
         let lines = EnvelopeLines(deliveries: deliveries, choice: choice)
         DispatchQueue(label: "send.input").async { lines.read() }
 
@@ -94,6 +100,7 @@ struct SendTool: CoreProgram {
         }
         let endings = try deliveries.run { results in
             try reportBadLines()
+            meter.clear()
             for result in results {
                 switch result.status {
                 case .stored, .duplicate, .accepted: outcome.succeeded()

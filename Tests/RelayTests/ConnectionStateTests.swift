@@ -16,6 +16,7 @@ import Testing
         var responses: [Response] = []
         var changes: [Change] = []
         var passed: [AddressedEnvelope] = []
+        var blobs: [BlobWork] = []
         var subscribed: [SessionID] = []
         var pauses: [Double] = []
         var isClosed = false
@@ -43,6 +44,11 @@ import Testing
                 work.append { [self] in
                     guard let result = try? query.run(StubStore(), clock) else { return }
                     state.take(result, at: now, to: self)
+                }
+            case .blob(let piece, let requestID):
+                blobs.append(piece)
+                work.append { [self] in
+                    state.take(blob: .blob(BlobState(size: 1, have: 1)), requestID, to: self)
                 }
             case .verify(let verification):
                 work.append { [self] in state.take(verification.run(), at: now, to: self) }

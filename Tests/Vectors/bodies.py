@@ -140,8 +140,8 @@ def a_blob(value, path):
     members(
         key=bytes_32, digest=bytes_32, size=integer(1, 104_883_216),
         relay_=text(1024, line=True), id_=bytes_32)(value, path)
-    if ("relay" in value) != ("id" in value):
-        raise Bad(path + (".id" if "relay" in value else ".relay"))
+    if "relay" in value and "id" not in value:
+        raise Bad(path + ".id")
 
 
 def an_emoji(value, path):

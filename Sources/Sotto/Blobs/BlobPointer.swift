@@ -2,13 +2,13 @@
 public struct BlobPointer: Sendable, Hashable {
     /// The place of a blob on a relay.
     public struct Place: Sendable, Hashable {
-        /// The relay's address, such as `tls://relay.example.org:7667`.
-        public let relay: String
+        /// The relay's address, such as `tls://relay.example.org:7667`; `nil` for the relay that delivered the message.
+        public let relay: String?
         /// The random id, 32 bytes. Whoever knows it can fetch the blob.
         public let id: [UInt8]
 
         /// Creates a place.
-        public init(relay: String, id: [UInt8]) {
+        public init(relay: String?, id: [UInt8]) {
             precondition(id.count == 32)
             self.relay = relay
             self.id = id

@@ -1,24 +1,25 @@
 import Crypto
+package import SottoBytes
 
 /// Computes SHA-256 of the bytes that it passes on to another sink.
-final class HashingSink: ByteSink {
+package final class HashingSink: ByteSink {
     private let sink: any ByteSink
     private var hash = SHA256()
     /// The number of bytes.
     private(set) var count: Int64 = 0
 
-    init(_ sink: any ByteSink) { self.sink = sink }
+    package init(_ sink: any ByteSink) { self.sink = sink }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws {
         hash.update(bufferPointer: bytes)
         count += Int64(bytes.count)
         try sink.write(bytes)
     }
 
-    func finish() throws { try sink.finish() }
+    package func finish() throws { try sink.finish() }
 
     /// Returns SHA-256 of all bytes so far.
-    func digest() -> [UInt8] { Array(hash.finalize()) }
+    package func digest() -> [UInt8] { Array(hash.finalize()) }
 }
 
 /// Computes SHA-256 of the bytes that are read from another source.

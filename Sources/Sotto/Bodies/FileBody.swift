@@ -75,18 +75,15 @@ extension BlobPointer {
         let size: Int64 = try reader.require("size").integer(in: 1...Blob.maximumSize)
         let relay = try reader.line("relay", limit: BodyLimits.relay)
         let id = try reader.take("id")?.bytes(count: 32)
-        guard (relay == nil) == (id == nil) else {
-            throw reader.malformed(relay == nil ? "relay" : "id")
-        }
+        guard relay == nil || id != nil else { throw reader.malformed("id") }
         self.init(
-            key: key, digest: digest, size: size,
-            place: relay.flatMap { relay in id.map { Place(relay: relay, id: $0) } })
+            key: key, digest: digest, size: size, place: id.map { Place(relay: relay, id: $0) })
     }
 
     /// The object in a body.
     public var object: JSONObject {
         JSONObject([
-            ("relay", place.map { .string($0.relay) }), ("id", place.map { .base64($0.id) }),
+            ("relay", place?.relay.map { .string($0) }), ("id", place.map { .base64($0.id) }),
             ("key", .base64(key)), ("digest", .base64(digest)), ("size", .integer(size)),
         ])
     }

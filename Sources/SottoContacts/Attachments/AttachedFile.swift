@@ -59,9 +59,14 @@ package struct AttachedFile {
         let command = (isWhisper2 ? "bridge open whisper2" : "decrypt") + identity
         let name = Self.oneLine(self.name ?? "without a name")
         let size = self.size.map { ", \($0) bytes" } ?? ""
+        let isAtRelay =
+            if case .blob(let pointer, _)? = form { pointer.place != nil } else { false }
         let how =
-            number.map { "to save it: \(command) --attachment \($0) -o FILE BLOB" }
-            ?? "its key is in the record that is printed without --text"
+            number.map { number in
+                isAtRelay
+                    ? "to save it: recv\(identity) --blob \(number) | \(command) --attachment \(number) -o ."
+                    : "to save it: \(command) --attachment \(number) -o FILE BLOB"
+            } ?? "its key is in the record that is printed without --text"
         return "[file \(name)\(size); \(how)]"
     }
 

@@ -1,6 +1,8 @@
 package import Arguments
 package import Sotto
+package import SottoState
 package import SottoTool
+import Synchronization
 
 /// The options for a file that is sent with a message.
 package struct AttachmentOptions: ArgumentGroup {
@@ -9,7 +11,11 @@ package struct AttachmentOptions: ArgumentGroup {
         help: "Encrypt this file too, with a key that is sent in the message.")
     package var attach: String?
 
-    @Option("--blob", value: "file", help: "Output file of the encrypted attachment.")
+    @Option(
+        "--blob", value: "file",
+        help:
+            "Output file of the encrypted attachment, to carry it yourself. Without it, encrypt lets send upload it."
+    )
     package var blob: String?
 
     @Option(
@@ -31,13 +37,16 @@ package struct AttachmentOptions: ArgumentGroup {
     /// Throws ``UsageError`` for options that contradict each other, and a failure with status 64 if the blob would
     /// replace one of the files that the command reads, or its output.
     ///
-    /// `announcer` is the name of the tool in notes, or `nil` for none.
+    /// `announcer` is the name of the tool in notes, or `nil` for none. Without `--blob` the blob is for `send`; `nil` in
+    /// place of `uploads` requires `--blob`.
     package func messages(
         perLine: Bool, isNoneOf read: [String], output: String?, announcer: String?,
-        form: Attachment.Form
+        form: Attachment.Form, uploads: (() throws -> BlobFolder)? = nil
     ) throws -> InputMessages {
-        guard (attach == nil) == (blob == nil) else {
-            throw UsageError("--attach and --blob require each other")
+        guard attach != nil || blob == nil else { throw UsageError("--blob requires --attach") }
+        guard attach == nil || blob != nil || uploads != nil else {
+            throw UsageError(
+                "--attach requires --blob here, because the file is not sent to a mailbox")
         }
         guard attach != nil || contentType == nil else {
             throw UsageError("--content-type requires --attach")
@@ -45,7 +54,7 @@ package struct AttachmentOptions: ArgumentGroup {
         guard attach != nil || !keepsMetadata else {
             throw UsageError("--keep-metadata requires --attach")
         }
-        guard let attach, let blob else { return perLine ? .lines : .whole(nil) }
+        guard let attach else { return perLine ? .lines : .whole(nil) }
         guard !perLine else {
             throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
         }
@@ -55,14 +64,18 @@ package struct AttachmentOptions: ArgumentGroup {
                     "--content-type must have 1 to 100 bytes and no control characters")
             }
         }
-        guard blob != "-", !hasControls(blob) else {
-            throw UsageError("the file name of --blob must not have control characters")
+        if let blob {
+            guard blob != "-", !hasControls(blob) else {
+                throw UsageError("the file name of --blob must not have control characters")
+            }
+            try Output.check(blob, isNoneOf: read)
+            guard blob != output else { throw UsageError("--blob and -o are the same file") }
         }
-        try Output.check(blob, isNoneOf: read)
-        guard blob != output else { throw UsageError("--blob and -o are the same file") }
+        let folder = blob == nil ? try uploads?() : nil
         return .whole(
             Attachment(
-                path: attach, blob: blob, contentType: contentType, keepsMetadata: keepsMetadata,
+                path: attach, blob: blob ?? folder?.new() ?? "", uploads: folder,
+                contentType: contentType, keepsMetadata: keepsMetadata,
                 announcer: announcer, form: form))
     }
 }
@@ -96,6 +109,10 @@ package final class Attachment {
     package private(set) var contentType: String
     private let isTypeGiven: Bool
     package let blob: String
+    /// The folder of a blob that `send` uploads, or `nil`.
+    private let uploads: BlobFolder?
+    /// The ids under which the blob is uploaded.
+    private let ids = BlobIDs()
     private let keepsMetadata: Bool
     private let announcer: String?
     private let form: Form
@@ -103,11 +120,13 @@ package final class Attachment {
     package var output: Output?
 
     init(
-        path: String, blob: String, contentType: String?, keepsMetadata: Bool,
+        path: String, blob: String, uploads: BlobFolder?, contentType: String?,
+        keepsMetadata: Bool,
         announcer: String?, form: Form
     ) {
         self.path = path
         self.blob = blob
+        self.uploads = uploads
         self.contentType = contentType ?? "application/octet-stream"
         isTypeGiven = contentType != nil
         self.keepsMetadata = keepsMetadata
@@ -157,10 +176,18 @@ package final class Attachment {
     package var objectKey: String { String(blob.split(separator: "/").last ?? "blob") }
 
     /// Creates the file of the blob.
-    package func finish() throws { try output?.finish() }
+    package func finish() throws {
+        try output?.finish()
+        try uploads?.name(blob, ids.all)
+    }
 
-    /// Writes the blob. Returns the body of the message, with `text` and the file's pointer.
-    package func write(text: String?) throws -> JSONObject {
+    /// Writes the blob. Returns the message with `text` and the file's pointer.
+    package func message(text: String?) throws -> MessageText {
+        MessageText(
+            body: try write(text: text), extra: [], upload: uploads == nil ? nil : ids)
+    }
+
+    private func write(text: String?) throws -> JSONObject {
         let output = try Output(path: blob, content: .binary)
         self.output = output
         let size: Int64
@@ -201,6 +228,21 @@ package final class Attachment {
             try FileEncryption.seal(file.bytes, key: SecretBytes(copying: key)))
         return (Int64(file.bytes.count), ("key", .base64(key)))
     }
+}
+
+/// The ids under which a blob is uploaded: one for each recipient.
+package final class BlobIDs: Sendable {
+    private let ids = Mutex<[[UInt8]]>([])
+
+    /// Returns a new random id, 32 bytes.
+    package func make() -> [UInt8] {
+        let id = randomBytes(32)
+        ids.withLock { $0.append(id) }
+        return id
+    }
+
+    /// The ids that were made.
+    var all: [[UInt8]] { ids.withLock { $0 } }
 }
 
 /// Collects the bytes of a file in memory. Throws ``BlobError/tooLong(limit:)``.

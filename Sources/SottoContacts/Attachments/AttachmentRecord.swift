@@ -10,26 +10,36 @@ extension AttachedFile {
     ///
     /// Throws a failure with status 10 if the message has no attachment with a valid key.
     package static func find(
-        _ source: String, _ identity: IdentityListOptions, lockTimeout: Double
+        _ source: String, in book: AddressBook
     ) throws -> Form {
-        let record = try Self.record(source, identity, lockTimeout: lockTimeout)
+        try file(source, in: book).validForm()
+    }
+
+    /// Returns the file of a message record, which `source` names as in ``find(_:in:)``. Throws a failure with status 10
+    /// if the message has none.
+    package static func file(_ source: String, in book: AddressBook) throws -> AttachedFile {
+        let record = try Self.record(source, book)
         guard record["type"]?.string == "message" else {
             throw Failure(
                 .malformed, "not a message record", hint: "give a line that decrypt printed")
         }
-        guard let form = AttachedFile(record: record)?.form else {
-            throw Failure(.noKey, "the message has no attachment with a valid key")
-        }
+        guard let file = AttachedFile(record: record) else { throw noKey }
+        return file
+    }
+
+    private static let noKey = Failure(
+        .noKey, "the message has no attachment with a valid key")
+
+    /// Returns the form. Throws a failure with status 10 without a valid key.
+    package func validForm() throws(Failure) -> Form {
+        guard let form else { throw Self.noKey }
         return form
     }
 
-    private static func record(
-        _ source: String, _ identity: IdentityListOptions, lockTimeout: Double
-    ) throws -> JSONObject {
+    private static func record(_ source: String, _ book: AddressBook) throws -> JSONObject {
         guard !source.utf8.isEmpty, source.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int64(source)
         else { return try JSON.object(parsing: Input(path: source).readAll(limit: recordLimit)) }
-        let book = AddressBook(identity.load, lockTimeout: lockTimeout)
         _ = try book.identity()
         guard let message = try book.store()?.historyEntry(number: number), !message.isGone else {
             throw Failure(
@@ -41,7 +51,7 @@ extension AttachedFile {
 
     /// Decrypts the blob at `path`, which is read twice. `open` writes the content of the blob.
     package static func decrypt(
-        twice path: String?, to output: String?,
+        twice path: String?, to output: String?, isNew: Bool = false,
         _ open: (SeekableFile, any ByteSink) throws -> Void
     ) throws {
         guard let path, path != "-" else {
@@ -51,16 +61,19 @@ extension AttachedFile {
                 hint: "give the name of the attachment's file")
         }
         let blob = try SeekableFile(path: path)
-        try write(to: output, from: try Input(path: path)) { sink, _ in try open(blob, sink) }
+        try write(to: output, isNew: isNew, from: try Input(path: path)) { sink, _ in
+            try open(blob, sink)
+        }
     }
 
     /// Opens the output of an attachment that is read from `input`. `open` writes the content to the sink, and is told
-    /// whether the output is a file that appears only when it is complete.
+    /// whether the output is a file that appears only when it is complete. With `isNew` an existing file is not replaced.
     package static func write(
-        to output: String?, from input: Input,
+        to output: String?, isNew: Bool = false, from input: Input,
         _ open: (_ sink: any ByteSink, _ isFile: Bool) throws -> Void
     ) throws {
-        let file = try Output(path: output, content: .unknown, inputs: [input])
+        let file = try Output(
+            path: output, content: .unknown, inputs: [input], replacing: !isNew)
         let shown: any ByteSink = output == nil && file.isTerminal ? TerminalText(file) : file
         try open(shown, file.isFile)
         try shown.finish()

@@ -10,15 +10,18 @@ package struct MessageText: Sendable {
     package let to: String?
     /// The time to live that the line has, in seconds, or `nil`.
     package let ttl: Int64?
+    /// Makes the ids of the body's blob, which `send` uploads; `nil` without such a blob.
+    package let upload: BlobIDs?
 
     package init(
         body: JSONObject, extra: [(name: String, value: JSON)], to: String? = nil,
-        ttl: Int64? = nil
+        ttl: Int64? = nil, upload: BlobIDs? = nil
     ) {
         self.body = body
         self.extra = extra
         self.to = to
         self.ttl = ttl
+        self.upload = upload
     }
 
     /// The time to live that a message has by its type if none is given: a signal is pushed to a connected recipient or

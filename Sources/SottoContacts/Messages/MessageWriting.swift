@@ -52,8 +52,7 @@ package struct MessageWriting<Sealed> {
             guard content.body["type"]?.string == "text" else {
                 throw Failure(.malformed, "the text that accompanies an attachment is not UTF-8")
             }
-            content = MessageText(
-                body: try attachment.write(text: content.body["text"]?.string), extra: [])
+            content = try attachment.message(text: content.body["text"]?.string)
         }
         let sealed = try seal([content])[0].get()
         try attachment?.finish()

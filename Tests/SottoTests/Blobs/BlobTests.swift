@@ -64,7 +64,7 @@ struct BlobTests {
 
     /// Tests/Vectors/blob.py.
     @Test func theKnownBlobsAreWrittenAndRead() throws {
-        let known = try Vectors.load("blob", as: Known.self)
+        let known = Vectors.load("blob", as: Known.self)
         #expect(known.blobs.count == 12)
         for one in known.blobs {
             let file = content(one.fileSize)

@@ -27,6 +27,22 @@ extension HintTests {
             result: { (world, _) throws in
                 #expect(try world.must("compose", ["typing", "bob"]).contains("started"))
             }),
+        HintCase(
+            "fetch it: recv --blob … --keep",
+            situation: { world in
+                try world.startRelay()
+                world.home.files.write("file", Array("a file".utf8))
+                let lines = try world.must(
+                    "bob", "encrypt", ["--to", "alice.card", "--attach", "file"])
+                try world.must("bob", "send", ["-q"], text: lines)
+                try world.must("decrypt", ["-q"], text: world.must("recv", ["-q"]))
+                return try world.run("history", ["save", "1"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.must("history", ["save", "-o", "saved", "1"]) == "saved\n")
+                let saved = try world.home.files.read("saved")
+                #expect(saved == Array("a file".utf8))
+            }),
     ]
 }
 

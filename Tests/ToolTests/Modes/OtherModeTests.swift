@@ -101,7 +101,7 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --blob --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
@@ -126,6 +126,9 @@ struct OtherModeTests {
         ModeCase(
             "recv", "--card bob.card -i none",
             takes: "\(relay) \(owner) --lock-timeout --card --quiet"),
+        ModeCase(
+            "recv", "--blob none -i none",
+            takes: "\(relay) \(owner) --lock-timeout --blob --keep --quiet"),
     ]
 
     @Test(arguments: bridge + keygen + recv)

@@ -232,7 +232,8 @@ struct SuiteMessageTests {
             ["--suite", "phrase", "--to", "bob"], ["--suite", "shainy"],
             ["--public-channel", "--chat", "family.chat"],
             ["--suite", "whisper2", "--to", "bob", "--user-id", "x"],
-            ["--to", "bob", "--attach", "a"],
+            ["--to", "bob", "--blob", "a"], ["--to", "bob", "--attach", "a", "--stateless"],
+            ["--chat", "family.chat", "--attach", "a"],
             ["--suite", "mercurio", "--to", "bob", "--new-session"],
         ] {
             let run = try accounts.alice.seal(arguments, stdin: Array("x".utf8))

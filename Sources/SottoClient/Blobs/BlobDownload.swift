@@ -1,0 +1,171 @@
+import Glibc
+import NIOCore
+import NIOHTTP1
+public import Sotto
+import SottoDatabase
+import SottoProgram
+public import SottoState
+public import SottoWire
+
+/// Fetches a blob from a relay into a file of the state. An interrupted download continues where it ended.
+public struct BlobDownload {
+    /// Seconds to wait for one answer.
+    private static let patience = 30.0
+    /// The bytes of one request.
+    private static let pieceBytes = Int64(WireLimits.blobReadBytes)
+    /// The most requests in flight.
+    private static let mostPieces = 16
+    /// Seconds of a round trip for each further request in flight.
+    private static let secondsOfPiece = 0.01
+
+    private let pointer: BlobPointer
+    private let id: [UInt8]
+    private let folder: BlobFolder
+
+    /// Prepares the download of the blob with an id, 32 bytes, which `pointer` describes.
+    public init(_ pointer: BlobPointer, id: [UInt8], into folder: BlobFolder) {
+        (self.pointer, self.id, self.folder) = (pointer, id, folder)
+    }
+
+    /// The path of the file.
+    public var path: String { folder.incoming(id) }
+
+    /// Fetches the blob, unless the file has it already. Reconnects as long as it progresses, and otherwise for `timeout`
+    /// seconds. `progress` is told the bytes that the file has.
+    ///
+    /// Throws ``ClientError/noBlob(relay:)``, ``ClientError/forgedBlob(relay:)`` if the relay has other bytes, and the
+    /// errors of the connection.
+    public func run(
+        at relay: RelayURL, timeout: Double = 30, progress: (Int64) -> Void = { _ in }
+    ) throws(ClientError) {
+        let file = try BlobTarget(path)
+        guard file.lock() else {
+            throw .state(.database(.locked(what: "the blob")))
+        }
+        let group = RelayLink.makeGroup()
+        defer { group.shutdownGracefully { _ in } }
+        var deadline = Monotonic.seconds() + timeout
+        var backoff = Backoff()
+        while file.count < pointer.size {
+            let before = file.count
+            do throws(ClientError) {
+                let link = try BlobLink.open(to: relay, group: group, timeout: Self.patience)
+                defer { link.close() }
+                try fetch(over: link, to: file, progress: progress)
+            } catch {
+                if file.count > before {
+                    backoff.reset()
+                    deadline = Monotonic.seconds() + timeout
+                }
+                let delay = backoff.next()
+                guard error.isTransient, Monotonic.seconds() + delay < deadline else { throw error }
+                _ = EventQueue<Never>().take(timeout: delay)
+            }
+        }
+        guard file.count == pointer.size, try file.digest() == pointer.digest else {
+            unlink(path)
+            throw .forgedBlob(relay: relay.description)
+        }
+    }
+
+    private func fetch(
+        over link: BlobLink, to file: BlobTarget, progress: (Int64) -> Void
+    ) throws(ClientError) {
+        var next = file.count
+        var roundTrip = Double.infinity
+        var sent: [(count: Int64, at: Double)] = []
+        while next < pointer.size || !sent.isEmpty {
+            let window =
+                roundTrip.isFinite
+                ? min(Self.mostPieces, 1 + Int(roundTrip / Self.secondsOfPiece)) : 1
+            while sent.count < window, next < pointer.size {
+                let count = min(Self.pieceBytes, pointer.size - next)
+                link.send(.GET, id, headers: [("range", "bytes=\(next)-\(next + count - 1)")])
+                sent.append((count, Monotonic.seconds()))
+                next += count
+            }
+            let answer = try link.response(timeout: Self.patience)
+            let first = sent.removeFirst()
+            roundTrip = min(roundTrip, Monotonic.seconds() - first.at)
+            let relay = link.relay.description
+            switch answer.status {
+            case 200, 206:
+                guard Int64(answer.body.count) == first.count else {
+                    unlink(path)
+                    throw .forgedBlob(relay: relay)
+                }
+                try file.append(answer.body)
+                progress(file.count)
+            case 404: throw .noBlob(relay: relay)
+            case 416:
+                unlink(path)
+                throw .forgedBlob(relay: relay)
+            case 429, 503: throw .busy(relay: relay)
+            default: throw .notARelay(relay: relay)
+            }
+        }
+    }
+}
+
+/// The file that a blob is fetched into.
+private final class BlobTarget {
+    private let path: String
+    private let descriptor: Int32
+    private(set) var count: Int64 = 0
+
+    /// Opens or creates the file with mode 0600.
+    init(_ path: String) throws(ClientError) {
+        self.path = path
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            throw .state(.database(.cannotOpen(path: path, code: errno)))
+        }
+        count = Int64(status.st_size)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Locks the file against other processes. Returns false if one has locked it.
+    func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+    func append(_ bytes: [UInt8]) throws(ClientError) {
+        var written = 0
+        while written < bytes.count {
+            let some = bytes.withUnsafeBytes {
+                pwrite(
+                    descriptor, $0.baseAddress! + written, bytes.count - written, Int(count))
+            }
+            if some < 0, errno == EINTR { continue }
+            guard some > 0 else {
+                throw .state(
+                    .database(
+                        errno == ENOSPC
+                            ? .full(path: path) : .inputOutput(path: path, code: errno)))
+            }
+            written += some
+            count += Int64(some)
+        }
+    }
+
+    /// Returns SHA-256 of the file.
+    func digest() throws(ClientError) -> [UInt8] {
+        let hash = HashingSink(NullSink())
+        var block = [UInt8](repeating: 0, count: 256 << 10)
+        var place: Int64 = 0
+        while place < count {
+            let some = pread(descriptor, &block, block.count, Int(place))
+            if some < 0, errno == EINTR { continue }
+            guard some > 0 else {
+                throw .state(.database(.inputOutput(path: path, code: errno)))
+            }
+            do {
+                try block.withUnsafeBytes { try hash.write(.init(rebasing: $0[..<some])) }
+            } catch {
+                throw .state(.database(.inputOutput(path: path, code: EIO)))
+            }
+            place += Int64(some)
+        }
+        return hash.digest()
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import NIOHTTP1
+import NIOPosix
+import Sotto
+import SottoDatabase
+import SottoWire
+
+/// Uploads blobs to a relay, one at a time, over a connection that it keeps for the next one. One thread uses it.
+///
+/// It asks how much the relay has and sends the rest in pieces. A piece is in flight while the answers come fast; over a
+/// longer line there are as many as it carries, so that little is sent twice after an interruption.
+final class BlobUploader {
+    /// The result of an attempt.
+    enum Ending: Sendable {
+        /// The relay has the whole blob; `isNew` is false if it had it before.
+        case stored(isNew: Bool)
+        case deferred(Refusal)
+        case rejected(Refusal)
+        /// The connection failed.
+        case failed(ClientError, hasProgressed: Bool)
+    }
+
+    /// Seconds to wait for one answer.
+    private static let patience = 30.0
+    /// The most pieces in flight.
+    private static let mostPieces = 32
+    /// Seconds of a round trip for each further piece in flight.
+    private static let secondsOfPiece = 0.004
+
+    private let relay: RelayURL
+    private let group: MultiThreadedEventLoopGroup
+    private var link: BlobLink?
+    /// The shortest round trip on this connection, in seconds.
+    private var roundTrip = Double.infinity
+
+    init(to relay: RelayURL, group: MultiThreadedEventLoopGroup) {
+        (self.relay, self.group) = (relay, group)
+    }
+
+    deinit { link?.close() }
+
+    /// Uploads the blob in the file at `path`. Calls `progress` with the number of bytes that the relay has.
+    func upload(
+        _ record: BlobRecord, from path: String, progress: (Int64) -> Void
+    ) -> Ending {
+        var hasProgressed = false
+        do throws(ClientError) {
+            return try attempt(record, path) { have in
+                hasProgressed = true
+                progress(have)
+            }
+        } catch {
+            link?.close()
+            link = nil
+            return .failed(error, hasProgressed: hasProgressed)
+        }
+    }
+
+    private func attempt(
+        _ record: BlobRecord, _ path: String, progress: (Int64) -> Void
+    ) throws(ClientError) -> Ending {
+        let link = try connected()
+        let state = try ask(link) { $0.send(.HEAD, record.id) }
+        if state.status == 200 {
+            return state.length == record.size
+                ? .stored(isNew: false) : .rejected(Refusal(.conflict))
+        }
+        guard let have = state.uploadOffset else {
+            return state.status == 404 || state.status == 400
+                ? .rejected(Refusal(.unknownType)) : ending(of: state)
+        }
+        guard let file = BlobSource(path), file.count == record.size else {
+            return .rejected(Refusal(code: 404, reason: "no_file"))
+        }
+        return try send(record, file, from: have, over: link, progress: progress)
+    }
+
+    /// Sends the pieces from an offset on.
+    private func send(
+        _ record: BlobRecord, _ file: BlobSource, from have: Int64, over link: BlobLink,
+        progress: (Int64) -> Void
+    ) throws(ClientError) -> Ending {
+        let query = "?to=\(record.to)&digest=\(hex(record.digest))"
+        var next = have
+        var sent: [(end: Int64, at: Double)] = []
+        while next < record.size || !sent.isEmpty {
+            while sent.count < window, next < record.size {
+                guard
+                    let piece = file.read(
+                        Int(min(Int64(WireLimits.blobPieceBytes), record.size - next)), at: next)
+                else { return .rejected(Refusal(code: 404, reason: "no_file")) }
+                let end = next + Int64(piece.count)
+                link.send(
+                    .PUT, record.id, query: query,
+                    headers: [("content-range", "bytes \(next)-\(end - 1)/\(record.size)")],
+                    body: piece)
+                sent.append((end, Monotonic.seconds()))
+                next = end
+            }
+            let answer = try link.response(timeout: Self.patience)
+            let first = sent.removeFirst()
+            roundTrip = min(roundTrip, Monotonic.seconds() - first.at)
+            guard answer.status == 200 else {
+                // The pieces in flight are refused too; their answers are not needed.
+                self.link = nil
+                link.close()
+                // Another process uploads the same blob.
+                if answer.status == 409, case .blob? = response(answer) {
+                    throw .lost(relay: relay.description)
+                }
+                return ending(of: answer)
+            }
+            progress(first.end)
+        }
+        return .stored(isNew: true)
+    }
+
+    /// The most pieces in flight on this connection.
+    private var window: Int {
+        guard roundTrip.isFinite else { return 1 }
+        return min(Self.mostPieces, 1 + Int(roundTrip / Self.secondsOfPiece))
+    }
+
+    private func connected() throws(ClientError) -> BlobLink {
+        if let link { return link }
+        let new = try BlobLink.open(to: relay, group: group, timeout: Self.patience)
+        link = new
+        roundTrip = .infinity
+        return new
+    }
+
+    /// Sends a request and returns its response. A connection that the relay closed while it was idle is replaced once.
+    private func ask(
+        _ link: BlobLink, _ send: (BlobLink) -> Void
+    ) throws(ClientError) -> BlobLink.Response {
+        let isFresh = !roundTrip.isFinite
+        send(link)
+        let start = Monotonic.seconds()
+        do throws(ClientError) {
+            let response = try link.response(timeout: Self.patience)
+            roundTrip = min(roundTrip, Monotonic.seconds() - start)
+            return response
+        } catch {
+            guard !isFresh else { throw error }
+            link.close()
+            self.link = nil
+            let new = try connected()
+            send(new)
+            return try new.response(timeout: Self.patience)
+        }
+    }
+
+    private func response(_ answer: BlobLink.Response) -> Response? {
+        guard let frame = try? Frame(parsing: answer.body.filter { $0 != UInt8(ascii: "\n") })
+        else { return nil }
+        return Response(frame)
+    }
+
+    private func ending(of answer: BlobLink.Response) -> Ending {
+        switch response(answer) {
+        case .deferred(let refusal)?: return .deferred(refusal)
+        case .rejected(let refusal)?, .error(let refusal)?: return .rejected(refusal)
+        default: return .failed(.notARelay(relay: relay.description), hasProgressed: false)
+        }
+    }
+}
+
+/// The file of a blob.
+private final class BlobSource {
+    private let descriptor: Int32
+    let count: Int64
+
+    /// Opens a regular file. Returns `nil` if there is none.
+    init?(_ path: String) {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        var status = stat()
+        let isFile = descriptor >= 0 && fstat(descriptor, &status) == 0
+        count = Int64(status.st_size)
+        guard isFile else { return nil }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Returns `count` bytes at `offset`, or `nil` if they cannot be read.
+    func read(_ count: Int, at offset: Int64) -> [UInt8]? {
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let some = pread(
+                    descriptor, buffer.baseAddress! + filled, count - filled, Int(offset) + filled)
+                if some < 0, errno == EINTR { continue }
+                guard some > 0 else { break }
+                filled += some
+            }
+        }
+        return bytes.count == count ? bytes : nil
+    }
+}

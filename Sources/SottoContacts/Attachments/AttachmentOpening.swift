@@ -1,0 +1,105 @@
+import Glibc
+package import Sotto
+import SottoTool
+
+/// Decrypts the file of a message with the key in the message.
+package struct AttachmentOpening {
+    private let file: AttachedFile
+    private let cipher: (any ChunkCipher)?
+
+    /// Prepares a file. `cipher` decrypts long files faster than the core does.
+    package init(_ file: AttachedFile, cipher: (any ChunkCipher)? = nil) {
+        (self.file, self.cipher) = (file, cipher)
+    }
+
+    /// Decrypts the blob at `blob`, or on stdin, to a file, to stdout, or into a folder, where the file gets the sender's
+    /// name. Returns the path of a file in a folder, else `nil`. Nothing is released before it is authenticated.
+    package func open(_ blob: String?, to output: String?) throws -> String? {
+        let form = try file.validForm()
+        var path = output
+        let isFolder = output.map(Self.isFolder) ?? false
+        if isFolder, let output { path = try file.freePath(in: output) }
+        switch form {
+        case .blob(let pointer, let fileSize):
+            try open(pointer, fileSize, blob, to: path, isNew: isFolder)
+        case .box(let key): try open(key, blob, to: path, isNew: isFolder)
+        case .whisper2:
+            throw Failure(
+                .usage, "the attachment has Whisper2's format",
+                hint: "give the same arguments to bridge open whisper2")
+        }
+        return isFolder ? path : nil
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Decrypts a blob. Its last chunk and its digest are verified before a pipe or a terminal gets anything.
+    private func open(
+        _ pointer: BlobPointer, _ fileSize: Int64, _ blob: String?, to output: String?, isNew: Bool
+    ) throws {
+        func open(_ source: any ByteSource, to sink: any ByteSink) throws {
+            try copy(
+                from: BlobReader(pointer, fileSize: fileSize, cipher: cipher, from: source),
+                to: sink)
+        }
+        let input = try Input(path: blob)
+        try AttachedFile.write(to: output, isNew: isNew, from: input) { sink, isFile in
+            if isFile { return try open(input, to: sink) }
+            let spool = try Spool()
+            try open(TeeSource(input, to: spool), to: NullSink())
+            try spool.rewind()
+            try open(spool, to: sink)
+        }
+    }
+
+    /// Decrypts a blob that is one box.
+    private func open(_ key: [UInt8], _ blob: String?, to output: String?, isNew: Bool) throws {
+        try AttachedFile.decrypt(twice: blob, to: output, isNew: isNew) { blob, sink in
+            guard blob.count <= FileEncryption.limit + FileEncryption.overhead else {
+                throw SuiteError.refused
+            }
+            var bytes = [UInt8](repeating: 0, count: blob.count)
+            let count = try bytes.withUnsafeMutableBytes { try blob.fill($0, at: 0) }
+            do {
+                try sink.write(
+                    FileEncryption.open(
+                        Array(bytes[..<count]), key: SecretBytes(copying: key)))
+            } catch is FileEncryptionError {
+                throw SuiteError.refused
+            }
+        }
+    }
+}
+
+extension AttachedFile {
+    /// The longest name in bytes; a file system allows 255, and a number may follow.
+    private static let nameBytes = 200
+    /// The most files with one name in a folder.
+    private static let mostCopies = 1_000
+
+    /// The sender's name for the file, made harmless: without a path, control characters and a leading dot.
+    package var safeName: String {
+        var name = FileBody.name(ofPath: name ?? "")
+        while name.utf8.count > Self.nameBytes { name.unicodeScalars.removeLast() }
+        return name.hasPrefix(".") ? "_" + name.dropFirst() : name
+    }
+
+    /// Returns a path in a folder for the file, at which nothing exists yet: ``safeName``, or with a number before its
+    /// extension.
+    func freePath(in folder: String) throws(Failure) -> String {
+        let name = safeName
+        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        for copy in 0..<Self.mostCopies {
+            let number = copy == 0 ? "" : "-\(copy)"
+            let path = "\(folder)/\(name[..<dot])\(number)\(name[dot...])"
+            var status = stat()
+            if lstat(path, &status) != 0 { return path }
+        }
+        throw Failure(
+            .cannotCreate, "\(folder) has \(Self.mostCopies) files with the name \(name)",
+            hint: "name another folder or a file")
+    }
+}

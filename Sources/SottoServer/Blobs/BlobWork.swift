@@ -1,0 +1,77 @@
+import NIOPosix
+import Sotto
+import SottoWire
+
+/// A request about a blob, which reads or writes the disk. It runs on the threads for blobs, and the connection pauses
+/// until its response is there.
+enum BlobWork: Sendable {
+    case put(BlobPiece)
+    case state(id: [UInt8])
+    case read(id: [UInt8], offset: Int64, count: Int)
+    case delete(id: [UInt8], key: [UInt8])
+
+    /// The number of bytes that it uploads.
+    var uploaded: Int {
+        if case .put(let piece) = self { piece.bytes.count } else { 0 }
+    }
+
+    /// Does the work.
+    func run(_ services: Services) throws(StoreError) -> Response {
+        guard let blobs = services.blobs else { return .error(Refusal(.unknownType)) }
+        let clock = services.policy.clock
+        let counters = services.policy.counters
+        switch self {
+        case .put(let piece):
+            let lifetime = try services.blobLifetime(of: piece.to)
+            switch try blobs.put(piece, lifetime: lifetime, at: clock.minute) {
+            case .state(let state):
+                counters.add(.blobBytesIn, piece.bytes.count)
+                if state.isComplete, piece.offset + Int64(piece.bytes.count) == piece.size {
+                    counters.add(.blobs)
+                }
+                return .blob(state)
+            case .conflict: return .rejected(Refusal(.conflict))
+            case .badDigest: return .error(Refusal(.badDigest))
+            case .mailboxFull: return .deferred(Refusal(.mailboxFull))
+            case .full: return .deferred(Refusal(.diskFull))
+            }
+        case .state(let id):
+            return .blob(
+                try blobs.state(of: id, at: clock.expiry) ?? BlobState(size: 0, have: 0))
+        case .read(let id, let offset, let count):
+            guard
+                let bytes = try blobs.read(id, offset: offset, count: count, at: clock.expiry)
+            else { return .error(Refusal(.noBlob)) }
+            counters.add(.blobBytesOut, bytes.count)
+            return .blobData(bytes)
+        case .delete(let id, let key):
+            try blobs.delete(id, key: key)
+            return .accepted
+        }
+    }
+}
+
+extension Services {
+    /// Deletes expired blobs, on a thread for blobs.
+    func sweepBlobs() {
+        guard let blobs else { return }
+        let (clock, limits, onFailure) = (policy.clock, policy.blobLimits, onFailure)
+        blobThreads.submit { state in
+            guard state == .active else { return }
+            do throws(StoreError) {
+                try blobs.sweep(at: clock.expiry, latest: clock.minute + limits.minutes)
+            } catch {
+                onFailure(error)
+            }
+        }
+    }
+
+    /// Returns the minutes for which a mailbox's blobs are stored. A relay for members keeps those of strangers as long
+    /// as their mail.
+    fileprivate func blobLifetime(of mailbox: SessionID) throws(StoreError) -> Int64 {
+        guard !policy.admission.isOpen, try store.account(of: mailbox) == nil else {
+            return policy.blobLimits.minutes
+        }
+        return Retention.strangerMinutes
+    }
+}

@@ -1,0 +1,264 @@
+import Glibc
+import Sotto
+import SottoDatabase
+import SottoWire
+import Synchronization
+
+/// Blobs in the folder beside a store in a file: one file for each, named by SHA-256 of the blob's id in hex, so that a
+/// copy of the folder gives no access to the blobs. An incomplete blob has the suffix `.part`.
+///
+/// A file begins with a ``BlobHeader``. The memory has the headers of all files, and the folder is read at the start.
+final class FileBlobs: BlobStore {
+    private struct Entry {
+        var header: BlobHeader
+        var have: Int64
+        var isComplete: Bool
+        /// The bytes that a thread is writing without the lock, or 0.
+        var writing: Int64 = 0
+
+        var isBusy: Bool { writing > 0 }
+    }
+
+    private struct State {
+        var entries: [[UInt8]: Entry] = [:]
+        var usage = BlobUsage()
+        var mailboxes: [[UInt8]: Int64] = [:]
+
+        mutating func count(_ header: BlobHeader, _ bytes: Int64, blobs: Int = 0) {
+            usage.count += blobs
+            usage.bytes += bytes
+            mailboxes[header.mailbox, default: 0] += bytes
+            if mailboxes[header.mailbox] == 0 { mailboxes[header.mailbox] = nil }
+        }
+    }
+
+    private let folder: String
+    private let limits: BlobLimits
+    private let state = Mutex(State())
+
+    /// Opens or creates the folder, which only this relay uses.
+    init(folder: String, limits: BlobLimits) throws(StoreError) {
+        self.folder = folder
+        self.limits = limits
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw .database(.cannotOpen(path: folder, code: errno))
+        }
+        for name in try Self.names(in: folder) { try load(name) }
+    }
+
+    /// Returns the names of the files in a folder of blobs; none without the folder.
+    static func names(in folder: String) throws(StoreError) -> [String] {
+        guard let directory = opendir(folder) else {
+            if errno == ENOENT { return [] }
+            throw .database(.cannotOpen(path: folder, code: errno))
+        }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if key(ofName: name) != nil { names.append(name) }
+        }
+        return names
+    }
+
+    /// Returns the names of the complete blobs in a folder.
+    static func completeNames(in folder: String) throws(StoreError) -> [String] {
+        try names(in: folder).filter { !$0.hasSuffix(incompleteSuffix) }
+    }
+
+    /// The suffix of the name of an incomplete blob.
+    static let incompleteSuffix = ".part"
+
+    /// Returns the SHA-256 in a file's name, or `nil` for a foreign file.
+    private static func key(ofName name: String) -> [UInt8]? {
+        let digits = name.hasSuffix(incompleteSuffix) ? name.dropLast(5) : name[...]
+        guard digits.utf8.count == 64 else { return nil }
+        return bytes(hex: digits)
+    }
+
+    /// Notes a file that exists at the start. One with a damaged header is deleted: it was not complete.
+    private func load(_ name: String) throws(StoreError) {
+        guard let key = Self.key(ofName: name) else { return }
+        let isComplete = !name.hasSuffix(Self.incompleteSuffix)
+        let file = try BlobFile(folder + "/" + name, O_RDWR)
+        guard let header = try file?.header(), let have = try file?.count(),
+            isComplete ? have == header.size : have <= header.size && header.digest != nil
+        else {
+            unlink(folder + "/" + name)
+            return
+        }
+        state.withLock { state in
+            state.entries[key] = Entry(header: header, have: have, isComplete: isComplete)
+            state.count(header, have, blobs: 1)
+        }
+    }
+
+    private static func key(of id: [UInt8]) -> [UInt8] { sha256(id) }
+
+    private func path(_ key: [UInt8], isComplete: Bool) -> String {
+        folder + "/" + hex(key) + (isComplete ? "" : Self.incompleteSuffix)
+    }
+
+    // MARK: Uploads
+
+    func put(_ piece: BlobPiece, lifetime: Int64, at minute: Int64) throws(StoreError)
+        -> BlobOutcome
+    {
+        let key = Self.key(of: piece.id)
+        let header = BlobHeader(piece, until: minute + lifetime)
+        let answer: BlobOutcome? = state.withLock { state in
+            let count = Int64(piece.bytes.count)
+            if let entry = state.entries[key] {
+                guard entry.header.describesSameBlob(as: header) else { return .conflict }
+                guard !entry.isComplete, !entry.isBusy, entry.have == piece.offset, count > 0
+                else { return .state(BlobState(size: piece.size, have: entry.have)) }
+            } else if piece.offset > 0 || count == 0 {
+                return .state(BlobState(size: piece.size, have: 0))
+            }
+            guard state.usage.bytes + count <= limits.total, hasRoom(for: count) else {
+                return .full
+            }
+            guard state.mailboxes[header.mailbox, default: 0] + count <= limits.mailbox else {
+                return .mailboxFull
+            }
+            if state.entries[key] == nil {
+                state.entries[key] = Entry(header: header, have: 0, isComplete: false)
+                state.count(header, 0, blobs: 1)
+            }
+            // The space is counted before it is used, so that several uploads together are within the limit.
+            state.count(header, count)
+            state.entries[key]?.writing = count
+            return nil
+        }
+        if let answer { return answer }
+        do throws(StoreError) {
+            return try write(piece, header, key)
+        } catch {
+            state.withLock { state in
+                state.count(header, -Int64(piece.bytes.count))
+                state.entries[key]?.writing = 0
+                // An empty entry would be an upload that nobody began.
+                if piece.offset == 0 {
+                    state.entries[key] = nil
+                    state.count(header, 0, blobs: -1)
+                }
+            }
+            guard case .full = error else { throw error }
+            return .full
+        }
+    }
+
+    /// Writes a piece of a blob that no other thread writes.
+    private func write(
+        _ piece: BlobPiece, _ header: BlobHeader, _ key: [UInt8]
+    ) throws(StoreError) -> BlobOutcome {
+        let have = piece.offset + Int64(piece.bytes.count)
+        let part = path(key, isComplete: false)
+        guard let file = try BlobFile(part, piece.offset == 0 ? O_RDWR | O_CREAT : O_RDWR) else {
+            throw .database(.inputOutput(path: part, code: ENOENT))
+        }
+        if piece.offset == 0 { try file.write(header) }
+        try file.write(piece.bytes, at: piece.offset)
+        let isComplete = have == piece.size
+        if isComplete {
+            // A power cut may have lost pieces that were written before.
+            if let digest = piece.digest, try file.digest(of: piece.size) != digest {
+                unlink(part)
+                forget(key)
+                return .badDigest
+            }
+            try file.write(header)
+            try file.synchronize()
+            guard rename(part, path(key, isComplete: true)) == 0 else {
+                throw .database(.inputOutput(path: part, code: errno))
+            }
+            try Self.synchronize(folder: folder)
+        }
+        state.withLock { state in
+            state.entries[key] = Entry(header: header, have: have, isComplete: isComplete)
+        }
+        return .state(BlobState(size: piece.size, have: have))
+    }
+
+    /// Writes the names in a folder to disk.
+    static func synchronize(folder: String) throws(StoreError) {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(descriptor) }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw .database(.inputOutput(path: folder, code: errno))
+        }
+    }
+
+    /// Whether the disk has room for `count` bytes beside the store, which keeps a twentieth of it.
+    private func hasRoom(for count: Int64) -> Bool {
+        StoreRoom(path: folder).isScarce(after: count) == false
+    }
+
+    // MARK: Downloads
+
+    func state(of id: [UInt8], at minute: Int64) -> BlobState? {
+        state.withLock { state in
+            guard let entry = state.entries[Self.key(of: id)], entry.header.until > minute else {
+                return nil
+            }
+            return BlobState(size: entry.header.size, have: entry.have)
+        }
+    }
+
+    func read(_ id: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
+        -> [UInt8]?
+    {
+        let key = Self.key(of: id)
+        guard let state = state(of: id, at: minute), state.isComplete, offset < state.size else {
+            return nil
+        }
+        let wanted = Int(min(Int64(count), state.size - offset))
+        if let file = try BlobFile(path(key, isComplete: true), O_RDONLY) {
+            let bytes = try file.read(wanted, at: offset)
+            if bytes.count == wanted { return bytes }
+        }
+        // Somebody removed or cut the file.
+        remove(key)
+        return nil
+    }
+
+    // MARK: Deletion
+
+    func delete(_ id: [UInt8], key deletionKey: [UInt8]) {
+        let key = Self.key(of: id)
+        let isAllowed = state.withLock { state in
+            guard let entry = state.entries[key], !entry.isBusy,
+                let deletion = entry.header.deletion
+            else { return false }
+            return constantTimeEqual(sha256(deletionKey), deletion)
+        }
+        if isAllowed { remove(key) }
+    }
+
+    func sweep(at minute: Int64, latest: Int64) {
+        let expired = state.withLock { state in
+            for (key, entry) in state.entries where entry.header.until > latest {
+                state.entries[key]?.header.until = latest
+            }
+            return state.entries.filter { !$0.value.isBusy && $0.value.header.until <= minute }
+                .keys
+        }
+        for key in expired { remove(key) }
+    }
+
+    private func remove(_ key: [UInt8]) {
+        for isComplete in [true, false] { unlink(path(key, isComplete: isComplete)) }
+        forget(key)
+    }
+
+    private func forget(_ key: [UInt8]) {
+        state.withLock { state in
+            guard let entry = state.entries.removeValue(forKey: key) else { return }
+            state.count(entry.header, -entry.have - entry.writing, blobs: -1)
+        }
+    }
+
+    func usage() -> BlobUsage { state.withLock { $0.usage } }
+}

@@ -1,0 +1,63 @@
+import Glibc
+import Sotto
+import SottoDatabase
+
+/// The folder `blobs` of the state: encrypted files that wait to be sent, and encrypted files that are being fetched.
+///
+/// A file is named by SHA-256 of the blob's id. The ciphertext alone tells nothing without its key.
+public struct BlobFolder: Sendable {
+    private let path: String
+
+    /// Days for which a file is kept that nobody sends or fetches.
+    private static let days = 30
+
+    /// Opens or creates the folder in `directory`.
+    public init(directory: StateDirectory) throws(StateError) {
+        path = directory.file("blobs")
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw .database(.cannotOpen(path: path, code: errno))
+        }
+    }
+
+    /// Returns the path of a blob that waits to be sent.
+    public func outgoing(_ id: [UInt8]) -> String { path + "/out-" + hex(sha256(id)) }
+
+    /// Returns the path of a blob that is being fetched, or was fetched.
+    public func incoming(_ id: [UInt8]) -> String { path + "/in-" + hex(sha256(id)) }
+
+    /// Returns the path of a file that does not exist, for a blob without an id yet.
+    public func new() -> String { path + "/new-" + hex(randomBytes(16)) }
+
+    /// Gives the file at ``new()`` the names of the blobs with these ids, and removes its own. The names are on disk when
+    /// this returns.
+    public func name(_ file: String, _ ids: [[UInt8]]) throws(StateError) {
+        for id in ids {
+            guard link(file, outgoing(id)) == 0 || errno == EEXIST else {
+                throw .database(.cannotOpen(path: outgoing(id), code: errno))
+            }
+        }
+        unlink(file)
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    /// Removes the files that nobody used for ``days``, except those whose paths are in `used`.
+    public func removeOld(except used: Set<String>) {
+        guard let folder = opendir(path) else { return }
+        defer { closedir(folder) }
+        let limit = time(nil) - Self.days * 86_400
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            let file = path + "/" + name
+            var status = stat()
+            guard !name.hasPrefix("."), !used.contains(file), stat(file, &status) == 0,
+                Int(status.st_mtim.tv_sec) < limit
+            else { continue }
+            unlink(file)
+        }
+    }
+}

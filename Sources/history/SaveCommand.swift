@@ -1,0 +1,57 @@
+import Arguments
+import Glibc
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `history save`: decrypts the file of a message that `recv --blob --keep` fetched.
+struct SaveCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "save",
+        abstract: "Save the file of a message that recv fetched.",
+        usage: "history save [-q] [-o FILE|FOLDER] ID",
+        discussion: """
+            In a folder, by default the current one, the file gets the sender's name without a path or a leading dot, and \
+            replaces nothing. The path is printed.
+
+            EXAMPLES
+              sotto recv --blob 17 --keep && sotto history save 17
+            """)
+
+    @Option(
+        "-o", "--output", value: "file",
+        help: "Write this file, or a file in this folder. Default: the current folder.")
+    var output: String?
+
+    @OptionGroup var options: HistoryOptions
+
+    @Argument("id", help: "The message.")
+    var id: String
+
+    func execute() throws {
+        let entry = try options.open().message(id)
+        guard let file = AttachedFile(record: entry.record) else {
+            throw Failure(.noKey, "the message has no attachment with a valid key")
+        }
+        guard case .blob(let pointer, _) = try file.validForm(), let place = pointer.place else {
+            throw Failure(
+                .noInput, "the file of the message is not at a relay",
+                hint: "ask the sender for it, and open it with decrypt --attachment")
+        }
+        let fetched = try BlobFolder(directory: .standard()).incoming(place.id)
+        var status = stat()
+        guard stat(fetched, &status) == 0, Int64(status.st_size) == pointer.size else {
+            throw Failure(
+                .no, "the file was not fetched yet",
+                hint: "fetch it: recv --blob \(entry.number) --keep")
+        }
+        let target = output ?? "."
+        let path = try AttachmentOpening(file).open(fetched, to: target) ?? target
+        unlink(fetched)
+        guard path != "-" else { return }
+        let names = try Output(path: nil, content: .text)
+        try names.writeText(path + "\n")
+        try names.finish()
+    }
+}

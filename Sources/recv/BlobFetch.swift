@@ -1,0 +1,77 @@
+import Glibc
+import Sotto
+import SottoClient
+import SottoContacts
+import SottoState
+import SottoTool
+import SottoWire
+
+/// `recv --blob`: fetches the encrypted file of a message.
+struct BlobFetch {
+    /// A file with the record, `-`, or the number of an opened message.
+    let record: String
+    let identity: IdentityOptions
+    let lockTimeout: Double
+    /// `--relay`.
+    let relay: String?
+    let authorities: String?
+    /// Whether the file stays in the state.
+    let keeps: Bool
+    let quiet: Bool
+
+    func run() throws {
+        let book = AddressBook(identity.load, lockTimeout: lockTimeout)
+        guard case .blob(let pointer, _) = try AttachedFile.find(record, in: book),
+            let place = pointer.place
+        else {
+            throw Failure(
+                .noInput, "the file of the message is not at a relay",
+                hint: "ask the sender for it, and open it with decrypt --attachment")
+        }
+        let address = try address(place.relay, book)
+        let folder = try BlobFolder(directory: .standard())
+        let download = BlobDownload(pointer, id: place.id, into: folder)
+        // A terminal is refused before the transfer.
+        let output = keeps ? nil : try Output(path: nil, content: .binary)
+        let meter = TransferMeter(tool: RecvTool.toolName, quiet: quiet)
+        defer { meter.clear() }
+        try download.run(at: address) { have in meter.note(have, of: pointer.size) }
+        guard let output else { return }
+        try copy(from: Input(path: download.path), to: output)
+        try output.finish()
+        unlink(download.path)
+    }
+
+    /// Returns the relay to ask. The sender chose the one in the message, so it must be the user's own or a contact's.
+    private func address(_ noted: String?, _ book: AddressBook) throws -> RelayURL {
+        let given = try RelayAddress.given(relay, authorities: authorities)
+        guard relay == nil, let noted else {
+            return try given
+                ?? RelayAddress.find(
+                    nil, authorities: authorities, fallback: book.identity().relay)
+        }
+        let choice = try RelayChoice(nil, authorities: authorities)
+        guard let asked = try? choice.relay(noted: noted) else {
+            throw untrusted(noted)
+        }
+        if let given, given.outboxName == asked.outboxName { return given }
+        let known = try [book.identity().relay] + contacts(book).map { $0.card?.relay }
+        for address in known.compactMap(\.self) {
+            if let own = try? choice.relay(noted: address), own.outboxName == asked.outboxName {
+                return own
+            }
+        }
+        throw untrusted(noted)
+    }
+
+    private func contacts(_ book: AddressBook) throws -> [Contact] {
+        try book.store()?.contacts().filter { !$0.isBlocked } ?? []
+    }
+
+    private func untrusted(_ relay: String) -> Failure {
+        Failure(
+            .untrusted,
+            "the message names a relay that is neither yours nor that of a contact: \(relay)",
+            hint: "if you know this relay, name it with --relay")
+    }
+}
