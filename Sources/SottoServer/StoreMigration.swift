@@ -13,12 +13,14 @@ public enum StoreMigration {
         public var owners = 0
         /// Ids that are members, or have a card or a login key.
         public var accounts = 0
+        /// Complete blobs.
+        public var blobs = 0
     }
 
-    /// Copies a store into a new one: envelopes in their order with failures and minutes, known envelope ids, prekeys,
-    /// and the results of claims.
+    /// Copies a store into a new one: the complete blobs, then envelopes in their order with failures and minutes, known
+    /// envelope ids, prekeys, and the results of claims.
     ///
-    /// It is one transaction of the target, so either everything is copied or nothing. No relay may use either store.
+    /// All but the blobs is one transaction of the target, so either everything is copied or nothing. No relay may use either store.
     /// Throws ``StoreError/notEmpty(path:)`` if the target has any row.
     public static func run(from source: StoreLocation, to target: StoreLocation)
         throws(StoreError) -> Summary
@@ -41,6 +43,11 @@ public enum StoreMigration {
         -> Summary
     {
         var summary = Summary()
+        // Before the rows: an interrupted copy of blobs can be repeated.
+        var blobs = 0
+        if let from = try source.openBlobs(.none), let to = try target.openBlobs(.none) {
+            blobs = try from.copy(to: to)
+        }
         try target.load { add throws(StoreError) in
             summary = Summary()
             try source.export { table, rows throws(StoreError) in
@@ -54,6 +61,7 @@ public enum StoreMigration {
                 try add(table, rows)
             }
         }
+        summary.blobs = blobs
         if let clock = try source.clock() { try target.remember(clock) }
         return summary
     }

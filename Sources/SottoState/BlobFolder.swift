@@ -8,7 +8,7 @@ import SottoDatabase
 public struct BlobFolder: Sendable {
     private let path: String
 
-    /// Days for which a file is kept that nobody sends or fetches.
+    /// Days after which an unused file is removed.
     private static let days = 30
 
     /// Opens or creates the folder in `directory`.
@@ -43,7 +43,7 @@ public struct BlobFolder: Sendable {
         close(descriptor)
     }
 
-    /// Removes the files that nobody used for ``days``, except those whose paths are in `used`.
+    /// Removes the files that were not changed for ``days``, except those whose paths are in `used`.
     public func removeOld(except used: Set<String>) {
         guard let folder = opendir(path) else { return }
         defer { closedir(folder) }

@@ -2,7 +2,7 @@ public import Sotto
 
 /// A piece of a blob that a client uploads. Every piece describes the whole blob, so an upload needs no session.
 public struct BlobPiece: Sendable, Equatable {
-    /// The blob's random id, 32 bytes. Whoever knows it can fetch the blob.
+    /// The blob's random id, 32 bytes, with which every client can fetch the blob.
     public var id: [UInt8]
     /// The mailbox whose limit counts the blob.
     public var to: SessionID

@@ -40,7 +40,7 @@ struct MigrateCommand: Program {
         Terminal.say(
             """
             relay: copied \(summary.mailboxes) mailboxes with \(summary.envelopes) envelopes, the prekeys of \
-            \(summary.owners) owners, and \(summary.accounts) members or cards
+            \(summary.owners) owners, \(summary.accounts) members or cards, and \(summary.blobs) blobs
             """)
     }
 }

@@ -62,15 +62,29 @@ import Testing
         let answers = try old.commit(claims, at: 32)
         let expected = try contents(old)
         let status = try people.map { try old.preKeys(of: $0.id) }
+        let bytes = randomBytes(150_000)
+        var piece = BlobPiece(
+            id: randomBytes(32), to: people[0].id, size: 150_000, digest: sha256(bytes),
+            deletion: randomBytes(32))
+        let blobs = try #require(try old.openBlobs(BlobLimits()))
+        for place in stride(from: 0, to: 150_000, by: 50_000) {
+            piece.offset = Int64(place)
+            piece.bytes = Array(bytes[place..<place + 50_000])
+            _ = try blobs.put(piece, lifetime: 1_000, at: 30)
+        }
         try old.close()
         let locations = (
             StoreLocation(try source.location(from)), StoreLocation(try target.location(to))
         )
         #expect(
             try StoreMigration.run(from: locations.0, to: locations.1)
-                == StoreMigration.Summary(mailboxes: 5, envelopes: 5 * 18, owners: 5))
+                == StoreMigration.Summary(
+                    mailboxes: 5, envelopes: 5 * 18, owners: 5, blobs: 1))
 
         let new = try target.open(to)
+        let copies = try #require(try new.openBlobs(BlobLimits()))
+        #expect(try copies.read(piece.id, offset: 0, count: 150_000, at: 1_029) == bytes)
+        #expect(try copies.read(piece.id, offset: 0, count: 150_000, at: 1_030) == nil)
         #expect(try contents(new) == expected)
         #expect(try people.map { try new.preKeys(of: $0.id) } == status)
         #expect(try new.commit(claims, at: 32) == answers)

@@ -17,7 +17,7 @@ struct TransportTests {
         let relay: RelayProcess
         let pin: String
 
-        init(_ options: [String] = []) throws {
+        init(_ options: [String] = [], store: String? = nil) throws {
             let scratch = TemporaryDirectory()
             relay = try #require(
                 RelayProcess(
@@ -25,7 +25,7 @@ struct TransportTests {
                     [
                         "--tls-cert", scratch("cert.pem"), "--tls-key",
                         scratch("key.pem"), "--tls-self-signed",
-                    ] + options))
+                    ] + options, store: store))
             let line = scratch.lines("relay.log").first { $0.contains("#sha256=") }
             pin = String(try #require(line?.split(separator: " ").last))
             world = World(address: relay.address)

@@ -217,3 +217,54 @@ RETURNS SETOF bigint LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
 $$;
+
+CREATE OR REPLACE FUNCTION sotto.put_blob(
+    of_key bytea, of_mailbox bytea, of_size bigint, new_until bigint, of_digest bytea,
+    of_deletion bytea, at_place bigint, piece bytea, OUT outcome bigint, OUT now_has bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_key);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.blob(
+    of_key bytea, at_minute bigint, OUT size bigint, OUT have bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_key);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.blob_pieces(
+    of_key bytea, from_place bigint, most bigint, at_minute bigint,
+    OUT place bigint, OUT data bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_key);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.blob_use(
+    of_mailbox bytea, want_all boolean, OUT mailbox_bytes bigint, OUT blobs bigint,
+    OUT all_bytes bigint)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.blobs(
+    OUT key bytea, OUT mailbox bytea, OUT size bigint, OUT until bigint, OUT digest bytea,
+    OUT deletion bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.drop_blob(of_key bytea, of_deletion bytea)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_key);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.sweep_blobs(at_minute bigint, latest bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;

@@ -1,7 +1,7 @@
 /// A blob that `send` uploads: `{"v":1,"type":"blob","id","to","size","digest","relay"}`. `encrypt` writes it before the
 /// envelope that needs the blob. sotto-formats(5), BLOBS.
 public struct BlobRecord: Sendable, Hashable {
-    /// The random id, 32 bytes. Whoever knows it can fetch the blob.
+    /// The random id, 32 bytes, with which every client can fetch the blob.
     public let id: [UInt8]
     /// The mailbox of the recipient.
     public let to: SessionID

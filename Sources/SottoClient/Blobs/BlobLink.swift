@@ -5,8 +5,8 @@ import Sotto
 import SottoDatabase
 import SottoWire
 
-/// A connection for blobs: HTTP/1.1 requests to `/api/blobs`, several of which may be in flight. Responses are received
-/// in the order of the requests.
+/// A connection for blobs: HTTP/1.1 requests to `/api/blobs`. Several may be in flight. Responses are received in the
+/// order of the requests.
 final class BlobLink: Sendable {
     /// A response of the relay.
     struct Response: Sendable {

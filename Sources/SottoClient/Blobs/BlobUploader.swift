@@ -7,8 +7,8 @@ import SottoWire
 
 /// Uploads blobs to a relay, one at a time, over a connection that it keeps for the next one. One thread uses it.
 ///
-/// It asks how much the relay has and sends the rest in pieces. A piece is in flight while the answers come fast; over a
-/// longer line there are as many as it carries, so that little is sent twice after an interruption.
+/// It asks how much the relay has and sends the rest in pieces. One piece is in flight if the answers come fast. More are
+/// in flight if a round trip takes long. So an interruption repeats few bytes.
 final class BlobUploader {
     /// The result of an attempt.
     enum Ending: Sendable {
@@ -170,7 +170,7 @@ private final class BlobSource {
     private let descriptor: Int32
     let count: Int64
 
-    /// Opens a regular file. Returns `nil` if there is none.
+    /// Opens a file. Returns `nil` if it does not exist.
     init?(_ path: String) {
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         var status = stat()

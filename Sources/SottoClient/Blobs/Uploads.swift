@@ -7,7 +7,7 @@ import SottoState
 import SottoWire
 
 extension Delivery {
-    /// The uploads of a ``Run``: one blob at a time, beside the envelopes.
+    /// The uploads of a ``Run``: one blob at a time, while envelopes are sent.
     struct Uploads {
         private let delivery: Delivery
         private let worker: Worker

@@ -16,7 +16,7 @@ extension AttachedFile {
     }
 
     /// Returns the file of a message record, which `source` names as in ``find(_:in:)``. Throws a failure with status 10
-    /// if the message has none.
+    /// without a file.
     package static func file(_ source: String, in book: AddressBook) throws -> AttachedFile {
         let record = try Self.record(source, book)
         guard record["type"]?.string == "message" else {

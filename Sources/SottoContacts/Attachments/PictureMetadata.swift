@@ -224,7 +224,7 @@ private enum Exif {
         for entry in 0..<count {
             let place = table + 2 + entry * 12
             guard let tag = number(place, 2) else { return nil }
-            // A short integer, of which there is one.
+            // One short integer.
             guard tag == orientationTag, number(place + 2, 2) == 3, number(place + 4, 4) == 1
             else { continue }
             return number(place + 8, 2).flatMap { 1...8 ~= $0 ? UInt8($0) : nil }

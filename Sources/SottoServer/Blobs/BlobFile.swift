@@ -29,6 +29,16 @@ struct BlobHeader: Sendable, Equatable {
         deletion = piece.deletion
     }
 
+    init(
+        mailbox: [UInt8], size: Int64, until: Int64, digest: [UInt8]?, deletion: [UInt8]?
+    ) {
+        self.mailbox = mailbox
+        self.size = size
+        self.until = until
+        self.digest = digest
+        self.deletion = deletion
+    }
+
     /// Parses a header. Returns `nil` for other bytes.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size, bytes.starts(with: Self.magic),
@@ -93,7 +103,7 @@ final class BlobFile {
         return Int64(status.st_size) - Int64(BlobHeader.size)
     }
 
-    /// Returns the header, or `nil` if the file has none.
+    /// Returns the header, or `nil` for other bytes.
     func header() throws(StoreError) -> BlobHeader? {
         BlobHeader(try readFully(BlobHeader.size, at: 0))
     }

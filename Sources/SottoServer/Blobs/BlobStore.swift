@@ -3,28 +3,79 @@ import SottoWire
 
 /// The storage of a relay's blobs. All threads may use it at the same time. Times are minutes since 1970.
 ///
-/// Only complete blobs are read. An incomplete one is like an absent one for everybody but its uploader.
+/// It knows a blob by its key, SHA-256 of the id, so that the store alone gives no access to blobs. Only complete blobs
+/// are read. For readers an incomplete blob does not exist.
 protocol BlobStore: Sendable {
-    /// Returns the state of a blob, or `nil` if it is unknown or has expired.
-    func state(of id: [UInt8], at minute: Int64) throws(StoreError) -> BlobState?
+    /// Stores bytes if their offset is the number of bytes that the store has. The whole blob is on disk when the outcome
+    /// of its last bytes is returned.
+    func put(_ bytes: [UInt8], at offset: Int64, of key: [UInt8], _ header: BlobHeader)
+        throws(StoreError) -> BlobOutcome
 
-    /// Stores a piece if its offset is the number of bytes that the store has. The blob expires `lifetime` minutes after
-    /// its last piece. The whole blob is on disk when the outcome of its last piece is returned.
-    func put(_ piece: BlobPiece, lifetime: Int64, at minute: Int64) throws(StoreError)
-        -> BlobOutcome
+    /// Returns the state of a blob, or `nil` if it is unknown or has expired.
+    func state(ofKey key: [UInt8], at minute: Int64) throws(StoreError) -> BlobState?
 
     /// Returns bytes of a complete blob, at least one, or `nil` if it is unknown, incomplete or shorter.
-    func read(_ id: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
+    func read(key: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
         -> [UInt8]?
 
-    /// Deletes a blob if SHA-256 of `key` is its deletion value.
-    func delete(_ id: [UInt8], key: [UInt8]) throws(StoreError)
+    /// Deletes a blob with this deletion value.
+    func delete(key: [UInt8], deletion: [UInt8]) throws(StoreError)
 
     /// Deletes expired blobs. The time of a blob that would expire later than `latest` is corrected to that.
     func sweep(at minute: Int64, latest: Int64) throws(StoreError)
 
     /// Returns the number of blobs and their bytes.
     func usage() throws(StoreError) -> BlobUsage
+
+    /// Returns the keys of all complete blobs, with their headers.
+    func complete() throws(StoreError) -> [(key: [UInt8], header: BlobHeader)]
+}
+
+extension BlobStore {
+    /// Stores a piece like ``put(_:at:of:_:)``. The blob expires `lifetime` minutes after its last piece.
+    func put(_ piece: BlobPiece, lifetime: Int64, at minute: Int64) throws(StoreError)
+        -> BlobOutcome
+    {
+        try put(
+            piece.bytes, at: piece.offset, of: sha256(piece.id),
+            BlobHeader(piece, until: minute + lifetime))
+    }
+
+    /// Returns the state of the blob with an id, or `nil` if it is unknown or has expired.
+    func state(of id: [UInt8], at minute: Int64) throws(StoreError) -> BlobState? {
+        try state(ofKey: sha256(id), at: minute)
+    }
+
+    /// Returns bytes of the complete blob with an id, like ``read(key:offset:count:at:)``.
+    func read(_ id: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
+        -> [UInt8]?
+    {
+        try read(key: sha256(id), offset: offset, count: count, at: minute)
+    }
+
+    /// Deletes the blob with an id if SHA-256 of `key` is its deletion value.
+    func delete(_ id: [UInt8], key: [UInt8]) throws(StoreError) {
+        try delete(key: sha256(id), deletion: sha256(key))
+    }
+
+    /// Copies all complete blobs to another store. Returns their number.
+    func copy(to other: any BlobStore) throws(StoreError) -> Int {
+        var count = 0
+        for (key, header) in try complete() {
+            var place = try other.state(ofKey: key, at: 0)?.have ?? 0
+            while place < header.size {
+                let wanted = Int(min(Int64(WireLimits.blobPieceBytes), header.size - place))
+                // The blob may have been deleted meanwhile.
+                guard let bytes = try read(key: key, offset: place, count: wanted, at: 0),
+                    case .state(let state) = try other.put(bytes, at: place, of: key, header),
+                    state.have > place
+                else { break }
+                place = state.have
+            }
+            if place == header.size { count += 1 }
+        }
+        return count
+    }
 }
 
 /// The blobs of a store, complete ones and others.
@@ -63,4 +114,12 @@ public struct BlobLimits: Sendable, Equatable {
 
     /// Creates the default limits.
     public init() {}
+
+    /// No limits, for the copy of a store.
+    static var none: BlobLimits {
+        var limits = BlobLimits()
+        limits.total = .max
+        limits.mailbox = .max
+        return limits
+    }
 }

@@ -4,7 +4,7 @@ import SottoDatabase
 import SottoWire
 import Synchronization
 
-/// Blobs in the folder beside a store in a file: one file for each, named by SHA-256 of the blob's id in hex, so that a
+/// The blobs of a store in a file, in a folder with its name: one file for each, named by SHA-256 of the blob's id in hex, so that a
 /// copy of the folder gives no access to the blobs. An incomplete blob has the suffix `.part`.
 ///
 /// A file begins with a ``BlobHeader``. The memory has the headers of all files, and the folder is read at the start.
@@ -46,7 +46,7 @@ final class FileBlobs: BlobStore {
         for name in try Self.names(in: folder) { try load(name) }
     }
 
-    /// Returns the names of the files in a folder of blobs; none without the folder.
+    /// Returns the names of the files in a folder of blobs. A folder that does not exist has no files.
     static func names(in folder: String) throws(StoreError) -> [String] {
         guard let directory = opendir(folder) else {
             if errno == ENOENT { return [] }
@@ -95,27 +95,23 @@ final class FileBlobs: BlobStore {
         }
     }
 
-    private static func key(of id: [UInt8]) -> [UInt8] { sha256(id) }
-
     private func path(_ key: [UInt8], isComplete: Bool) -> String {
         folder + "/" + hex(key) + (isComplete ? "" : Self.incompleteSuffix)
     }
 
     // MARK: Uploads
 
-    func put(_ piece: BlobPiece, lifetime: Int64, at minute: Int64) throws(StoreError)
-        -> BlobOutcome
+    func put(_ bytes: [UInt8], at offset: Int64, of key: [UInt8], _ header: BlobHeader)
+        throws(StoreError) -> BlobOutcome
     {
-        let key = Self.key(of: piece.id)
-        let header = BlobHeader(piece, until: minute + lifetime)
+        let count = Int64(bytes.count)
         let answer: BlobOutcome? = state.withLock { state in
-            let count = Int64(piece.bytes.count)
             if let entry = state.entries[key] {
                 guard entry.header.describesSameBlob(as: header) else { return .conflict }
-                guard !entry.isComplete, !entry.isBusy, entry.have == piece.offset, count > 0
-                else { return .state(BlobState(size: piece.size, have: entry.have)) }
-            } else if piece.offset > 0 || count == 0 {
-                return .state(BlobState(size: piece.size, have: 0))
+                guard !entry.isComplete, !entry.isBusy, entry.have == offset, count > 0
+                else { return .state(BlobState(size: header.size, have: entry.have)) }
+            } else if offset > 0 || count == 0 {
+                return .state(BlobState(size: header.size, have: 0))
             }
             guard state.usage.bytes + count <= limits.total, hasRoom(for: count) else {
                 return .full
@@ -134,13 +130,13 @@ final class FileBlobs: BlobStore {
         }
         if let answer { return answer }
         do throws(StoreError) {
-            return try write(piece, header, key)
+            return try write(bytes, at: offset, header, key)
         } catch {
             state.withLock { state in
-                state.count(header, -Int64(piece.bytes.count))
+                state.count(header, -count)
                 state.entries[key]?.writing = 0
-                // An empty entry would be an upload that nobody began.
-                if piece.offset == 0 {
+                // Without its first piece the upload has not begun.
+                if offset == 0 {
                     state.entries[key] = nil
                     state.count(header, 0, blobs: -1)
                 }
@@ -150,21 +146,21 @@ final class FileBlobs: BlobStore {
         }
     }
 
-    /// Writes a piece of a blob that no other thread writes.
+    /// Writes bytes of a blob that no other thread writes.
     private func write(
-        _ piece: BlobPiece, _ header: BlobHeader, _ key: [UInt8]
+        _ bytes: [UInt8], at offset: Int64, _ header: BlobHeader, _ key: [UInt8]
     ) throws(StoreError) -> BlobOutcome {
-        let have = piece.offset + Int64(piece.bytes.count)
+        let have = offset + Int64(bytes.count)
         let part = path(key, isComplete: false)
-        guard let file = try BlobFile(part, piece.offset == 0 ? O_RDWR | O_CREAT : O_RDWR) else {
+        guard let file = try BlobFile(part, offset == 0 ? O_RDWR | O_CREAT : O_RDWR) else {
             throw .database(.inputOutput(path: part, code: ENOENT))
         }
-        if piece.offset == 0 { try file.write(header) }
-        try file.write(piece.bytes, at: piece.offset)
-        let isComplete = have == piece.size
+        if offset == 0 { try file.write(header) }
+        try file.write(bytes, at: offset)
+        let isComplete = have == header.size
         if isComplete {
             // A power cut may have lost pieces that were written before.
-            if let digest = piece.digest, try file.digest(of: piece.size) != digest {
+            if let digest = header.digest, try file.digest(of: header.size) != digest {
                 unlink(part)
                 forget(key)
                 return .badDigest
@@ -179,7 +175,7 @@ final class FileBlobs: BlobStore {
         state.withLock { state in
             state.entries[key] = Entry(header: header, have: have, isComplete: isComplete)
         }
-        return .state(BlobState(size: piece.size, have: have))
+        return .state(BlobState(size: header.size, have: have))
     }
 
     /// Writes the names in a folder to disk.
@@ -191,27 +187,27 @@ final class FileBlobs: BlobStore {
         }
     }
 
-    /// Whether the disk has room for `count` bytes beside the store, which keeps a twentieth of it.
+    /// Whether the disk has room for `count` bytes. A twentieth of it stays free for the store.
     private func hasRoom(for count: Int64) -> Bool {
         StoreRoom(path: folder).isScarce(after: count) == false
     }
 
     // MARK: Downloads
 
-    func state(of id: [UInt8], at minute: Int64) -> BlobState? {
+    func state(ofKey key: [UInt8], at minute: Int64) -> BlobState? {
         state.withLock { state in
-            guard let entry = state.entries[Self.key(of: id)], entry.header.until > minute else {
+            guard let entry = state.entries[key], entry.header.until > minute else {
                 return nil
             }
             return BlobState(size: entry.header.size, have: entry.have)
         }
     }
 
-    func read(_ id: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
+    func read(key: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
         -> [UInt8]?
     {
-        let key = Self.key(of: id)
-        guard let state = state(of: id, at: minute), state.isComplete, offset < state.size else {
+        guard let state = state(ofKey: key, at: minute), state.isComplete, offset < state.size
+        else {
             return nil
         }
         let wanted = Int(min(Int64(count), state.size - offset))
@@ -219,20 +215,18 @@ final class FileBlobs: BlobStore {
             let bytes = try file.read(wanted, at: offset)
             if bytes.count == wanted { return bytes }
         }
-        // Somebody removed or cut the file.
+        // The file was removed or cut by another program.
         remove(key)
         return nil
     }
 
     // MARK: Deletion
 
-    func delete(_ id: [UInt8], key deletionKey: [UInt8]) {
-        let key = Self.key(of: id)
+    func delete(key: [UInt8], deletion: [UInt8]) {
         let isAllowed = state.withLock { state in
-            guard let entry = state.entries[key], !entry.isBusy,
-                let deletion = entry.header.deletion
+            guard let entry = state.entries[key], !entry.isBusy, let own = entry.header.deletion
             else { return false }
-            return constantTimeEqual(sha256(deletionKey), deletion)
+            return constantTimeEqual(deletion, own)
         }
         if isAllowed { remove(key) }
     }
@@ -261,4 +255,10 @@ final class FileBlobs: BlobStore {
     }
 
     func usage() -> BlobUsage { state.withLock { $0.usage } }
+
+    func complete() -> [(key: [UInt8], header: BlobHeader)] {
+        state.withLock { state in
+            state.entries.filter(\.value.isComplete).map { ($0.key, $0.value.header) }
+        }
+    }
 }

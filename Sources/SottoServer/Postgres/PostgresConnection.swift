@@ -145,9 +145,10 @@ final class PostgresConnection {
     private func send(_ query: PostgresQuery) -> Bool {
         query.bytes.withUnsafeBufferPointer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { bytes in
-                // Never nil, which would mean a null.
-                let values = query.starts.map { start in
-                    bytes.baseAddress.map { $0 + start } ?? UnsafePointer(bitPattern: 1)
+                // Only nil means a null.
+                let values = query.starts.enumerated().map { place, start in
+                    query.nulls.contains(place)
+                        ? nil : bytes.baseAddress.map { $0 + start } ?? UnsafePointer(bitPattern: 1)
                 }
                 return PQsendQueryParams(
                     handle, query.sql, Int32(query.types.count), query.types, values,

@@ -6,6 +6,8 @@ struct PostgresQuery {
     private(set) var types: [UInt32] = []
     private(set) var starts: [Int] = []
     private(set) var bytes: [UInt8] = []
+    /// The places of the parameters that are null.
+    private(set) var nulls: Set<Int> = []
 
     /// Creates a statement; its parameters `$1`, `$2`, … are added in order.
     init(_ sql: String) { self.sql = sql }
@@ -31,6 +33,12 @@ struct PostgresQuery {
     mutating func add(_ value: [UInt8]) {
         begin(17)
         bytes += value
+    }
+
+    /// Adds a `bytea`, or a null.
+    mutating func add(optional value: [UInt8]?) {
+        begin(17)
+        if let value { bytes += value } else { nulls.insert(types.count - 1) }
     }
 
     /// Adds a `text`.

@@ -12,6 +12,8 @@
 /// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
 /// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
 /// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
+/// | `put_blob`, `blob`, `blob_pieces`, `blobs`, `drop_blob` | store, read and delete blobs |
+/// | `blob_use`, `sweep_blobs` | sum up blobs, and delete expired ones |
 /// | `known` | returns the ids that have an account or prekeys |
 /// | `clock`, `remember`, `confirm` | read and write the clock state |
 /// | `lock` | locks mailboxes in a fixed order, first in a transaction of several calls, against deadlocks |

@@ -139,6 +139,10 @@ final class PostgresStore: CopyableStore {
 
     func pass(_ signals: [AddressedEnvelope]) { arrivals.pass(signals.map(\.bytes)) }
 
+    func openBlobs(_ limits: BlobLimits) throws(StoreError) -> (any BlobStore)? {
+        PostgresBlobs(location, limits: limits)
+    }
+
     func close() throws(StoreError) {
         arrivals.stop()
         reader.close()

@@ -807,5 +807,130 @@ BEGIN
         WHERE box.number = less.mailbox;
     RETURN NEXT more;
 END $$;
+
+-- Version 5: blobs.
+
+-- An encrypted file; it is complete if the store has all of it. The key is SHA-256 of its id.
+CREATE TABLE IF NOT EXISTS sotto.blob (
+    key bytea NOT NULL PRIMARY KEY, mailbox bytea NOT NULL, size bigint NOT NULL,
+    have bigint NOT NULL, until bigint NOT NULL, digest bytea, deletion bytea
+);
+CREATE INDEX IF NOT EXISTS blob_mailbox ON sotto.blob (mailbox);
+CREATE INDEX IF NOT EXISTS blob_until ON sotto.blob (until);
+-- At most 65536 bytes each, without gaps.
+CREATE TABLE IF NOT EXISTS sotto.blob_piece (
+    key bytea NOT NULL, place bigint NOT NULL, data bytea NOT NULL, PRIMARY KEY (key, place)
+);
+ALTER TABLE sotto.blob_piece ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- Stores a piece if its place is the number of bytes that the store has. The outcome is 1 with that number, 2 if another
+-- blob has the key, or 3 if the digest of the whole blob is another one; then it is deleted.
+CREATE OR REPLACE FUNCTION sotto.put_blob(
+    of_key bytea, of_mailbox bytea, of_size bigint, new_until bigint, of_digest bytea,
+    of_deletion bytea, at_place bigint, piece bytea, OUT outcome bigint, OUT now_has bigint)
+RETURNS SETOF record LANGUAGE plpgsql AS $$
+DECLARE
+    known sotto.blob;
+BEGIN
+    SELECT * INTO known FROM sotto.blob WHERE key = of_key FOR UPDATE;
+    IF NOT FOUND THEN
+        outcome := 1;
+        now_has := 0;
+        IF at_place > 0 OR octet_length(piece) = 0 THEN
+            RETURN NEXT;
+            RETURN;
+        END IF;
+        INSERT INTO sotto.blob (key, mailbox, size, have, until, digest, deletion)
+            VALUES (of_key, of_mailbox, of_size, 0, new_until, of_digest, of_deletion)
+            ON CONFLICT DO NOTHING;
+        SELECT * INTO known FROM sotto.blob WHERE key = of_key FOR UPDATE;
+    END IF;
+    IF (known.mailbox, known.size) != (of_mailbox, of_size)
+        OR known.digest IS DISTINCT FROM of_digest OR known.deletion IS DISTINCT FROM of_deletion
+    THEN
+        outcome := 2;
+        now_has := 0;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    outcome := 1;
+    now_has := known.have;
+    IF at_place = known.have AND octet_length(piece) > 0 AND known.have < known.size THEN
+        INSERT INTO sotto.blob_piece (key, place, data) VALUES (of_key, at_place, piece);
+        now_has := at_place + octet_length(piece);
+        UPDATE sotto.blob SET have = now_has, until = new_until WHERE key = of_key;
+        IF now_has = of_size AND of_digest IS NOT NULL AND of_digest != (
+            SELECT sha256(string_agg(data, '' ORDER BY place)) FROM sotto.blob_piece
+            WHERE key = of_key)
+        THEN
+            outcome := 3;
+            DELETE FROM sotto.blob_piece WHERE key = of_key;
+            DELETE FROM sotto.blob WHERE key = of_key;
+        END IF;
+    END IF;
+    RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION sotto.blob(
+    of_key bytea, at_minute bigint, OUT size bigint, OUT have bigint)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT size, have FROM sotto.blob WHERE key = of_key AND until > at_minute
+$$;
+
+-- Returns the pieces of a complete blob that have bytes from a place on.
+CREATE OR REPLACE FUNCTION sotto.blob_pieces(
+    of_key bytea, from_place bigint, most bigint, at_minute bigint,
+    OUT place bigint, OUT data bytea)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT piece.place, piece.data FROM sotto.blob_piece AS piece
+    WHERE piece.key = of_key AND piece.place > from_place - 65536
+        AND piece.place < from_place + most
+        AND piece.place + octet_length(piece.data) > from_place
+        AND EXISTS (SELECT FROM sotto.blob
+            WHERE key = of_key AND have = size AND until > at_minute)
+    ORDER BY piece.place
+$$;
+
+-- Returns the bytes of the blobs of a mailbox, and if they are wanted the number and the bytes of all.
+CREATE OR REPLACE FUNCTION sotto.blob_use(
+    of_mailbox bytea, want_all boolean, OUT mailbox_bytes bigint, OUT blobs bigint,
+    OUT all_bytes bigint)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT (SELECT coalesce(sum(have), 0)::bigint FROM sotto.blob WHERE mailbox = of_mailbox),
+        CASE WHEN want_all THEN (SELECT count(*) FROM sotto.blob) ELSE 0 END,
+        CASE WHEN want_all
+            THEN (SELECT coalesce(sum(have), 0)::bigint FROM sotto.blob) ELSE 0 END
+$$;
+
+-- Returns all complete blobs.
+CREATE OR REPLACE FUNCTION sotto.blobs(
+    OUT key bytea, OUT mailbox bytea, OUT size bigint, OUT until bigint, OUT digest bytea,
+    OUT deletion bytea)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT key, mailbox, size, until, digest, deletion FROM sotto.blob WHERE have = size
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.drop_blob(of_key bytea, of_deletion bytea)
+RETURNS SETOF bigint LANGUAGE sql AS $$
+    WITH gone AS (
+        DELETE FROM sotto.blob WHERE key = of_key AND deletion = of_deletion RETURNING key
+    )
+    DELETE FROM sotto.blob_piece USING gone WHERE blob_piece.key = gone.key RETURNING 1::bigint
+$$;
+
+-- Deletes some blobs that ended by a minute; one that would end after the latest minute ends then. Returns whether there
+-- may be more.
+CREATE OR REPLACE FUNCTION sotto.sweep_blobs(at_minute bigint, latest bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE sql AS $$
+    UPDATE sotto.blob SET until = latest WHERE until > latest;
+    WITH old AS (
+        SELECT key FROM sotto.blob WHERE until <= at_minute LIMIT most FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sotto.blob USING old WHERE blob.key = old.key RETURNING blob.key
+    ), pieces AS (
+        DELETE FROM sotto.blob_piece USING gone WHERE blob_piece.key = gone.key
+    )
+    SELECT count(*) = most FROM gone
+$$;
 DELETE FROM sotto.version;
-INSERT INTO sotto.version VALUES (4);
+INSERT INTO sotto.version VALUES (5);

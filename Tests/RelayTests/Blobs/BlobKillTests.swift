@@ -43,7 +43,7 @@ import Testing
                 "alice", "/bin/sh", ["-c", "cd \"$CARDS\" && exec send -q < \(input)"],
                 output: "results")
         }
-        // What the relay has only grows, whoever is killed.
+        // The relay never loses a byte of the file.
         var last = 0
         for run in 0..<Self.kills {
             let command = send(run == 0 ? "lines" : "/dev/null")

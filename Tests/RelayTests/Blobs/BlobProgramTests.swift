@@ -37,16 +37,17 @@ import Testing
         #expect(contents(world, "out/file") == file)
         #expect(world.shell("bob", "history save -o out \(number)").status == 1)
         #expect(world.errors.contains("recv --blob \(number) --keep"))
-        // Nothing of it is left in a state.
+        // The file is removed from both states.
         for who in ["alice", "bob"] {
             #expect(try world.expect(who, "ls $SOTTO_HOME/blobs").isEmpty)
         }
         world.stop()
     }
 
-    @Test(arguments: TransportTests.schemes)
-    func everyTransportCarriesFiles(_ scheme: String) throws {
-        let secure = try TransportTests.SecureRelay()
+    @Test(arguments: TransportTests.schemes, StoreKind.available)
+    func everyTransportCarriesFiles(_ scheme: String, _ kind: StoreKind) throws {
+        let fixture = StoreFixture()
+        let secure = try TransportTests.SecureRelay(store: try fixture.location(kind))
         let world = try Correspondence()
         let url = secure.url(scheme)
         let file = randomBytes(1_500_000)

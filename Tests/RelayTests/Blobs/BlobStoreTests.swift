@@ -10,7 +10,7 @@ import Testing
 /// The store of blobs, without a relay.
 @Suite struct BlobStoreTests {
     /// The stores that keep blobs.
-    static let kinds = StoreKind.available.filter { $0 == .sqlite }
+    static let kinds = StoreKind.available
 
     private let fixture = StoreFixture()
     private let bob = Sample.identity().id
@@ -128,7 +128,7 @@ import Testing
         other.to = Sample.identity().id
         #expect(try upload(bytes, other, to: blobs, upTo: 50_000) == state(100_000, 50_000))
         #expect(try upload(bytes, other, to: blobs, from: 50_000) == .full)
-        // What expires makes room.
+        // Expired blobs make room.
         try blobs.sweep(at: minute + week, latest: minute + 2 * week)
         #expect(try blobs.usage() == BlobUsage())
         #expect(try upload(bytes, first, to: blobs) == state(100_000, 100_000))
