@@ -4,7 +4,7 @@ import PackageDescription
 // The layers, bottom to top. A target depends only on lower layers, and Tests/ArchitectureTests checks every import for
 // that.
 //
-//   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CSeccomp   one module map each
+//   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CMagic CSndFile CSeccomp   one module map each
 //      CSottoJPEG CSottoSandbox CWordlists    C code for libjpeg and libseccomp, the BIP 39 word lists
 //   1  SottoBytes                             bytes, text, JSON and guarded memory
 //      SottoPadding                           hiding lengths
@@ -14,6 +14,7 @@ import PackageDescription
 //   2  SottoProgram                           what all programs do, without cryptography
 //      SottoTool                              what programs with the core do
 //      SottoWire SottoQR SottoState
+//      SottoMedia                             records about attached files
 //      SottoMessengers                        the formats of five messengers
 //      SottoNetwork                           TLS, WebSocket and HTTP of both ends
 //      SottoOpenSSL                           ChaCha20-Poly1305 of long files
@@ -184,6 +185,9 @@ let package = Package(
         // Shared even in a release build; only `qr-scan` links them.
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg-dev"])]),
+        .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
+        // Only the header: the program loads the library itself.
+        .systemLibrary(name: "CSndFile", providers: [.apt(["libsndfile1-dev"])]),
         .systemLibrary(
             name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
@@ -224,8 +228,12 @@ let package = Package(
             linkerSettings: pictures),
         .target(
             name: "SottoScan",
-            dependencies: ["SottoQR", "CQREncode", "CZBar", "CPNG", "CSottoJPEG"],
+            dependencies: [
+                "SottoBytes", "SottoMedia", "SottoQR", "CQREncode", "CZBar", "CPNG", "CSottoJPEG",
+                "CMagic", "CSndFile",
+            ],
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        .target(name: "SottoMedia", dependencies: ["SottoBytes"], swiftSettings: strict),
         .target(
             name: "SottoMessengers",
             dependencies: [
@@ -253,7 +261,7 @@ let package = Package(
         .target(
             name: "SottoContacts",
             dependencies: [
-                "Sotto", "Arguments", "SottoTool", "SottoMessengers", "SottoState",
+                "Sotto", "Arguments", "SottoMedia", "SottoTool", "SottoMessengers", "SottoState",
                 "SottoReports",
             ],
             swiftSettings: strict),
@@ -296,7 +304,8 @@ let package = Package(
         plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.
         .executableTarget(
-            name: "qr-scan", dependencies: ["SottoQR", "SottoScan", "CSottoSandbox"],
+            name: "qr-scan",
+            dependencies: ["SottoMedia", "SottoQR", "SottoScan", "CSottoSandbox"],
             swiftSettings: strict, linkerSettings: staticCPlusPlus + stripped),
         program("send", clients, link: packed),
         program("recv", clients + ["SottoContacts", "SottoDatabase"], link: packed),
@@ -332,7 +341,8 @@ let package = Package(
         .testTarget(
             name: "SottoQRTests",
             dependencies: [
-                "Sotto", "SottoQR", "SottoScan", "SottoTool", "TestSupport", "qr", "qr-scan",
+                "Sotto", "SottoMedia", "SottoQR", "SottoScan", "SottoTool", "TestSupport", "qr",
+                "qr-scan",
                 "FuzzParsers", "CJPEG", "CPNG", "CQREncode",
             ],
             exclude: ["Camera/fake_camera.c", "Process/attempts.c"], swiftSettings: strict),

@@ -28,15 +28,43 @@ public struct BlobFolder: Sendable {
     /// Returns the path of a file that does not exist, for a blob without an id yet.
     public func new() -> String { path + "/new-" + hex(randomBytes(16)) }
 
+    /// Returns the path of a blob that a composed message points to, until the message is encrypted. `digest` is the
+    /// blob's SHA-256.
+    public func composed(_ digest: [UInt8]) -> String { path + "/composed-" + hex(digest) }
+
+    /// Moves the file at ``new()`` to ``composed(_:)``. It is on disk when this returns.
+    public func keep(_ file: String, digest: [UInt8]) throws(StateError) {
+        guard rename(file, composed(digest)) == 0 else {
+            throw .database(.cannotOpen(path: composed(digest), code: errno))
+        }
+        synchronize()
+    }
+
+    /// Gives the file of a composed message the names of the blobs with these ids. It stays for further recipients. The
+    /// names are on disk when this returns.
+    public func name(composed digest: [UInt8], _ ids: [[UInt8]]) throws(StateError) {
+        try link(composed(digest), ids)
+        synchronize()
+    }
+
     /// Gives the file at ``new()`` the names of the blobs with these ids, and removes its own. The names are on disk when
     /// this returns.
     public func name(_ file: String, _ ids: [[UInt8]]) throws(StateError) {
+        try link(file, ids)
+        unlink(file)
+        synchronize()
+    }
+
+    private func link(_ file: String, _ ids: [[UInt8]]) throws(StateError) {
         for id in ids {
-            guard link(file, outgoing(id)) == 0 || errno == EEXIST else {
+            guard Glibc.link(file, outgoing(id)) == 0 || errno == EEXIST else {
                 throw .database(.cannotOpen(path: outgoing(id), code: errno))
             }
         }
-        unlink(file)
+    }
+
+    /// Writes the names of the folder to disk.
+    private func synchronize() {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)

@@ -33,7 +33,7 @@ enum SealMode: String, CommandMode {
         return "<format> --jsonl -o -q <file> \(own)"
     }
 
-    private static let attachment = "--attach --blob --content-type --keep-metadata"
+    private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
     private static let session = "--bundle --new-session --require-opk --classic"
     private static let contacts = "--to --trust --lock-timeout -i --identity-passphrase"
 }

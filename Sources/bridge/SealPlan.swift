@@ -37,13 +37,13 @@ struct SealPlan {
         try tool.session.check(message: tool.file)
         let read =
             tool.identity.files + tool.to + tool.session.bundle
-            + [tool.chat, tool.attachment.attach].compactMap(\.self)
+            + [tool.chat].compactMap(\.self) + tool.attachment.attach
         try Output.check(tool.output, isNoneOf: read)
         messages = try tool.attachment.messages(
             perLine: tool.jsonl, isNoneOf: read + [tool.file].compactMap(\.self),
             output: tool.output,
             announcer: tool.quiet ? nil : BridgeTool.toolName, form: .box)
-        file = tool.file
+        file = try tool.attachment.textFile(tool.file)
         output = tool.output
     }
 
@@ -83,7 +83,7 @@ struct SealPlan {
         switch method {
         case .messenger(let target):
             var attachment: Attachment?
-            if case .whole(let file) = messages { attachment = file }
+            if case .whole(let files, _) = messages { attachment = files.first }
             seal = try MessengerSealing(target, attachment: attachment).seal
             isKept = false
         case .session(let target): seal = try SessionSealing(target).seal

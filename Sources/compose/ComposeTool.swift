@@ -5,9 +5,11 @@ import SottoTool
 struct ComposeTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "compose",
-        abstract: "Write message records for encrypt: texts, replies, reactions, edits, receipts.",
+        abstract:
+            "Write message records for encrypt: texts, files, replies, reactions, edits, receipts.",
         usage: """
             compose text [WHO] | reply TARGET | edit TARGET
+            compose file PATH [WHO] | file --reply TARGET PATH
             compose react TARGET EMOJI
             compose delete TARGET ... | pin [--until TIME] TARGET | unpin TARGET
             compose forward TARGET --to WHO [--to WHO ...]
@@ -15,7 +17,7 @@ struct ComposeTool: CoreProgram {
             compose typing [--stop] WHO | timer WHO DURATION
             """,
         discussion: """
-            The text of text, reply and edit is standard input. TARGET is the id of a message in the history, the \
+            The text of text, file, reply and edit is standard input. TARGET is the id of a message in the history, the \
             beginning of one with at least 4 characters, or -1 for the last message of the conversation that --with \
             names, -2 for the one before, and so on. The output has one JSON record for each message, with the \
             recipient. Nothing is stored or sent: pipe the records into encrypt, and its output into send.
@@ -23,6 +25,7 @@ struct ComposeTool: CoreProgram {
             EXAMPLES
               echo 'see you at 8' | compose text bob | encrypt | send
               echo yes | compose reply -1 --with bob | encrypt | send
+              echo 'as promised' | compose file plan.pdf bob | encrypt | send
               compose react -1 👍 --with bob | encrypt | send
               compose delete 5f0c81aa | encrypt | send
               compose forward 5f0c81aa --to carol | encrypt | send
@@ -30,7 +33,8 @@ struct ComposeTool: CoreProgram {
             """,
         version: sottoVersion,
         subcommands: [
-            TextCommand.self, ReplyCommand.self, EditCommand.self, ReactCommand.self,
+            TextCommand.self, FileCommand.self, ReplyCommand.self, EditCommand.self,
+            ReactCommand.self,
             DeleteCommand.self, PinCommand.self, UnpinCommand.self, ForwardCommand.self,
             ReadCommand.self, TypingCommand.self, TimerCommand.self,
         ])

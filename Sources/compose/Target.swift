@@ -35,6 +35,31 @@ struct SharedTarget {
 
     /// The reference in a body.
     var reference: MessageTarget { MessageTarget(id: target.id, from: author) }
+
+    /// The maximum length of a quotation in characters.
+    static let quotationLength = 160
+
+    /// The member `reply` of a message that replies to this one.
+    var quotation: ContentMembers.Reply {
+        ContentMembers.Reply(reference, text: quotedText)
+    }
+
+    /// The beginning of the message's text, or `nil` if it has none or must not outlive the message.
+    private var quotedText: String? {
+        let text: String?
+        switch target.body.kind {
+        case .text(let content): text = content
+        case .file(let file): text = file.text
+        default: text = nil
+        }
+        guard let text, !text.isEmpty, target.body.content.expires == nil else { return nil }
+        let beginning = text.prefix(Self.quotationLength)
+        var short = String(beginning)
+        let isCut = short.utf8.count < text.utf8.count
+        // A character can have any number of scalars.
+        while short.utf8.count > BodyLimits.quotation - 3 { short.unicodeScalars.removeLast() }
+        return isCut || short.utf8.count < beginning.utf8.count ? short + "…" : short
+    }
 }
 
 /// Finds the messages that arguments name.

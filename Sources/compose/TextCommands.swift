@@ -6,7 +6,10 @@ import SottoTool
 
 /// Reads standard input as the content of a message: a text, or data if it is not UTF-8.
 private func readContent() throws -> MessageBody {
-    try MessageBody(MessageText.readWhole(Input(path: nil)).body)
+    guard case .message(let message) = try MessageText.readWhole(Input(path: nil)) else {
+        throw SealedError.tooLong(limit: Sealed.recordLimit)
+    }
+    return try MessageBody(message.body)
 }
 
 /// `compose text`: a new message.
@@ -35,12 +38,9 @@ struct ReplyCommand: Program {
         abstract: "Write a message with the text of standard input that replies to another.",
         usage: "compose reply [--with WHO] TARGET",
         discussion: """
-            The reply quotes the first \(Self.quotation) characters of the message. A message that is deleted after \
+            The reply quotes the first \(SharedTarget.quotationLength) characters of the message. A message that is deleted after \
             some time is not quoted.
             """)
-
-    /// The length of a quotation in characters.
-    private static let quotation = 160
 
     @OptionGroup var target: TargetOptions
 
@@ -52,25 +52,8 @@ struct ReplyCommand: Program {
         let shared = try SharedTarget(
             target.targets([text], context)[0], owner: context.owner)
         var body = try readContent()
-        body.content.reply = ContentMembers.Reply(
-            shared.reference, text: Self.quotation(of: shared.target.body))
+        body.content.reply = shared.quotation
         try context.print([ComposedMessage(to: shared.peer, body)])
-    }
-
-    /// Returns the beginning of a message's text, or `nil` if it has none or must not outlive the message.
-    private static func quotation(of body: MessageBody) -> String? {
-        let text: String?
-        switch body.kind {
-        case .text(let content): text = content
-        case .file(let file): text = file.text
-        default: text = nil
-        }
-        guard let text, !text.isEmpty, body.content.expires == nil else { return nil }
-        var short = String(text.prefix(quotation))
-        let isCut = short.utf8.count < text.utf8.count
-        // A character can have any number of scalars.
-        while short.utf8.count > BodyLimits.quotation - 3 { short.unicodeScalars.removeLast() }
-        return isCut || short.utf8.count < text.prefix(quotation).utf8.count ? short + "…" : short
     }
 }
 

@@ -34,7 +34,8 @@ enum EncryptMode: String, CommandMode {
 
     private static let identity = "-i --identity-passphrase"
     private static let file = "-s -a \(identity)"
-    private static let message = "--jsonl --suite --attach --blob --content-type --keep-metadata"
+    private static let message =
+        "--jsonl --suite --attach --name --content-type --voice --keep-metadata --blob"
     private static let state = "--stateless --lock-timeout \(identity)"
     private static let contacts = "--trust --ttl \(state)"
 }

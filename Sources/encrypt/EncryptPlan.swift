@@ -19,7 +19,7 @@ enum EncryptPlan {
         let read =
             tool.identity.files + tool.recipient + tool.recipientsFile + tool.to
             + tool.session.bundle
-            + [tool.chat, tool.attachment.attach, tool.passphrase?.path].compactMap(\.self)
+            + [tool.chat, tool.passphrase?.path].compactMap(\.self) + tool.attachment.attach
         try Output.check(tool.output, isNoneOf: read)
         switch mode {
         case .recipients: self = .file(try Self.toRecipients(tool))
@@ -42,7 +42,7 @@ enum EncryptPlan {
                         form: .chunks(OpenSSLChunkCipher()),
                         uploads: mode == .chat || tool.stateless
                             ? nil : { try BlobFolder(directory: .standard()) }),
-                    file: tool.file, output: tool.output))
+                    file: try tool.attachment.textFile(tool.file), output: tool.output))
         }
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import SottoContacts
 import SottoState
@@ -60,6 +61,8 @@ struct Recipients {
     private let store: IdentityStore?
     private let named: Named
     private let directory: RecipientDirectory?
+    /// The blobs of composed messages; `nil` without a state.
+    private let blobs: BlobFolder?
 
     /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
     /// be read without a prompt.
@@ -70,6 +73,7 @@ struct Recipients {
         store = chat.lockTimeout == nil ? nil : try book.storeWithoutPrompt(chat.identity)
         named = .chat(.chat)
         directory = nil
+        blobs = nil
     }
 
     init(_ mailboxes: Mailboxes) throws {
@@ -86,6 +90,7 @@ struct Recipients {
             mailboxes.to.isEmpty
             ? .none : .mailboxes(try directory.destinations(mailboxes.to, ttl: ttl))
         self.directory = directory
+        blobs = store == nil ? nil : try BlobFolder(directory: .standard())
     }
 
     /// A message with its recipients.
@@ -93,6 +98,10 @@ struct Recipients {
         let message: MessageText
         let ttl: Int64?
         let destinations: [Destination]
+        /// Makes the ids of the blob that `send` uploads; `nil` without one.
+        let upload: BlobIDs?
+        /// The digest of the blob if `compose file` stored it.
+        let composed: [UInt8]?
         /// A message with a time to live of 0 is not recorded.
         var isRecorded: Bool { ttl != 0 }
 
@@ -100,7 +109,7 @@ struct Recipients {
         func upload(
             to destination: Destination, _ body: inout JSONObject
         ) throws(Failure) -> Destination.Upload? {
-            guard let ids = message.upload else { return nil }
+            guard let ids = upload else { return nil }
             guard destination.id != nil, var blob = body["blob"]?.object,
                 let size = blob["size"]?.integer,
                 let digest = blob["digest"]?.string.flatMap({ Base64.standard.decode($0) })
@@ -138,9 +147,35 @@ struct Recipients {
         guard let store, isAnyRecorded else {
             return try jobs.map { try seal($0, nil) }
         }
-        return try store.transaction { transaction in
+        let sealed = try store.transaction { transaction in
             try jobs.map { try seal($0, transaction) }
         }
+        for job in jobs {
+            guard let job = try? job.get(), let digest = job.composed, let ids = job.upload else {
+                continue
+            }
+            try blobs?.name(composed: digest, ids.all)
+        }
+        return sealed
+    }
+
+    /// Returns the digest of the message's blob if `compose file` stored it and no place in a relay is known.
+    private func composedBlob(_ message: MessageText) -> [UInt8]? {
+        guard message.upload == nil, let blobs, let blob = message.body["blob"]?.object,
+            blob["id"] == nil, let digest = blob["digest"]?.string,
+            let bytes = Base64.standard.decode(digest),
+            access(blobs.composed(bytes), R_OK) == 0
+        else { return nil }
+        return bytes
+    }
+
+    private func job(
+        _ message: MessageText, ttl: Int64?, to destinations: [Destination]
+    ) -> Job {
+        let composed = destinations.allSatisfy { $0.id != nil } ? composedBlob(message) : nil
+        return Job(
+            message: message, ttl: ttl, destinations: destinations,
+            upload: composed == nil ? message.upload : BlobIDs(), composed: composed)
     }
 
     private func job(_ message: MessageText) throws -> Job {
@@ -148,7 +183,7 @@ struct Recipients {
         guard let directory else {
             if message.to != nil { throw Failure.otherRecipient }
             guard case .chat(let chat) = named else { throw Failure(.bug, "no recipient is known") }
-            return Job(message: message, ttl: ttl, destinations: [chat])
+            return job(message, ttl: ttl, to: [chat])
         }
         let destinations: [Destination]
         switch (named, message.to) {
@@ -167,7 +202,7 @@ struct Recipients {
                 .malformed, "the record names no recipient",
                 hint: "write messages with compose, or name the recipient: --to CARD")
         }
-        return Job(message: message, ttl: ttl, destinations: destinations)
+        return job(message, ttl: ttl, to: destinations)
     }
 
     private func seal(

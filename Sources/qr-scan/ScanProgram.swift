@@ -1,13 +1,16 @@
 import CSottoSandbox
 import Glibc
+import SottoMedia
 import SottoQR
 import SottoScan
 
-/// The program that `qr` starts to read pictures: it runs zbar, libpng and libjpeg, restricted to its standard input and
-/// output (``Restriction``). It reads ``ScanRequest`` and writes ``ScanReply``.
+/// The program that `qr` and `encrypt` start to read files: it runs zbar, libpng, libjpeg, libmagic and libsndfile,
+/// restricted to its standard input and output (``Restriction``). It reads ``ScanRequest`` and writes ``ScanReply``, or
+/// ``MediaRequest`` and ``MediaFacts``.
 ///
 ///     qr-scan pictures SECONDS MEBIBYTES      with limits of processor time and address space
 ///     qr-scan drawings                        pictures that qr made, without limits
+///     qr-scan media SECONDS MEBIBYTES         attached files, with the same limits
 ///     qr-scan camera DEVICE                   frames of a camera until standard output is closed
 @main
 enum ScanProgram {
@@ -20,6 +23,12 @@ enum ScanProgram {
             Restriction.limit(seconds: seconds, mebibytes: mebibytes)
             Restriction.enter()
             answerRequests()
+        case "media" where words.count == 3:
+            guard let seconds = rlim_t(words[1]), let mebibytes = rlim_t(words[2]) else { refuse() }
+            let answerer = MediaAnswerer()
+            Restriction.limit(seconds: seconds, mebibytes: mebibytes)
+            Restriction.enter()
+            answerer.run()
         case "drawings" where words.count == 1:
             Restriction.enter()
             answerRequests()
@@ -29,7 +38,7 @@ enum ScanProgram {
     }
 
     private static func refuse() -> Never {
-        let text = "qr-scan: error: this program is started by qr scan\n"
+        let text = "qr-scan: error: this program is started by qr scan and encrypt\n"
         _ = text.withCString { write(2, $0, strlen($0)) }
         _exit(64)
     }
@@ -111,7 +120,8 @@ enum Output {
         write(bytes: symbols.flatMap { ScanReply.symbol($0).line } + ScanReply.end.line)
     }
 
-    private static func write(bytes: [UInt8]) {
+    /// Writes bytes, or ends the process if its reader has ended.
+    static func write(bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {

@@ -1,5 +1,3 @@
-import Glibc
-import SottoBytes
 import SottoQR
 import SottoProgram
 
@@ -29,39 +27,14 @@ final class ScanProcess {
     private static let program = "qr-scan"
 
     private let task: Task
-    private let process: pid_t
-    private let requests: PipeEnds
-    private var replies: LineReader
+    private let process: HelperProcess
 
     /// Starts the process. Throws a failure with status 78 if the program is not installed.
     init(_ task: Task) throws(Failure) {
         self.task = task
-        guard let path = Sibling.path(of: Self.program) else {
-            throw Failure(
-                .configuration,
-                "the program \(Self.program), which reads pictures, is not installed",
-                hint: "install it in the directory of qr, or in libexec/sotto next to it")
-        }
-        let (input, output) = (try PipeEnds(), try PipeEnds())
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input.reading, 0)
-        posix_spawn_file_actions_adddup2(&actions, output.writing, 1)
-        // The process reports errors in records. Other text would come from a library or from a picture.
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        let words = ([Self.program] + task.words).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        // A crash report is not useful, because the restricted process cannot make one.
-        setenv("SWIFT_BACKTRACE", "enable=no", 1)
-        var child: pid_t = 0
-        let code = posix_spawn(&child, path, &actions, nil, words, environ)
-        input.closeReading()
-        output.closeWriting()
-        guard code == 0 else { throw Failure(errno: code, "run", path) }
-        process = child
-        requests = input
-        replies = LineReader(PipeSource(output), limit: ScanReply.maximumLine)
+        process = try HelperProcess(
+            Self.program, work: "reads pictures", arguments: task.words,
+            limit: ScanReply.maximumLine)
     }
 
     /// Returns the codes in a picture's file. The process keeps the file under the next number, from 0.
@@ -105,51 +78,20 @@ final class ScanProcess {
     private static let mostSymbols = 1 << 17
 
     /// Returns the next reply; `nil` at the end and for every other text.
-    private func next() -> ScanReply? {
-        guard let line = try? replies.next(), case .line(let bytes) = line else {
-            return nil
-        }
-        return ScanReply(parsing: bytes)
-    }
+    private func next() -> ScanReply? { process.nextLine().flatMap { ScanReply(parsing: $0) } }
 
     /// Writes to the process. If it has ended, the next reply is missing.
-    private func send(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = write(
-                    requests.writing, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count
-                )
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                rest = rest.dropFirst(count)
-            }
-        }
-    }
+    private func send(_ bytes: [UInt8]) { process.send(bytes) }
 
     /// Ends the process and returns the failure for the way in which it ended.
     private func ending() -> Failure {
-        requests.closeWriting()
-        var status: Int32 = 0
-        var isEnded = false
-        // The system closes the pipe before the process can be waited for. A process that still runs wrote nonsense.
-        for _ in 0..<200 where !isEnded {
-            isEnded = waitpid(process, &status, WNOHANG) != 0
-            if !isEnded { usleep(5000) }
-        }
-        if !isEnded {
-            kill(process, SIGKILL)
-            while waitpid(process, nil, 0) < 0, errno == EINTR {}
-            return task.crash
-        }
-        switch (status & 0x7F, status >> 8 & 0xFF) {
-        case (SIGXCPU, _), (SIGKILL, _): return task.slowness
-        // The dynamic linker's status.
-        case (0, 127):
-            return Failure(
+        switch process.end() {
+        case .killed: task.slowness
+        case .unlinked:
+            Failure(
                 .configuration, "\(Self.program) cannot be started",
-                hint: "install the libraries of zbar, libjpeg and libseccomp")
-        default: return task.crash
+                hint: "install the libraries of zbar, libjpeg, libmagic and libseccomp")
+        case .crashed: task.crash
         }
     }
 }
@@ -199,21 +141,5 @@ extension ScanProcess.Task {
             hint:
                 "crop the picture to the code, or raise the limit: --time-limit \(limits.seconds * 10)"
         )
-    }
-}
-
-/// The reading end of a pipe.
-private final class PipeSource: ByteSource {
-    private let pipe: PipeEnds
-
-    init(_ pipe: PipeEnds) { self.pipe = pipe }
-
-    /// Returns 0 after an error too: the reader then reports that a reply is missing.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        while true {
-            let count = Glibc.read(pipe.reading, buffer.baseAddress, buffer.count)
-            if count >= 0 { return count }
-            guard errno == EINTR else { return 0 }
-        }
     }
 }

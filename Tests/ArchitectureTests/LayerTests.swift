@@ -7,12 +7,12 @@ struct LayerTests {
     static let layers = [
         "CSodium": 0, "COpenSSL": 0, "CUTF8Proc": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0,
         "CZBar": 0,
-        "CPNG": 0, "CJPEG": 0,
+        "CPNG": 0, "CJPEG": 0, "CMagic": 0, "CSndFile": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "CWordlists": 0,
         "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
         "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
-        "SottoNetwork": 2, "SottoOpenSSL": 2, "SottoMessengers": 2,
+        "SottoNetwork": 2, "SottoOpenSSL": 2, "SottoMessengers": 2, "SottoMedia": 2,
         "SottoDatabaseReports": 3, "SottoReports": 3,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
     ]
@@ -31,7 +31,8 @@ struct LayerTests {
         ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
-        ("CZBar", ["SottoScan"]), ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
+        ("CZBar", ["SottoScan"]), ("CMagic", ["SottoScan"]), ("CSndFile", ["SottoScan"]),
+        ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
         ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]),
         ("SwiftASN1", ["Sotto", "SottoMessengers", "SottoServer"]),
@@ -179,7 +180,8 @@ struct LayerTests {
         }
         for item in Self.imports where item.target == "qr-scan" {
             #expect(
-                ["CSottoSandbox", "Glibc", "SottoQR", "SottoScan"].contains(item.module), "\(item)")
+                ["CSottoSandbox", "Glibc", "SottoMedia", "SottoQR", "SottoScan"].contains(
+                    item.module), "\(item)")
         }
     }
 

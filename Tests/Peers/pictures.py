@@ -2,6 +2,7 @@
 
 pictures.py make FOLDER                 writes photo.jpg, scan.jpg (progressive) and drawing.png
 pictures.py compare ORIGINAL RECEIVED   exits with 1 and a reason if they show something else, or if metadata is left
+pictures.py size PICTURE                prints its width and height as it is shown
 """
 
 import sys
@@ -56,4 +57,8 @@ def compare(original, received):
         sys.exit("the pixels differ")
 
 
-{"make": make, "compare": compare}[sys.argv[1]](*sys.argv[2:])
+def size(picture):
+    print(*ImageOps.exif_transpose(Image.open(picture)).size)
+
+
+{"make": make, "compare": compare, "size": size}[sys.argv[1]](*sys.argv[2:])

@@ -131,7 +131,7 @@ struct PictureMetadataTests {
 
     // MARK: PNG
 
-    private enum PNGPicture {
+    enum PNGPicture {
         static func make(_ chunks: [(String, [UInt8])]) -> [UInt8] {
             chunks.reduce([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { bytes, chunk in
                 let content = Array(chunk.0.utf8) + chunk.1

@@ -65,6 +65,11 @@ def integer(low, high):
     return rule
 
 
+def a_boolean(value, path):
+    if not isinstance(value, bool):
+        raise Bad(path)
+
+
 def data(limit=None, exact=None, start=b""):
     def rule(value, path):
         try:
@@ -176,7 +181,7 @@ tables = dict(
     file=members(
         name=a_file_name, contentType=text(100, line=True), size=integer(0, 2**53 - 1),
         key_=data(exact=32), blob_=a_blob, width_=integer(1, 65535), height_=integer(1, 65535),
-        duration_=integer(0, YEAR), thumbnail_=picture, text_=text(), **content),
+        duration_=integer(0, YEAR), voice_=a_boolean, thumbnail_=picture, text_=text(), **content),
     reaction=members(target=target, emoji=an_emoji),
     edit=members(target=target, body=an_edit),
     delete=members(target=target),
@@ -242,6 +247,7 @@ bodies = [
      "key": b64(bytes(32)), "width": 4032, "height": 3024, "thumbnail": b64(jpeg),
      "text": "look", "expires": {"after": 1, "from": "sent"}},
     {"type": "file", "name": "a", "contentType": "audio/ogg", "size": 0, "duration": 12,
+     "voice": True,
      "blob": {
          "relay": "tls://relay.example", "id": b64(bytes(32)), "key": b64(bytes(range(32))),
          "digest": b64(bytes(32)), "size": 4128}},

@@ -14,6 +14,8 @@ public struct FileBody: Sendable, Hashable {
     public let width: Int64?, height: Int64?
     /// The duration of a recording in seconds.
     public let duration: Int64?
+    /// Whether the file is a voice message, which a person recorded to be heard now; `nil` if the sender does not tell.
+    public let voice: Bool?
     /// A JPEG of at most ``BodyLimits/thumbnail`` bytes.
     public let thumbnail: [UInt8]?
     /// The text that accompanies the file.
@@ -52,6 +54,7 @@ public struct FileBody: Sendable, Hashable {
         width = try reader.take("width")?.integer(in: 1...BodyLimits.pixels)
         height = try reader.take("height")?.integer(in: 1...BodyLimits.pixels)
         duration = try reader.take("duration")?.integer(in: 0...BodyLimits.timer)
+        voice = try reader.take("voice")?.bool()
         thumbnail = try reader.picture("thumbnail")
         text = try reader.text("text")
     }
@@ -62,7 +65,7 @@ public struct FileBody: Sendable, Hashable {
             ("size", .integer(size)), ("key", key.map { .base64($0) }),
             ("blob", blob.map { .object($0.object) }), ("width", width.map { .integer($0) }),
             ("height", height.map { .integer($0) }), ("duration", duration.map { .integer($0) }),
-            ("thumbnail", thumbnail.map { .base64($0) }),
+            ("voice", voice.map { .bool($0) }), ("thumbnail", thumbnail.map { .base64($0) }),
             ("text", text.map { .string($0) }),
         ]
     }

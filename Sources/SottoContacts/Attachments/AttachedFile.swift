@@ -19,6 +19,9 @@ package struct AttachedFile {
     /// The form with its key; `nil` if the record lacks a valid key.
     package let form: Form?
     private let isWhisper2: Bool
+    /// The words for a person about a picture or a recording, such as `4032×3024`; empty if nothing is known.
+    private var facts = ""
+    private var isVoice = false
 
     /// Creates the file of a message; `nil` without an attachment.
     init?(_ message: Message) {
@@ -38,7 +41,16 @@ package struct AttachedFile {
             isWhisper2 = false
             name = body["name"]?.string
             size = body["size"]?.integer
-            if case .file(let file)? = (try? MessageBody(body))?.kind, let blob = file.blob {
+            let file: FileBody? =
+                if case .file(let file)? = (try? MessageBody(body))?.kind { file } else { nil }
+            if let width = file?.width, let height = file?.height {
+                facts += ", \(width)×\(height)"
+            }
+            if let seconds = file?.duration {
+                facts += ", \(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+            }
+            isVoice = file?.voice ?? false
+            if let file, let blob = file.blob {
                 form = .blob(blob, fileSize: file.size)
             } else {
                 form = key(body).map { .box(key: $0) }
@@ -67,7 +79,7 @@ package struct AttachedFile {
                     ? "to save it: recv\(identity) --blob \(number) | \(command) --attachment \(number) -o ."
                     : "to save it: \(command) --attachment \(number) -o FILE BLOB"
             } ?? "its key is in the record that is printed without --text"
-        return "[file \(name)\(size); \(how)]"
+        return "[\(isVoice ? "voice message" : "file") \(name)\(facts)\(size); \(how)]"
     }
 
     /// Returns a name without line ends and other control characters, so that it cannot imitate another line.

@@ -1,15 +1,20 @@
 package import Arguments
 package import Sotto
+import SottoMedia
 package import SottoState
 package import SottoTool
 import Synchronization
 
-/// The options for a file that is sent with a message.
+/// The options for files that are sent with a message.
 package struct AttachmentOptions: ArgumentGroup {
     @Option(
         "--attach", value: "file",
-        help: "Encrypt this file too, with a key that is sent in the message.")
-    package var attach: String?
+        help:
+            "Encrypt this file too, or - for stdin, with a key that is sent in the message. May be repeated; each file is a message."
+    )
+    package var attach: [String] = []
+
+    @OptionGroup package var description: AttachmentDescription
 
     @Option(
         "--blob", value: "file",
@@ -18,21 +23,20 @@ package struct AttachmentOptions: ArgumentGroup {
     )
     package var blob: String?
 
-    @Option(
-        "--content-type", value: "type",
-        help:
-            "The attachment's media type, such as video/mp4. Default: image/jpeg or image/png for such a picture, else application/octet-stream."
-    )
-    package var contentType: String?
-
-    @Flag(
-        "--keep-metadata",
-        help: "Send a JPEG or PNG picture with the place, the time and the camera that it names.")
-    package var keepsMetadata = false
-
     package init() {}
 
-    /// Returns what the input contains: one message with the attachment, or a message on each line.
+    /// Returns the file with the text of the message: `file`, or an empty one if standard input is an attachment.
+    ///
+    /// Throws ``UsageError`` if standard input would be both.
+    package func textFile(_ file: String?) throws(UsageError) -> String? {
+        guard attach.contains("-") else { return file }
+        guard file != "-" else {
+            throw UsageError("standard input is the attachment, so the text must be in a file")
+        }
+        return file ?? "/dev/null"
+    }
+
+    /// Returns what the input contains: one message with the attachments, or a message on each line.
     ///
     /// Throws ``UsageError`` for options that contradict each other, and a failure with status 64 if the blob would
     /// replace one of the files that the command reads, or its output.
@@ -43,26 +47,21 @@ package struct AttachmentOptions: ArgumentGroup {
         perLine: Bool, isNoneOf read: [String], output: String?, announcer: String?,
         form: Attachment.Form, uploads: (() throws -> BlobFolder)? = nil
     ) throws -> InputMessages {
-        guard attach != nil || blob == nil else { throw UsageError("--blob requires --attach") }
-        guard attach == nil || blob != nil || uploads != nil else {
+        guard !attach.isEmpty else {
+            if blob != nil { throw UsageError("--blob requires --attach") }
+            try description.refuse(without: "--attach")
+            return perLine ? .lines : .whole([], long: try longText(announcer, form, uploads))
+        }
+        guard blob != nil || uploads != nil else {
             throw UsageError(
                 "--attach requires --blob here, because the file is not sent to a mailbox")
         }
-        guard attach != nil || contentType == nil else {
-            throw UsageError("--content-type requires --attach")
+        guard attach.count == 1 || blob == nil else {
+            throw UsageError("--blob is for a single --attach")
         }
-        guard attach != nil || !keepsMetadata else {
-            throw UsageError("--keep-metadata requires --attach")
-        }
-        guard let attach else { return perLine ? .lines : .whole(nil) }
+        try description.check(attach, option: "--attach")
         guard !perLine else {
             throw UsageError("--attach is for a single message and cannot be combined with --jsonl")
-        }
-        if let contentType {
-            guard (1...100).contains(contentType.utf8.count), !hasControls(contentType) else {
-                throw UsageError(
-                    "--content-type must have 1 to 100 bytes and no control characters")
-            }
         }
         if let blob {
             guard blob != "-", !hasControls(blob) else {
@@ -73,17 +72,103 @@ package struct AttachmentOptions: ArgumentGroup {
         }
         let folder = blob == nil ? try uploads?() : nil
         return .whole(
-            Attachment(
-                path: attach, blob: blob ?? folder?.new() ?? "", uploads: folder,
-                contentType: contentType, keepsMetadata: keepsMetadata,
-                announcer: announcer, form: form))
+            attach.map { path in
+                Attachment(
+                    description.file(path), blob: blob ?? folder?.new() ?? "", uploads: folder,
+                    announcer: announcer, form: form)
+            }, long: nil)
+    }
+
+    /// Returns how a text that is too long for a message becomes a file; `nil` without uploads.
+    private func longText(
+        _ announcer: String?, _ form: Attachment.Form, _ uploads: (() throws -> BlobFolder)?
+    ) throws -> ((Attachment.Content) throws -> Attachment)? {
+        guard let uploads else { return nil }
+        return { content in
+            let folder = try uploads()
+            let isText = if case .text = content { true } else { false }
+            let name = isText ? "message.txt" : "message.bin"
+            if let announcer {
+                Terminal.say(
+                    "\(announcer): note: the text is too long for a message, so it is sent as a file, \(name)"
+                )
+            }
+            return Attachment(
+                Attachment.Description(
+                    content: content, name: name, contentType: isText ? "text/plain" : nil),
+                blob: folder.new(), uploads: folder, announcer: announcer, form: form)
+        }
+    }
+}
+
+/// The options that describe attached files to the recipient.
+package struct AttachmentDescription: ArgumentGroup {
+    @Option(
+        "--name", value: "name",
+        help: "The attachment's name for the recipient. Default: that of the file.")
+    package var name: String?
+
+    @Option(
+        "--content-type", value: "type",
+        help: "The attachment's media type, such as video/mp4. Default: by its content.")
+    package var contentType: String?
+
+    @Flag("--voice", help: "The attachment is a voice message.")
+    package var isVoice = false
+
+    @Flag(
+        "--keep-metadata",
+        help: "Send a JPEG or PNG picture with the place, the time and the camera that it names.")
+    package var keepsMetadata = false
+
+    package init() {}
+
+    /// Throws ``UsageError`` if one of the options is given, because they require another.
+    func refuse(without other: String) throws(UsageError) {
+        let given = [
+            ("--name", name != nil), ("--content-type", contentType != nil),
+            ("--voice", isVoice), ("--keep-metadata", keepsMetadata),
+        ]
+        if let (option, _) = given.first(where: \.1) {
+            throw UsageError("\(option) requires \(other)")
+        }
+    }
+
+    /// Throws ``UsageError`` if the options do not fit these files, which `option` names.
+    package func check(_ paths: [String], option: String) throws(UsageError) {
+        guard paths.count == 1 || name == nil else {
+            throw UsageError("--name is for a single \(option)")
+        }
+        guard paths.filter({ $0 == "-" }).count < 2 else {
+            throw UsageError("standard input can be read only once")
+        }
+        guard !paths.contains("-") || name != nil else {
+            throw UsageError("\(option) - requires --name, because standard input has no name")
+        }
+        if let name, !FileBody.isName(name) {
+            throw UsageError("--name is not the name of a file without a path")
+        }
+        if let contentType {
+            guard (1...100).contains(contentType.utf8.count), !hasControls(contentType) else {
+                throw UsageError(
+                    "--content-type must have 1 to 100 bytes and no control characters")
+            }
+        }
+    }
+
+    /// Returns the description of the file at `path`; `-` is standard input.
+    package func file(_ path: String) -> Attachment.Description {
+        Attachment.Description(
+            content: .file(path: path), name: name ?? FileBody.name(ofPath: path),
+            contentType: contentType, isVoice: isVoice, keepsMetadata: keepsMetadata)
     }
 }
 
 /// The messages in the input of a tool that encrypts them.
 package enum InputMessages {
-    /// The input is one message, with an optional attachment.
-    case whole(Attachment?)
+    /// The input is one message, or the text of the first attachment if there are any. `long` makes a file of a content
+    /// that is too long for a message.
+    case whole([Attachment], long: ((Attachment.Content) throws -> Attachment)?)
     /// Each line is a message.
     case lines
 }
@@ -103,44 +188,83 @@ package final class Attachment {
         case box
     }
 
-    package let path: String
-    private let name: String
+    /// The bytes of the file.
+    package enum Content: Sendable {
+        /// The file at this path; `-` is standard input.
+        case file(path: String)
+        /// The content of a message that is too long: a text, or other bytes.
+        case text([UInt8]), data([UInt8])
+    }
+
+    /// A file, and what the recipient is told about it.
+    package struct Description: Sendable {
+        let content: Content
+        let name: String
+        /// The media type, or `nil` for that of the content.
+        let contentType: String?
+        var isVoice = false
+        var keepsMetadata = false
+    }
+
+    private let description: Description
+    private var name: String { description.name }
     /// The media type: the given one, or that of the content after it was read.
     package private(set) var contentType: String
-    private let isTypeGiven: Bool
+    /// What is known about the content after it was read.
+    private var facts = MediaFacts()
     package let blob: String
     /// The folder of a blob that `send` uploads, or `nil`.
     private let uploads: BlobFolder?
     /// The ids under which the blob is uploaded.
     private let ids = BlobIDs()
-    private let keepsMetadata: Bool
     private let announcer: String?
     private let form: Form
     /// The blob, whose file is created when the message is ready.
     package var output: Output?
 
-    init(
-        path: String, blob: String, uploads: BlobFolder?, contentType: String?,
-        keepsMetadata: Bool,
-        announcer: String?, form: Form
+    package init(
+        _ description: Description, blob: String, uploads: BlobFolder?, announcer: String?,
+        form: Form
     ) {
-        self.path = path
+        self.description = description
         self.blob = blob
         self.uploads = uploads
-        self.contentType = contentType ?? "application/octet-stream"
-        isTypeGiven = contentType != nil
-        self.keepsMetadata = keepsMetadata
+        contentType = description.contentType ?? "application/octet-stream"
         self.announcer = announcer
         self.form = form
-        name = FileBody.name(ofPath: path)
     }
 
-    /// Copies the file, without the metadata of a picture. Sets ``contentType``.
+    /// The path of the file, or its name if it has none.
+    package var path: String {
+        if case .file(let path) = description.content { path } else { name }
+    }
+
+    private func open() throws -> PeekingSource {
+        switch description.content {
+        case .file(let path): PeekingSource(try Input(path: path))
+        case .text(let bytes), .data(let bytes): PeekingSource(MemorySource(bytes))
+        }
+    }
+
+    /// Copies the file, without the metadata of a picture. Sets ``contentType`` and ``facts``.
     private func copyFile(to sink: any ByteSink) throws {
-        let source = PeekingSource(try Input(path: path))
-        let format = PictureMetadata.Format(Array(try source.peek(12)))
-        if !isTypeGiven, let type = format.mediaType { contentType = type }
-        guard !keepsMetadata else { return try copy(from: source, to: sink) }
+        let source = try open()
+        let inspection = MediaInspection(path: path, announcer: announcer)
+        let beginning = try source.peek(MediaInspection.beginning)
+        let format = PictureMetadata.Format(Array(beginning.prefix(12)))
+        let type = format.mediaType ?? inspection.type(of: beginning)
+        if description.contentType == nil, let type { contentType = type }
+        let kept = inspection.collector(for: format, type: type, before: sink)
+        try copyPicture(format, from: source, to: kept ?? sink)
+        if let kept { facts = inspection.facts(of: kept.bytes, isPicture: format.isPicture) }
+    }
+
+    private func copyPicture(
+        _ format: PictureMetadata.Format, from source: PeekingSource, to sink: any ByteSink
+    ) throws {
+        guard !description.keepsMetadata else {
+            return try copy(from: source, to: sink)
+        }
         if format == .untouched, let announcer {
             Terminal.say(
                 "\(announcer): note: \(path) can name a place, a time and a camera, which are not removed"
@@ -159,14 +283,22 @@ package final class Attachment {
     /// Returns the file for a reader that reads it twice: a picture without its metadata, in memory. Sets
     /// ``contentType``.
     package func seekable() throws -> any SeekableSource {
-        let file = try SeekableFile(path: path)
-        var beginning = [UInt8](repeating: 0, count: 12)
-        let count = try beginning.withUnsafeMutableBytes { try file.fill($0, at: 0) }
-        let format = PictureMetadata.Format(Array(beginning[..<count]))
-        if let type = format.mediaType, !isTypeGiven { contentType = type }
-        guard format.isPicture, !keepsMetadata, file.count <= Blob.maximumFileSize else {
-            return file
+        guard path != "-" else {
+            let memory = BoundedMemory(limit: Blob.maximumFileSize)
+            try copyFile(to: memory)
+            return SeekableMemory(memory.bytes)
         }
+        let file = try SeekableFile(path: path)
+        var beginning = [UInt8](repeating: 0, count: MediaInspection.beginning)
+        let count = try beginning.withUnsafeMutableBytes { try file.fill($0, at: 0) }
+        beginning.removeSubrange(count...)
+        let format = PictureMetadata.Format(Array(beginning.prefix(12)))
+        if description.contentType == nil {
+            let inspection = MediaInspection(path: path, announcer: announcer)
+            contentType = format.mediaType ?? inspection.type(of: beginning) ?? contentType
+        }
+        guard format.isPicture, !description.keepsMetadata, file.count <= Blob.maximumFileSize
+        else { return file }
         let picture = MemorySink()
         try copyFile(to: picture)
         return SeekableMemory(picture.bytes)
@@ -205,6 +337,11 @@ package final class Attachment {
         return JSONObject([
             ("type", .string("file")), ("name", .string(name)),
             ("contentType", .string(contentType)), ("size", .integer(size)), pointer,
+            ("width", facts.width.map { .integer($0) }),
+            ("height", facts.height.map { .integer($0) }),
+            ("duration", facts.duration.map { .integer($0) }),
+            ("voice", description.isVoice ? .bool(true) : nil),
+            ("thumbnail", facts.thumbnail.map { .base64($0) }),
             ("text", text.flatMap { $0.isEmpty ? nil : .string($0) }),
         ])
     }
@@ -234,6 +371,8 @@ package final class Attachment {
 package final class BlobIDs: Sendable {
     private let ids = Mutex<[[UInt8]]>([])
 
+    package init() {}
+
     /// Returns a new random id, 32 bytes.
     package func make() -> [UInt8] {
         let id = randomBytes(32)
@@ -242,7 +381,7 @@ package final class BlobIDs: Sendable {
     }
 
     /// The ids that were made.
-    var all: [[UInt8]] { ids.withLock { $0 } }
+    package var all: [[UInt8]] { ids.withLock { $0 } }
 }
 
 /// Collects the bytes of a file in memory. Throws ``BlobError/tooLong(limit:)``.

@@ -34,16 +34,33 @@ package struct MessageText: Sendable {
         }
     }
 
+    /// All of an input.
+    package enum Whole {
+        case message(MessageText)
+        /// A content that is too long for a message.
+        case long(Attachment.Content)
+    }
+
+    /// The bytes that remain for a message's id, time and other members beside its body.
+    private static let otherMembers = 1_024
+
     /// Reads all of the input as one message; see ``content(ofWhole:)``. Throws a failure with status 1 if it is empty
-    /// and `mayBeEmpty` is false.
+    /// and `mayBeEmpty` is false, and ``SealedError/tooLong(limit:)`` if it is too long and `allowsLong` is false.
     package static func readWhole(
-        _ input: Input, mayBeEmpty: Bool = false
-    ) throws -> MessageText {
+        _ input: Input, mayBeEmpty: Bool = false, allowsLong: Bool = false
+    ) throws -> Whole {
         let limit = Sotto.Sealed.recordLimit
-        let bytes = try input.readAll(limit: 64 << 20)
-        guard bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
+        let bytes = try input.readAll(limit: Int(Blob.maximumFileSize))
         guard !bytes.isEmpty || mayBeEmpty else { throw Failure(.no, "the message is empty") }
-        return try content(ofWhole: bytes)
+        guard allowsLong || bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
+        guard bytes.count <= limit else { return .long(file(bytes)) }
+        let message = try content(ofWhole: bytes)
+        let isLong = message.body.serialized().count > limit - otherMembers
+        return allowsLong && isLong ? .long(file(bytes)) : .message(message)
+    }
+
+    private static func file(_ bytes: [UInt8]) -> Attachment.Content {
+        String(validating: bytes, as: UTF8.self) == nil ? .data(bytes) : .text(bytes)
     }
 
     /// Reads all of stdin as text, without one line feed at its end, or as data if it is not UTF-8.

@@ -40,23 +40,45 @@ package struct MessageWriting<Sealed> {
     /// Makes the messages. `isKept` is true if a message has the pointer to its attachment in its body.
     package func run(_ messages: InputMessages, isKept: Bool = true) throws {
         switch messages {
-        case .whole(let attachment): try runWhole(attachment, isKept: isKept)
+        case .whole(let attachments, let long):
+            try runWhole(attachments, long: long, isKept: isKept)
         case .lines: try runByLine()
         }
     }
 
-    /// Makes one message of the whole input, with a file that was encrypted separately.
-    private func runWhole(_ attachment: Attachment?, isKept: Bool) throws {
-        var content = try MessageText.readWhole(input, mayBeEmpty: attachment != nil)
-        if let attachment, isKept {
-            guard content.body["type"]?.string == "text" else {
-                throw Failure(.malformed, "the text that accompanies an attachment is not UTF-8")
+    /// Makes one message of the whole input, or one for each file that was encrypted separately.
+    private func runWhole(
+        _ attachments: [Attachment], long: ((Attachment.Content) throws -> Attachment)?,
+        isKept: Bool
+    ) throws {
+        var files = attachments
+        var contents: [MessageText]
+        if files.isEmpty {
+            switch try MessageText.readWhole(input, allowsLong: long != nil) {
+            case .message(let content): contents = [content]
+            case .long(let content):
+                guard let long else { throw SealedError.tooLong(limit: Sotto.Sealed.recordLimit) }
+                files = [try long(content)]
+                contents = try files.map { try $0.message(text: nil) }
             }
-            content = try attachment.message(text: content.body["text"]?.string)
+        } else {
+            guard
+                case .message(let content) = try MessageText.readWhole(input, mayBeEmpty: true)
+            else { throw SealedError.tooLong(limit: Sotto.Sealed.recordLimit) }
+            contents = [content]
+            if isKept {
+                guard content.body["type"]?.string == "text" else {
+                    throw Failure(
+                        .malformed, "the text that accompanies an attachment is not UTF-8")
+                }
+                contents = try files.enumerated().map { index, file in
+                    try file.message(text: index == 0 ? content.body["text"]?.string : nil)
+                }
+            }
         }
-        let sealed = try seal([content])[0].get()
-        try attachment?.finish()
-        try print(sealed, output)
+        let sealed = try seal(contents).map { try $0.get() }
+        for file in files { try file.finish() }
+        for message in sealed { try print(message, output) }
         try output.finish()
     }
 

@@ -3,6 +3,7 @@ import FuzzParsers
 import Foundation
 import Glibc
 import Sotto
+import SottoMedia
 @testable import SottoQR
 @testable import SottoScan
 import TestSupport
@@ -18,7 +19,7 @@ import Testing
     // MARK: The restriction
 
     /// The kernel's own report about the built program while it waits for a request.
-    @Test(arguments: [["pictures", "30", "1024"], ["drawings"]])
+    @Test(arguments: [["pictures", "30", "1024"], ["drawings"], ["media", "30", "1024"]])
     func theProcessIsRestricted(arguments: [String]) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Self.folderOfPrograms + "/qr-scan")
@@ -32,9 +33,16 @@ import Testing
             process.waitUntilExit()
         }
         // It answers only after it is restricted.
-        input.fileHandleForWriting.write(Data(ScanRequest.picture(length: 0, search: .usual).line))
+        let isMedia = arguments[0] == "media"
+        input.fileHandleForWriting.write(
+            Data(
+                isMedia
+                    ? MediaRequest(.type, length: 0).line
+                    : ScanRequest.picture(length: 0, search: .usual).line))
         let answer = output.fileHandleForReading.availableData
-        #expect(Array(answer) == ScanReply.fault(.picture(.empty)).line)
+        #expect(
+            Array(answer)
+                == (isMedia ? MediaFacts().line : ScanReply.fault(.picture(.empty)).line))
         let status = try String(
             contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
         // 2 is a filter of system calls.

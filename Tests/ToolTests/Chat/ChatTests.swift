@@ -128,6 +128,30 @@ import Testing
         #expect(try terminal.waitFor("word").filter { $0 == "w" }.count >= 10)
     }
 
+    @Test func aFileIsSentAndSaved() throws {
+        let (left, right) = (try chat(they.alice), try chat(they.bob))
+        try left.waitFor(">")
+        try right.waitFor(">")
+        let file = randomBytes(200_000)
+        they.home.files.write("a photo", file)
+        let path = they.home.files("a photo")
+        try left.enter("/file '\(path)' from the lake")
+        try right.waitFor("from the lake")
+        let number = try #require(try they.bob.history("alice").last?["number"]?.integer)
+        try right.enter("/save \(number)")
+        try right.waitFor("[saved as ./a photo]")
+        #expect(try right.scratch.read("a photo") == file)
+        try right.enter("/save x")
+        try right.waitFor("needs the number")
+        try left.enter("/file missing")
+        try left.waitFor("missing")
+        // Ctrl-D waits for the upload.
+        try left.enter("/file '\(path)' again")
+        try left.press("C-d")
+        #expect(try left.waitFor("ended") == "ended 0")
+        try right.waitFor("again")
+    }
+
     @Test func anUnreachableRelayIsReportedAndMessagesAreSentLater() throws {
         let terminal = try chat(they.alice)
         try terminal.waitFor(">")

@@ -7,7 +7,8 @@ struct NotOnTheScreen: Error {}
 
 /// Programs in a terminal emulator, which shows what a user sees: `tmux`, with a server of its own.
 struct TerminalEmulator {
-    private let scratch = TemporaryDirectory()
+    /// The working directory of the programs.
+    let scratch = TemporaryDirectory()
     private let tmux: String
     private let environment: [String: String]
 

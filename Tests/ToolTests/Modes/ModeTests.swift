@@ -25,27 +25,27 @@ struct ModeTests {
         ModeCase(
             "encrypt", "--to bob.card", "none",
             takes:
-                "--chat --to --jsonl --suite --bundle --new-session --require-opk --classic --trust --ttl --stateless --lock-timeout --attach --blob --content-type --keep-metadata --identity --identity-passphrase --output --quiet"
+                "--chat --to --jsonl --suite --bundle --new-session --require-opk --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card --stateless", "none",
             takes:
-                "--chat --to --jsonl --suite --classic --trust --ttl --stateless --attach --blob --content-type --keep-metadata --identity --identity-passphrase --output --quiet"
+                "--chat --to --jsonl --suite --classic --trust --ttl --stateless --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card --suite sealed", "none",
             takes:
-                "--to --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --attach --blob --content-type --keep-metadata --identity --identity-passphrase --output --quiet"
+                "--to --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--chat family.chat", "none",
             takes:
-                "--to --chat --jsonl --bare --stateless --lock-timeout --attach --blob --content-type --keep-metadata --suite --identity --identity-passphrase --output --quiet"
+                "--to --chat --jsonl --bare --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --suite --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--chat family.chat --to bob.card", "none",
             takes:
-                "--chat --to --jsonl --suite --trust --ttl --stateless --lock-timeout --attach --blob --content-type --keep-metadata --identity --identity-passphrase --output --quiet"
+                "--chat --to --jsonl --suite --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--detached", "none",

@@ -6,7 +6,7 @@ struct OtherModeTests {
     private static let owner = "--identity --identity-passphrase"
     private static let output = "--output --quiet"
     private static let contacts = "--to --trust --lock-timeout \(owner) --jsonl \(output)"
-    private static let attachment = "--attach --blob --content-type --keep-metadata"
+    private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
     private static let session = "--bundle --new-session --require-opk --classic"
     private static let text = "--text --time --null --lock-timeout \(owner) \(output)"
     private static let messages = "\(text) --from --trust --preview --stateless"
