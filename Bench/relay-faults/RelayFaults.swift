@@ -9,7 +9,7 @@ import TestHarness
 @main
 struct RelayFaults {
     static let rows: [Row] = [
-        .relayKilled, .clientsKilled, .powerCut, .slowDisk, .failedSync, .fullDisk,
+        .relayKilled, .clientsKilled, .filesKilled, .powerCut, .slowDisk, .failedSync, .fullDisk,
         .primaryKilled, .lostReplies, .preKeyRace, .consumersThatDoNotRead, .idleConnections,
         .slowSenders, .malformed, .hostileFrames, .forgedLogins, .movedClock, .reconnection,
     ]
