@@ -4,7 +4,7 @@ import PackageDescription
 // The layers, bottom to top. A target depends only on lower layers, and Tests/ArchitectureTests checks every import for
 // that.
 //
-//   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CMagic CSndFile CSeccomp   one module map each
+//   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CMagic CSndFile CSeccomp CLinux   one module map each
 //      CSottoJPEG CSottoSandbox CWordlists    C code for libjpeg and libseccomp, the BIP 39 word lists
 //   1  SottoBytes                             bytes, text, JSON and guarded memory
 //      SottoPadding                           hiding lengths
@@ -188,6 +188,8 @@ let package = Package(
         .systemLibrary(name: "CMagic", pkgConfig: "libmagic", providers: [.apt(["libmagic-dev"])]),
         // Only the header: the program loads the library itself.
         .systemLibrary(name: "CSndFile", providers: [.apt(["libsndfile1-dev"])]),
+        // A declaration that the module Glibc does not have.
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(
             name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
@@ -283,7 +285,7 @@ let package = Package(
         .target(
             name: "SottoServer",
             dependencies: [
-                "Sotto", "SottoDatabase", "SottoWire", "SottoNetwork", "CPostgres",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoNetwork", "CPostgres", "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -37,6 +37,8 @@ extension Delivery {
         private static let workID = "work"
         /// The last number that was sent on this connection.
         private var cursor: Int64 = 0
+        /// Envelopes before the cursor that waited for a blob, and can be sent.
+        private var released: [(number: Int64, item: Outbox.Item)] = []
         private var deferred: [Int64: (item: Outbox.Item, refusal: Refusal)] = [:]
         private var deferredMailboxes: [String: Refusal] = [:]
         private var retryAt: Double?
@@ -105,8 +107,7 @@ extension Delivery {
             switch ending {
             case .stored(let isNew):
                 done(number, item, isNew ? .stored : .duplicate)
-                // The envelopes that need it may be sent.
-                cursor = 0
+                released += try delivery.outbox.items(needing: item.id)
             case .rejected(let refusal):
                 done(number, item, .rejected, refusal)
                 for (number, item) in try delivery.outbox.items(needing: item.id) {
@@ -205,7 +206,7 @@ extension Delivery {
             inFlight = [:]
             inFlightBytes = 0
             awaitingWork = []
-            cursor = 0
+            (cursor, released) = (0, [])
             lastError = error
             connectAt = Monotonic.seconds() + backoff.next()
         }
@@ -256,9 +257,12 @@ extension Delivery {
             }
             guard link != nil else {
                 if isConnecting { return nil }
-                // After the end of input a second failure in a row, or a refusal, is final.
-                if inputEnded, lastError != nil, !mayRetry { return try end() }
-                if inputEnded || connectAt <= now { connect() } else { dropWaitingSignals() }
+                // After the end of input a second failure in a row, or a refusal, is final, unless a blob progressed a
+                // short time ago.
+                let isPatient = lastError?.isTransient ?? false && uploads.isProgressing(now)
+                if inputEnded, lastError != nil, !mayRetry, !isPatient { return try end() }
+                let isNow = connectAt <= now || inputEnded && !isPatient
+                if isNow { connect() } else { dropWaitingSignals() }
                 return nil
             }
             if isQueueOurs {
@@ -290,7 +294,7 @@ extension Delivery {
         }
 
         private mutating func hasWork() throws(StateError) -> Bool {
-            if !inFlight.isEmpty || uploads.isRunning { return true }
+            if !inFlight.isEmpty || !released.isEmpty || uploads.isRunning { return true }
             let isWaiting = try !delivery.outbox.waiting(
                 relay: outboxName, after: cursor, limit: 1
             ).isEmpty
@@ -329,15 +333,29 @@ extension Delivery {
             }
         }
 
+        /// Returns items that can be sent now, at most `limit`, and moves the cursor behind them.
+        private mutating func next(
+            _ limit: Int
+        ) throws(StateError) -> [(number: Int64, item: Outbox.Item)] {
+            guard released.isEmpty else {
+                let items = Array(released.prefix(limit))
+                released.removeFirst(items.count)
+                return items
+            }
+            let last = try delivery.outbox.lastNumber()
+            let items = try delivery.outbox.waiting(
+                relay: outboxName, after: cursor, limit: limit)
+            // The envelopes that wait for a blob are released with it.
+            cursor = max(items.last?.number ?? cursor, items.count < limit ? last : 0)
+            return items
+        }
+
         private mutating func fill() throws(StateError) {
             var lines: [UInt8] = []
             while inFlight.count < Delivery.window, inFlightBytes < Delivery.windowBytes {
-                let rows = try delivery.outbox.waiting(
-                    relay: outboxName, after: cursor,
-                    limit: Delivery.window - inFlight.count)
-                if rows.isEmpty { break }
-                for (number, item) in rows {
-                    cursor = number
+                let items = try next(Delivery.window - inFlight.count)
+                if items.isEmpty { break }
+                for (number, item) in items {
                     if inFlight[number] != nil { continue }
                     if let expires = item.expires, expires <= .now() {
                         done(number, item, .expired)

@@ -107,7 +107,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     private func readMore(_ context: ChannelHandlerContext) {
         switch state {
         case .waiting, .stalled, .download: return
-        case .upload(let upload) where upload.isWaiting: return
+        case .upload(let upload) where upload.isFull: return
         case .idle, .body, .upload, .over: break
         }
         if context.channel.isWritable { context.read() }

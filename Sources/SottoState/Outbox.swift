@@ -152,13 +152,20 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Returns the waiting blobs for a relay, oldest first.
-    public func blobs(relay: String) throws(StateError) -> [(number: Int64, item: Item)] {
+    /// Returns the highest number of an item, or 0.
+    public func lastNumber() throws(StateError) -> Int64 {
+        try read("SELECT max(number) FROM outbox") { $0.isNull(0) ? 0 : $0.integer(0) }[0]
+    }
+
+    /// Returns the first waiting blobs for a relay, at most `limit`, oldest first.
+    public func blobs(
+        relay: String, limit: Int
+    ) throws(StateError) -> [(number: Int64, item: Item)] {
         try read(
             """
             SELECT number, id, recipient, envelope, kind, expires FROM outbox
-            WHERE relay = ? AND outcome IS NULL AND kind = 4 ORDER BY number
-            """, relay
+            WHERE relay = ? AND outcome IS NULL AND kind = 4 ORDER BY number LIMIT ?
+            """, relay, limit
         ) { row throws(StateError) in (row.integer(0), try item(row)) }
     }
 

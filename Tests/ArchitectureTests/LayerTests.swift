@@ -7,7 +7,7 @@ struct LayerTests {
     static let layers = [
         "CSodium": 0, "COpenSSL": 0, "CUTF8Proc": 0, "CBotan": 0, "CSQLite": 0, "CQREncode": 0,
         "CZBar": 0,
-        "CPNG": 0, "CJPEG": 0, "CMagic": 0, "CSndFile": 0,
+        "CPNG": 0, "CJPEG": 0, "CMagic": 0, "CSndFile": 0, "CLinux": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
         "CWordlists": 0,
         "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
@@ -32,6 +32,7 @@ struct LayerTests {
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CMagic", ["SottoScan"]), ("CSndFile", ["SottoScan"]),
+        ("CLinux", ["SottoServer"]),
         ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
         ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]),

@@ -11,12 +11,6 @@ public import SottoWire
 public struct BlobDownload {
     /// Seconds to wait for one answer.
     private static let patience = 30.0
-    /// The bytes of one request.
-    private static let pieceBytes = Int64(WireLimits.blobReadBytes)
-    /// The most requests in flight.
-    private static let mostPieces = 16
-    /// Seconds of a round trip for each further request in flight.
-    private static let secondsOfPiece = 0.01
 
     private let pointer: BlobPointer
     private let id: [UInt8]
@@ -72,21 +66,19 @@ public struct BlobDownload {
         over link: BlobLink, to file: BlobTarget, progress: (Int64) -> Void
     ) throws(ClientError) {
         var next = file.count
-        var roundTrip = Double.infinity
+        var window = TransferWindow()
         var sent: [(count: Int64, at: Double)] = []
         while next < pointer.size || !sent.isEmpty {
-            let window =
-                roundTrip.isFinite
-                ? min(Self.mostPieces, 1 + Int(roundTrip / Self.secondsOfPiece)) : 1
-            while sent.count < window, next < pointer.size {
-                let count = min(Self.pieceBytes, pointer.size - next)
+            while next < pointer.size {
+                let count = min(window.request, pointer.size - next)
+                guard sent.isEmpty || next - file.count + count <= window.bytes else { break }
                 link.send(.GET, id, headers: [("range", "bytes=\(next)-\(next + count - 1)")])
                 sent.append((count, Monotonic.seconds()))
                 next += count
             }
             let answer = try link.response(timeout: Self.patience)
             let first = sent.removeFirst()
-            roundTrip = min(roundTrip, Monotonic.seconds() - first.at)
+            window.answered(first.count, after: Monotonic.seconds() - first.at)
             let relay = link.relay.description
             switch answer.status {
             case 200, 206:

@@ -22,16 +22,18 @@ final class BlobUploader {
 
     /// Seconds to wait for one answer.
     private static let patience = 30.0
-    /// The most pieces in flight.
-    private static let mostPieces = 32
-    /// Seconds of a round trip for each further piece in flight.
-    private static let secondsOfPiece = 0.004
+    /// The bytes of the shortest piece on a slow line, where the relay does not wait for a longer one.
+    private static let leastPieceBytes: Int64 = 2 << 10
+    /// The size of a short blob.
+    private static let shortBytes: Int64 = 256 << 10
 
     private let relay: RelayURL
     private let group: MultiThreadedEventLoopGroup
     private var link: BlobLink?
-    /// The shortest round trip on this connection, in seconds.
-    private var roundTrip = Double.infinity
+    /// What may be in flight on this connection.
+    private var window = TransferWindow()
+    /// The most bytes of a piece, which are fewer on a slow line.
+    private var pieceBytes = Int64.max
 
     init(to relay: RelayURL, group: MultiThreadedEventLoopGroup) {
         (self.relay, self.group) = (relay, group)
@@ -50,16 +52,29 @@ final class BlobUploader {
                 progress(have)
             }
         } catch {
+            if link != nil, !hasProgressed {
+                pieceBytes = max(
+                    Self.leastPieceBytes, min(pieceBytes, TransferWindow.pieceBytes) / 2)
+            }
             link?.close()
             link = nil
             return .failed(error, hasProgressed: hasProgressed)
         }
     }
 
+    /// Uploads a blob. With `mayGuess`, it does not ask how much the relay has of a short one: usually nothing.
     private func attempt(
-        _ record: BlobRecord, _ path: String, progress: (Int64) -> Void
+        _ record: BlobRecord, _ path: String, mayGuess: Bool = true, progress: (Int64) -> Void
     ) throws(ClientError) -> Ending {
         let link = try connected()
+        if mayGuess, window.roundTrip.isFinite, record.size <= Self.shortBytes,
+            let file = BlobSource(path), file.count == record.size
+        {
+            if let ending = try send(record, file, from: 0, over: link, progress: progress) {
+                return ending
+            }
+            return try attempt(record, path, mayGuess: false, progress: progress)
+        }
         let state = try ask(link) { $0.send(.HEAD, record.id) }
         if state.status == 200 {
             return state.length == record.size
@@ -72,42 +87,47 @@ final class BlobUploader {
         guard let file = BlobSource(path), file.count == record.size else {
             return .rejected(Refusal(code: 404, reason: "no_file"))
         }
-        return try send(record, file, from: have, over: link, progress: progress)
+        let ending = try send(record, file, from: have, over: link, progress: progress)
+        // Another process uploads the same blob.
+        guard let ending else { throw .lost(relay: relay.description) }
+        return ending
     }
 
-    /// Sends the pieces from an offset on.
+    /// Sends the pieces from an offset on. Returns `nil` if the relay has another number of bytes.
     private func send(
         _ record: BlobRecord, _ file: BlobSource, from have: Int64, over link: BlobLink,
         progress: (Int64) -> Void
-    ) throws(ClientError) -> Ending {
+    ) throws(ClientError) -> Ending? {
         let query = "?to=\(record.to)&digest=\(hex(record.digest))"
         var next = have
-        var sent: [(end: Int64, at: Double)] = []
+        var sent: [(count: Int64, end: Int64, at: Double)] = []
+        var inFlight: Int64 = 0
         while next < record.size || !sent.isEmpty {
-            while sent.count < window, next < record.size {
-                guard
-                    let piece = file.read(
-                        Int(min(Int64(WireLimits.blobPieceBytes), record.size - next)), at: next)
+            while next < record.size {
+                let count = min(window.request, pieceBytes, record.size - next)
+                guard sent.isEmpty || inFlight + count <= window.bytes else { break }
+                guard let piece = file.read(Int(count), at: next)
                 else { return .rejected(Refusal(code: 404, reason: "no_file")) }
-                let end = next + Int64(piece.count)
+                let end = next + count
                 link.send(
                     .PUT, record.id, query: query,
                     headers: [("content-range", "bytes \(next)-\(end - 1)/\(record.size)")],
                     body: piece)
-                sent.append((end, Monotonic.seconds()))
+                sent.append((count, end, Monotonic.seconds()))
+                inFlight += count
                 next = end
             }
             let answer = try link.response(timeout: Self.patience)
             let first = sent.removeFirst()
-            roundTrip = min(roundTrip, Monotonic.seconds() - first.at)
+            inFlight -= first.count
+            let time = Monotonic.seconds() - first.at
+            window.answered(first.count, after: time)
+            if time < 1, pieceBytes <= TransferWindow.pieceBytes { pieceBytes *= 2 }
             guard answer.status == 200 else {
                 // The pieces in flight are refused too; their answers are not needed.
                 self.link = nil
                 link.close()
-                // Another process uploads the same blob.
-                if answer.status == 409, case .blob? = response(answer) {
-                    throw .lost(relay: relay.description)
-                }
+                if answer.status == 409, case .blob? = response(answer) { return nil }
                 return ending(of: answer)
             }
             progress(first.end)
@@ -115,17 +135,11 @@ final class BlobUploader {
         return .stored(isNew: true)
     }
 
-    /// The most pieces in flight on this connection.
-    private var window: Int {
-        guard roundTrip.isFinite else { return 1 }
-        return min(Self.mostPieces, 1 + Int(roundTrip / Self.secondsOfPiece))
-    }
-
     private func connected() throws(ClientError) -> BlobLink {
         if let link { return link }
         let new = try BlobLink.open(to: relay, group: group, timeout: Self.patience)
         link = new
-        roundTrip = .infinity
+        window = TransferWindow()
         return new
     }
 
@@ -133,12 +147,12 @@ final class BlobUploader {
     private func ask(
         _ link: BlobLink, _ send: (BlobLink) -> Void
     ) throws(ClientError) -> BlobLink.Response {
-        let isFresh = !roundTrip.isFinite
+        let isFresh = !window.roundTrip.isFinite
         send(link)
         let start = Monotonic.seconds()
         do throws(ClientError) {
             let response = try link.response(timeout: Self.patience)
-            roundTrip = min(roundTrip, Monotonic.seconds() - start)
+            window.answered(0, after: Monotonic.seconds() - start)
             return response
         } catch {
             guard !isFresh else { throw error }

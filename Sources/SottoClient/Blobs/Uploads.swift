@@ -5,13 +5,17 @@ import Sotto
 import SottoDatabase
 import SottoState
 import SottoWire
+import Synchronization
 
 extension Delivery {
-    /// The uploads of a ``Run``: one blob at a time, while envelopes are sent.
+    /// The uploads of a ``Run``: one blob after another, while envelopes are sent.
     struct Uploads {
         private let delivery: Delivery
         private let worker: Worker
-        private var running: (number: Int64, item: Outbox.Item)?
+        /// The blobs that the worker has, at most ``mostRunning``.
+        private var running: [Int64: Outbox.Item] = [:]
+        /// Whether an upload failed and others that the worker has were not ended yet.
+        private var isFailing = false
         private var backoff = Backoff()
         private var attemptAt = 0.0
         /// The paths of the files that are not needed once the outcomes are recorded.
@@ -27,6 +31,12 @@ extension Delivery {
             // Sendable: the uploader is used only on the queue.
             private let queue: DispatchQueue
             private let uploader: BlobUploader
+            /// The time of the last progress, in seconds.
+            private let progressAt = Mutex<Double?>(nil)
+            /// The error after which the other blobs are not tried.
+            private let failure = Mutex<ClientError?>(nil)
+
+            var lastProgress: Double? { progressAt.withLock { $0 } }
 
             init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup) {
                 queue = DispatchQueue(label: "send.blobs.\(delivery.relay.outboxName)")
@@ -37,12 +47,24 @@ extension Delivery {
                 _ number: Int64, _ record: BlobRecord, _ path: String, for delivery: Delivery
             ) {
                 queue.async {
+                    if let error = self.failure.withLock({ $0 }) {
+                        delivery.events.put(
+                            .uploaded(number, .failed(error, hasProgressed: false)))
+                        return
+                    }
                     let ending = self.uploader.upload(record, from: path) { have in
+                        self.progressAt.withLock { $0 = Monotonic.seconds() }
                         delivery.progress(have, record.size, record.name)
+                    }
+                    if case .failed(let error, _) = ending {
+                        self.failure.withLock { $0 = error }
                     }
                     delivery.events.put(.uploaded(number, ending))
                 }
             }
+
+            /// Lets the next blobs be tried.
+            func forgetFailure() { failure.withLock { $0 = nil } }
         }
 
         init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup) {
@@ -50,7 +72,18 @@ extension Delivery {
             worker = Worker(delivery, group)
         }
 
-        var isRunning: Bool { running != nil }
+        /// The most blobs that the worker has.
+        private static let mostRunning = 16
+
+        var isRunning: Bool { !running.isEmpty }
+
+        /// Seconds after the last progress of a blob during which a lost connection is tried again.
+        private static let patience = 30.0
+
+        /// Whether a blob progressed a short time ago, so that the connection is tried again although the input ended.
+        func isProgressing(_ now: Double) -> Bool {
+            worker.lastProgress.map { now - $0 < Self.patience } ?? false
+        }
 
         /// The time of the next attempt; `nil` if it is due, while one is running, and without a blob that waits.
         var nextAttempt: Double? {
@@ -62,56 +95,65 @@ extension Delivery {
         mutating func isWaiting(
             except deferred: some Collection<Int64>
         ) throws(StateError) -> Bool {
-            try next(except: deferred) != nil
+            try !next(1, except: deferred).isEmpty
         }
 
         private mutating func next(
-            except deferred: some Collection<Int64>
-        ) throws(StateError) -> (number: Int64, item: Outbox.Item)? {
-            guard mayWait, error == nil, delivery.blobs != nil else { return nil }
-            let next = try delivery.outbox.blobs(relay: delivery.relay.outboxName).first {
-                !deferred.contains($0.number)
-            }
-            mayWait = next != nil
-            return next
+            _ count: Int, except deferred: some Collection<Int64>
+        ) throws(StateError) -> [(number: Int64, item: Outbox.Item)] {
+            guard mayWait, error == nil, delivery.blobs != nil else { return [] }
+            let next = try delivery.outbox.blobs(
+                relay: delivery.relay.outboxName, limit: deferred.count + running.count + count
+            ).filter { running[$0.number] == nil && !deferred.contains($0.number) }
+            mayWait = !next.isEmpty
+            return Array(next.prefix(count))
         }
 
-        /// Starts the next upload, unless one is running or the last one failed just before.
+        /// Gives the worker the next blobs, unless it has enough or the last one failed just before.
         mutating func start(
             except deferred: some Collection<Int64>, _ now: Double
         ) throws(StateError) {
-            guard !isRunning, attemptAt <= now, let blobs = delivery.blobs,
-                let next = try next(except: deferred)
+            guard !isFailing, running.count <= Self.mostRunning / 2, attemptAt <= now,
+                let blobs = delivery.blobs
             else { return }
-            guard let object = try? JSON.object(parsing: next.item.envelope),
-                let record = try? BlobRecord(object)
-            else {
-                // Only a later version could have written it.
-                mayWait = false
-                return
+            for (number, item) in try next(Self.mostRunning - running.count, except: deferred) {
+                guard let object = try? JSON.object(parsing: item.envelope),
+                    let record = try? BlobRecord(object)
+                else {
+                    // Only a later version could have written it.
+                    mayWait = false
+                    return
+                }
+                running[number] = item
+                worker.upload(number, record, blobs.outgoing(record.id), for: delivery)
             }
-            running = next
-            worker.upload(next.number, record, blobs.outgoing(record.id), for: delivery)
         }
 
-        /// Takes the result of an upload, and returns its item. With `isLast`, an attempt without progress is the last.
+        /// Takes the result of an upload, and returns its item. With `isLast`, an attempt is the last if nothing progressed for some time.
         mutating func end(
             _ number: Int64, _ ending: BlobUploader.Ending, isLast: Bool
         ) -> Outbox.Item? {
-            guard let item = running?.item, running?.number == number else { return nil }
-            running = nil
+            guard let item = running.removeValue(forKey: number) else { return nil }
             mayWait = true
             switch ending {
             case .failed(let error, let hasProgressed):
-                if hasProgressed { backoff.reset() }
-                attemptAt = Monotonic.seconds() + backoff.next()
-                if isLast, !hasProgressed { self.error = error }
+                if !isFailing {
+                    isFailing = true
+                    if hasProgressed { backoff.reset() }
+                    let now = Monotonic.seconds()
+                    attemptAt = now + backoff.next()
+                    if isLast, !isProgressing(now) { self.error = error }
+                }
             case .stored, .rejected:
                 backoff.reset()
                 if let id = bytes(hex: item.id), let blobs = delivery.blobs {
                     finished.append(blobs.outgoing(id))
                 }
             case .deferred: break
+            }
+            if isFailing, running.isEmpty {
+                isFailing = false
+                worker.forgetFailure()
             }
             return item
         }

@@ -126,6 +126,9 @@ enum BlobHTTP {
 
 /// An upload over HTTP: collects the body and cuts it into pieces.
 struct HTTPUpload {
+    /// The most bytes of a piece.
+    private static let mostBytes = WireLimits.blobReadBytes
+
     private var piece: BlobPiece
     /// The bytes of the body that no piece has yet.
     private var left: Int64
@@ -145,13 +148,20 @@ struct HTTPUpload {
     var expected: Int { Int(left) - buffer.readableBytes }
 
     mutating func receive(_ part: inout ByteBuffer) {
-        if buffer.readableBytes == 0 { buffer = part } else { buffer.writeBuffer(&part) }
+        guard buffer.readableBytes > 0 else { return buffer = part }
+        // The consumed bytes would stay in memory.
+        buffer.discardReadBytes()
+        buffer.writeBuffer(&part)
     }
+
+    /// Whether enough is received for the next piece, so that the client must wait.
+    var isFull: Bool { isWaiting && buffer.readableBytes >= Self.mostBytes }
 
     /// Returns the next piece if it is complete and the last one was answered.
     mutating func nextPiece() -> BlobPiece? {
-        let count = min(Int64(WireLimits.blobPieceBytes), left)
-        guard !isWaiting, count > 0, Int64(buffer.readableBytes) >= count else { return nil }
+        let least = min(Int64(WireLimits.blobPieceBytes), left)
+        guard !isWaiting, least > 0, Int64(buffer.readableBytes) >= least else { return nil }
+        let count = min(Int64(min(buffer.readableBytes, Self.mostBytes)), left)
         piece.bytes = buffer.readBytes(length: Int(count)) ?? []
         left -= count
         isWaiting = true

@@ -1,3 +1,4 @@
+import Crypto
 import Glibc
 import Sotto
 import SottoDatabase
@@ -15,6 +16,8 @@ final class FileBlobs: BlobStore {
         var isComplete: Bool
         /// The bytes that a thread is writing without the lock, or 0.
         var writing: Int64 = 0
+        /// SHA-256 of the bytes, if this process received all of them.
+        var hash: SHA256?
 
         var isBusy: Bool { writing > 0 }
     }
@@ -105,6 +108,7 @@ final class FileBlobs: BlobStore {
         throws(StoreError) -> BlobOutcome
     {
         let count = Int64(bytes.count)
+        var hash: SHA256?
         let answer: BlobOutcome? = state.withLock { state in
             if let entry = state.entries[key] {
                 guard entry.header.describesSameBlob(as: header) else { return .conflict }
@@ -126,11 +130,12 @@ final class FileBlobs: BlobStore {
             // The space is counted before it is used, so that several uploads together are within the limit.
             state.count(header, count)
             state.entries[key]?.writing = count
+            hash = offset == 0 ? SHA256() : state.entries[key]?.hash
             return nil
         }
         if let answer { return answer }
         do throws(StoreError) {
-            return try write(bytes, at: offset, header, key)
+            return try write(bytes, at: offset, header, key, hash)
         } catch {
             state.withLock { state in
                 state.count(header, -count)
@@ -148,8 +153,10 @@ final class FileBlobs: BlobStore {
 
     /// Writes bytes of a blob that no other thread writes.
     private func write(
-        _ bytes: [UInt8], at offset: Int64, _ header: BlobHeader, _ key: [UInt8]
+        _ bytes: [UInt8], at offset: Int64, _ header: BlobHeader, _ key: [UInt8], _ hash: SHA256?
     ) throws(StoreError) -> BlobOutcome {
+        var hash = hash
+        hash?.update(data: bytes)
         let have = offset + Int64(bytes.count)
         let part = path(key, isComplete: false)
         guard let file = try BlobFile(part, offset == 0 ? O_RDWR | O_CREAT : O_RDWR) else {
@@ -159,8 +166,10 @@ final class FileBlobs: BlobStore {
         try file.write(bytes, at: offset)
         let isComplete = have == header.size
         if isComplete {
-            // A power cut may have lost pieces that were written before.
-            if let digest = header.digest, try file.digest(of: header.size) != digest {
+            // A power cut may have lost pieces that an earlier process wrote.
+            let own: [UInt8] =
+                if let hash { Array(hash.finalize()) } else { try file.digest(of: header.size) }
+            if let digest = header.digest, own != digest {
                 unlink(part)
                 forget(key)
                 return .badDigest
@@ -173,7 +182,8 @@ final class FileBlobs: BlobStore {
             try Self.synchronize(folder: folder)
         }
         state.withLock { state in
-            state.entries[key] = Entry(header: header, have: have, isComplete: isComplete)
+            state.entries[key] = Entry(
+                header: header, have: have, isComplete: isComplete, hash: isComplete ? nil : hash)
         }
         return .state(BlobState(size: header.size, have: have))
     }

@@ -34,19 +34,25 @@ final class PostgresBlobs: BlobStore {
         if !bytes.isEmpty, let outcome = try refusal(of: bytes, for: header.mailbox) {
             return outcome
         }
-        var query = PostgresQuery(
-            "SELECT * FROM sotto.put_blob($1, $2, $3, $4, $5, $6, $7, $8)")
-        query.add(key)
-        query.add(header.mailbox)
-        query.add(header.size)
-        query.add(header.until)
-        query.add(optional: header.digest)
-        query.add(optional: header.deletion)
-        query.add(offset)
-        query.add(bytes)
+        // A row has at most `blobPieceBytes`: ``read(key:offset:count:at:)`` finds rows by that length.
+        let starts = stride(
+            from: 0, to: max(bytes.count, 1), by: WireLimits.blobPieceBytes)
+        let queries = starts.map { start in
+            var query = PostgresQuery(
+                "SELECT * FROM sotto.put_blob($1, $2, $3, $4, $5, $6, $7, $8)")
+            query.add(key)
+            query.add(header.mailbox)
+            query.add(header.size)
+            query.add(header.until)
+            query.add(optional: header.digest)
+            query.add(optional: header.deletion)
+            query.add(offset + Int64(start))
+            query.add(Array(bytes[start...].prefix(WireLimits.blobPieceBytes)))
+            return query
+        }
         let rows: PostgresRows
         do throws(StoreError) {
-            rows = try session.transaction([query]).rows[0]
+            rows = try session.transaction(queries).rows[queries.count - 1]
         } catch .full {
             return .full
         }
