@@ -120,11 +120,17 @@ final class PostgresConnection {
         guard PQpipelineSync(handle) == 1 else { throw failure(nil) }
         var all: [PostgresRows] = []
         var first: PostgresFailure?
+        var isEndOfQuery = false
         while true {
             guard let result = PQgetResult(handle) else {
-                if PQstatus(handle) != CONNECTION_OK { throw first ?? failure(nil) }
+                // After a failed write libpq has no more results, although it keeps the connection.
+                if PQstatus(handle) != CONNECTION_OK || isEndOfQuery {
+                    throw first ?? failure(nil)
+                }
+                isEndOfQuery = true
                 continue
             }
+            isEndOfQuery = false
             switch PQresultStatus(result) {
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK: all.append(PostgresRows(result))
             case PGRES_PIPELINE_SYNC:

@@ -131,6 +131,28 @@ import Testing
         #expect(try everything(store, of: bob.id) == batches.flatMap { $0 }.map(\.id))
     }
 
+    /// A server that closed a connection while it was idle answers on a new one, whatever is written first.
+    @Test(.timeLimit(.minutes(2)), arguments: [10, 60_000, 1_000_000])
+    func aConnectionThatWasClosedIsReplaced(_ size: Int) throws {
+        let cluster = try #require(PostgresCluster.shared)
+        let database = cluster.database()
+        let store = try PostgresStore(url: cluster.url(database), retention: Retention())
+        let blobs = try #require(try store.openBlobs(BlobLimits()))
+        let mine = "datname = '\(database)' AND application_name = 'sotto-relay'"
+        for _ in 0..<5 {
+            let bytes = randomBytes(size)
+            let piece = BlobPiece(
+                id: randomBytes(32), to: bob.id, size: Int64(size), digest: sha256(bytes),
+                deletion: nil)
+            cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(mine)")
+            while cluster.sql("SELECT count(*) FROM pg_stat_activity WHERE \(mine)") != ["0"] {}
+            let outcome = try blobs.put(
+                bytes, at: 0, of: sha256(piece.id), BlobHeader(piece, until: 1_000_000))
+            #expect(outcome == .state(BlobState(size: Int64(size), have: Int64(size))))
+            #expect(try store.commit([.store(Sample.envelope(to: bob.id))], at: 1) == [.stored])
+        }
+    }
+
     /// A number becomes visible together with its envelope: a reader that continues after the last one misses none.
     @Test func aReaderMissesNothingFromSeveralWriters() throws {
         let cluster = try #require(PostgresCluster.shared)
