@@ -330,6 +330,10 @@ let package = Package(
         .executableTarget(
             name: "ratchet-bench", dependencies: ["Sotto", "SottoState"], path: "Bench/ratchet",
             swiftSettings: strict),
+        // Folds abstract logs of groups, to compare the rules with other implementations; not installed.
+        .executableTarget(
+            name: "group-fold", dependencies: ["Sotto", "SottoBytes"], path: "Bench/group-fold",
+            swiftSettings: strict),
         // Fills a state for the rates of `history` in `make bench`; not installed.
         .executableTarget(
             name: "history-bench",

@@ -10,7 +10,8 @@ struct SecretTypesTests {
         AgeHybridIdentity.self, AgeIdentity.self, Passphrase.self, AgeAccess.self,
         SignedStreamWriter.self, AgeFileReader.self, ShainyChat.self, PhraseKey.self,
         RSALoginKey.self, SenderKeyChain.self, ReceivedSenderKeyChain.self,
-        SenderKeyDistribution.self,
+        SenderKeyDistribution.self, GroupChain.self, ReceivedGroupChain.self,
+        GroupChainDistribution.self,
     ]
 
     @Test func noSecretTypeIsCodableOrPrintsItself() {

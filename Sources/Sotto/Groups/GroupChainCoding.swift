@@ -1,0 +1,71 @@
+/// The stored form of the chains of a group: version ‖ fields in order, integers big-endian.
+///
+/// It contains keys. The caller encrypts the bytes before it writes them to a disk, and wipes them.
+private let version: UInt8 = 1
+
+extension GroupChain {
+    /// Returns the chain's bytes, 165. The caller wipes them.
+    package func encoded() -> [UInt8] {
+        var out = [version] + group.bytes + device.publicKey + iteration.bigEndianBytes
+        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        signingKey.withSeed { out += $0 }
+        wrapSecret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        return out
+    }
+
+    /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
+    package init?(encoded bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        guard reader.byte() == version, let group = reader.bytes(32), let device = reader.bytes(32),
+            let iteration = reader.integer(UInt32.self), iteration <= Self.mostMessages,
+            let key = reader.bytes(32), let seed = reader.bytes(32), let wrap = reader.bytes(32),
+            reader.remaining.isEmpty
+        else { return nil }
+        self.init(
+            group: GroupID(Array(group)), device: SessionID(publicKey: Array(device)),
+            signingKey: SigningKey(seed: SecretBytes(copying: seed)),
+            wrapSecret: RatchetSecret(wrap), key: ChainKey(secret: RatchetSecret(key)),
+            iteration: iteration)
+    }
+}
+
+extension ReceivedGroupChain {
+    /// Returns the chain's bytes. The caller wipes them.
+    package func encoded() -> [UInt8] {
+        var out = [version] + group.bytes + device.publicKey + iteration.bigEndianBytes
+        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        out += signingKey
+        wrapSecret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        out += UInt16(skipped.count).bigEndianBytes
+        for skipped in skipped {
+            out += UInt16(skipped.iteration).bigEndianBytes
+            skipped.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        }
+        return out
+    }
+
+    /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
+    package init?(encoded bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        guard reader.byte() == version, let group = reader.bytes(32), let device = reader.bytes(32),
+            let iteration = reader.integer(UInt32.self), iteration <= GroupChain.mostMessages,
+            let key = reader.bytes(32), let signingKey = reader.bytes(32),
+            isEd25519Key(Array(signingKey)), let wrap = reader.bytes(32),
+            let count = reader.integer(UInt16.self), UInt32(count) <= GroupChain.mostMessages
+        else { return nil }
+        var skipped: [SkippedKey] = []
+        for _ in 0..<count {
+            guard let number = reader.integer(UInt16.self), let key = reader.bytes(32) else {
+                return nil
+            }
+            skipped.append(
+                SkippedKey(
+                    iteration: UInt32(number), key: MessageKey(secret: RatchetSecret(key))))
+        }
+        guard reader.remaining.isEmpty else { return nil }
+        self.init(
+            group: GroupID(Array(group)), device: SessionID(publicKey: Array(device)),
+            signingKey: Array(signingKey), wrapSecret: RatchetSecret(wrap),
+            key: ChainKey(secret: RatchetSecret(key)), iteration: iteration, skipped: skipped)
+    }
+}

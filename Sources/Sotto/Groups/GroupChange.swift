@@ -1,0 +1,390 @@
+/// A reason to refuse a change of a group.
+package enum GroupChangeError: Error, Sendable, Equatable {
+    /// A member is missing, or has another type, form or length.
+    case member(String)
+    /// The change is of a later version.
+    case version(Int64)
+    /// The change is longer than a limit in bytes.
+    case tooLong(limit: Int)
+    /// The signature of the device, or of the door, is wrong.
+    case signature
+}
+
+extension GroupChangeError: RecordError {}
+
+/// The id of a change: SHA-256 of its canonical JSON with its signature. The id of the first change is that of the group.
+package struct GroupID: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The 32 bytes.
+    package let bytes: [UInt8]
+
+    /// Creates an id of 32 bytes.
+    package init(_ bytes: [UInt8]) {
+        precondition(bytes.count == 32)
+        self.bytes = bytes
+    }
+
+    /// Reads 64 hexadecimal digits, or returns `nil`.
+    package init?(_ text: String) {
+        guard let bytes = SottoBytes.bytes(hex: text), bytes.count == 32 else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The 64 hexadecimal digits, in lower case.
+    package var description: String { hex(bytes) }
+
+    package static func < (a: GroupID, b: GroupID) -> Bool {
+        a.bytes.lexicographicallyPrecedes(b.bytes)
+    }
+}
+
+/// A signed change of a group:
+/// `{"v":1,"type":"group-change","group","by","device","seq","parents":[…],"act",…,"time","sig"}`. It does one thing.
+/// sotto-formats(5), GROUPS.
+package struct GroupChange: Sendable {
+    /// The last message of a chain that a member keeps after they left: `{"device","chain","iteration"}`.
+    package struct Limit: Sendable, Hashable {
+        package var device: SessionID
+        /// The id of the chain, 32 bytes.
+        package var chain: [UInt8]
+        package var iteration: UInt32
+
+        package init(device: SessionID, chain: [UInt8], iteration: UInt32) {
+            (self.device, self.chain, self.iteration) = (device, chain, iteration)
+        }
+    }
+
+    /// A value that a change sets.
+    package enum Value: Sendable, Hashable {
+        case name(String)
+        case about(String)
+        /// The pointer to a blob, or a picture of at most ``GroupChange/avatarBytes``.
+        case avatar(JSONObject)
+        /// The seconds after which messages expire, or 0.
+        case timer(Int64)
+        /// The author's name in the group.
+        case nickname(String)
+
+        /// The name of the member.
+        package var key: String {
+            switch self {
+            case .name: "name"
+            case .about: "about"
+            case .avatar: "avatar"
+            case .timer: "timer"
+            case .nickname: "nickname"
+            }
+        }
+
+        /// The value of the member.
+        package var json: JSON {
+            switch self {
+            case .name(let text), .about(let text), .nickname(let text): .string(text)
+            case .avatar(let object): .object(object)
+            case .timer(let seconds): .integer(seconds)
+            }
+        }
+    }
+
+    /// What a newcomer says about themselves.
+    package struct Entry: Sendable, Hashable {
+        /// SHA-256 of the canonical JSON of the member's card, 32 bytes.
+        package var card: [UInt8]
+        /// The member's name in the group.
+        package var nickname: String?
+
+        package init(card: [UInt8], nickname: String? = nil) {
+            (self.card, self.nickname) = (card, nickname)
+        }
+    }
+
+    package enum Act: Sendable {
+        case create(nonce: [UInt8], GroupPolicy)
+        case invite([SessionID], GroupRank)
+        case join(Entry)
+        /// Joins with the signature of the door (64 bytes) over the author's id.
+        case doorJoin(Entry, door: [UInt8], proof: [UInt8])
+        case leave([Limit])
+        case remove([SessionID], [Limit])
+        case ban([SessionID], [Limit])
+        case role(SessionID, GroupRank)
+        case policy(GroupPolicy)
+        case set(Value)
+        /// Has no effect, but unites heads.
+        case merge
+    }
+
+    /// The longest change, in bytes of canonical JSON.
+    package static let limit = 24 << 10
+    /// The most parents.
+    package static let mostParents = 256
+    /// The most members that a change names.
+    package static let mostMembers = 200
+    /// The longest name or nickname, in bytes.
+    package static let nameBytes = 200
+    /// The longest description, in bytes.
+    package static let aboutBytes = 2_000
+    /// The most bytes of a picture in a change.
+    package static let avatarBytes = 8 << 10
+
+    /// The id, from the canonical bytes.
+    package let id: GroupID
+    /// The group, which is ``id`` for `create`.
+    package let group: GroupID
+    package let by: SessionID
+    package let device: SessionID
+    /// The number of the change among those of its device in the group, from 1.
+    package let seq: Int64
+    package let parents: [GroupID]
+    package let act: Act
+    /// The time that the author claims. No rule uses it.
+    package let time: Timestamp
+    /// The canonical JSON with the signature.
+    package let bytes: [UInt8]
+
+    /// The value of the member `type`.
+    package static let type = "group-change"
+
+    /// Creates and signs a change. `group` is `nil` for `create`.
+    package init(
+        _ act: Act, in group: GroupID?, by key: SigningKey, seq: Int64, parents: [GroupID],
+        time: Timestamp = .now()
+    ) throws(GroupChangeError) {
+        let author = SessionID(publicKey: key.publicKey)
+        var record = JSONObject([
+            ("v", .integer(1)), ("type", .string(Self.type)),
+            ("group", group.map { .string($0.description) }),
+            ("by", .string(author.description)), ("device", .string(author.description)),
+            ("seq", .integer(seq)),
+            ("parents", .array(parents.map { .string($0.description) })),
+            ("act", .string(act.name)), ("time", .string(time.description)),
+        ])
+        for (name, value) in act.members.members { record[name] = value }
+        SignedRecord.sign(&record, with: key)
+        try self.init(record)
+    }
+
+    /// Parses a change and verifies its signatures.
+    package init(_ record: JSONObject) throws(GroupChangeError) {
+        let fields = Fields<GroupChangeError>(record)
+        try fields.header(Self.type)
+        bytes = JSON.object(record).canonical()
+        guard bytes.count <= Self.limit else { throw .tooLong(limit: Self.limit) }
+        id = GroupID(sha256(bytes))
+        by = try fields["by"].sessionID()
+        device = try fields["device"].sessionID()
+        // Until a member can have more devices, it is the identity.
+        guard device == by else { throw .member("device") }
+        seq = try fields["seq"].integer(in: 1...(1 << 53))
+        time = try fields["time"].text { Timestamp($0) }
+        parents = try fields["parents"].list(most: Self.mostParents) {
+            $0.string.flatMap { GroupID($0) }
+        }
+        act = try Act(fields)
+        if case .create = act {
+            guard record["group"] == nil else { throw .member("group") }
+            guard parents.isEmpty else { throw .member("parents") }
+            group = id
+        } else {
+            group = try fields["group"].text { GroupID($0) }
+            guard !parents.isEmpty else { throw .member("parents") }
+        }
+        guard SignedRecord.verify(record, by: device.publicKey) else { throw .signature }
+        if case .doorJoin(_, let door, let proof) = act {
+            guard verifySignature(proof, of: Self.doorMessage(group, by), by: door) else {
+                throw .signature
+            }
+        }
+    }
+
+    /// Parses the bytes of a change and verifies its signatures.
+    package init(parsing bytes: [UInt8]) throws(GroupChangeError) {
+        guard bytes.count <= 2 * Self.limit else { throw .tooLong(limit: Self.limit) }
+        guard let object = try? JSON.object(parsing: bytes) else { throw .member("type") }
+        try self.init(object)
+    }
+
+    /// The bytes that a door signs for a newcomer: `"sotto/door-join/v1\0" ‖ group ‖ public key of the newcomer`.
+    package static func doorMessage(_ group: GroupID, _ newcomer: SessionID) -> [UInt8] {
+        Array("sotto/door-join/v1\0".utf8) + group.bytes + newcomer.publicKey
+    }
+}
+
+extension Field where Failure == GroupChangeError {
+    /// Returns an array of distinct values, at most `most`.
+    fileprivate func list<T: Hashable>(
+        most: Int, _ read: (JSON) -> T?
+    ) throws(GroupChangeError) -> [T] {
+        let values = try array()
+        guard values.count <= most else { throw failure }
+        var list: [T] = []
+        var seen: Set<T> = []
+        for value in values {
+            guard let item = read(value), seen.insert(item).inserted else { throw failure }
+            list.append(item)
+        }
+        return list
+    }
+
+    /// Returns a text of 1 to `most` bytes without control characters.
+    fileprivate func line(most: Int) throws(GroupChangeError) -> String {
+        try text { text in
+            let isClean = text.unicodeScalars.allSatisfy {
+                $0.properties.generalCategory != .control
+            }
+            return isClean && (1...most).contains(text.utf8.count) ? text : nil
+        }
+    }
+}
+
+extension GroupChange.Act {
+    /// The value of the member `act`.
+    package var name: String {
+        switch self {
+        case .create: "create"
+        case .invite: "invite"
+        case .join: "join"
+        case .doorJoin: "door-join"
+        case .leave: "leave"
+        case .remove: "remove"
+        case .ban: "ban"
+        case .role: "role"
+        case .policy: "policy"
+        case .set: "set"
+        case .merge: "merge"
+        }
+    }
+
+    /// The members of the act.
+    fileprivate var members: JSONObject {
+        func who(_ ids: [SessionID]) -> JSON { .array(ids.map { .string($0.description) }) }
+        switch self {
+        case .create(let nonce, let policy):
+            return ["nonce": .base64(nonce), "policy": .object(policy.object)]
+        case .invite(let ids, let rank): return ["who": who(ids), "rank": .string(rank.name)]
+        case .join(let entry): return entry.members
+        case .doorJoin(let entry, let door, let proof):
+            var members = entry.members
+            members["door"] = .string(hex(door))
+            members["proof"] = .base64(proof)
+            return members
+        case .leave(let limits): return ["upto": .array(limits.map(\.json))]
+        case .remove(let ids, let limits), .ban(let ids, let limits):
+            return ["who": who(ids), "upto": .array(limits.map(\.json))]
+        case .role(let id, let rank):
+            return ["who": .string(id.description), "rank": .string(rank.name)]
+        case .policy(let policy): return ["policy": .object(policy.object)]
+        case .set(let value): return [value.key: value.json]
+        case .merge: return [:]
+        }
+    }
+
+    fileprivate init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
+        func who() throws(GroupChangeError) -> [SessionID] {
+            let ids = try fields["who"].list(most: GroupChange.mostMembers) {
+                $0.string.flatMap { SessionID($0) }
+            }
+            guard !ids.isEmpty else { throw .member("who") }
+            return ids
+        }
+        func limits() throws(GroupChangeError) -> [GroupChange.Limit] {
+            try fields["upto"].list(most: GroupChange.mostMembers) { GroupChange.Limit($0) }
+        }
+        let name = try fields["act"].text()
+        switch name {
+        case "create":
+            self = .create(
+                nonce: try fields["nonce"].bytes(count: 32),
+                try GroupPolicy(try fields["policy"].object()))
+        case "invite":
+            let rank = try fields["rank"].text { GroupRank(name: $0) }
+            guard rank == .reader || rank == .member else { throw .member("rank") }
+            self = .invite(try who(), rank)
+        case "join": self = .join(try GroupChange.Entry(fields))
+        case "door-join":
+            self = .doorJoin(
+                try GroupChange.Entry(fields), door: try fields["door"].hexBytes(count: 32),
+                proof: try fields["proof"].bytes(count: 64))
+        case "leave": self = .leave(try limits())
+        case "remove": self = .remove(try who(), try limits())
+        case "ban": self = .ban(try who(), try limits())
+        case "role":
+            self = .role(
+                try fields["who"].sessionID(), try fields["rank"].text { GroupRank(name: $0) })
+        case "policy": self = .policy(try GroupPolicy(try fields["policy"].object()))
+        case "set": self = .set(try GroupChange.Value(fields))
+        case "merge": self = .merge
+        default: throw .member("act")
+        }
+    }
+
+    /// The door of a `door-join`, 32 bytes.
+    var door: [UInt8]? { if case .doorJoin(_, let door, _) = self { door } else { nil } }
+
+    /// The same as the rules see it. `number` returns the number of a member.
+    func rule(_ number: (SessionID) -> Int) -> GroupRules.Act {
+        switch self {
+        case .create(_, let policy): .create(policy.rules)
+        case .invite(let ids, let rank): .invite(ids.map(number), rank)
+        case .join: .join
+        case .doorJoin(_, let door, _): .doorJoin(door: door)
+        case .leave: .leave
+        case .remove(let ids, _): .remove(ids.map(number))
+        case .ban(let ids, _): .ban(ids.map(number))
+        case .role(let id, let rank): .role(number(id), rank)
+        case .policy(let policy): .policy(policy.rules)
+        case .set(.nickname): .other
+        case .set: .set
+        case .merge: .other
+        }
+    }
+}
+
+extension GroupChange.Entry {
+    fileprivate init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
+        card = try fields["card"].hexBytes(count: 32)
+        nickname = try fields["nickname"].optional?.line(most: GroupChange.nameBytes)
+    }
+
+    fileprivate var members: JSONObject {
+        JSONObject([("card", .string(hex(card))), ("nickname", nickname.map { .string($0) })])
+    }
+}
+
+extension GroupChange.Limit {
+    fileprivate init?(_ json: JSON) {
+        guard let object = json.object else { return nil }
+        let fields = Fields<FieldError>(object)
+        guard let device = try? fields["device"].sessionID(),
+            let chain = try? fields["chain"].hexBytes(count: 32),
+            let iteration = try? fields["iteration"].integer(in: 0...Session.maximumCounter)
+        else { return nil }
+        self.init(device: device, chain: chain, iteration: iteration)
+    }
+
+    fileprivate var json: JSON {
+        .object([
+            "device": .string(device.description), "chain": .string(hex(chain)),
+            "iteration": .integer(Int64(iteration)),
+        ])
+    }
+}
+
+extension GroupChange.Value {
+    /// Reads the only value of a `set`.
+    fileprivate init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
+        let names = ["name", "about", "avatar", "timer", "nickname"].filter {
+            fields.record[$0] != nil
+        }
+        guard names.count == 1, let name = names.first else { throw .member("act") }
+        switch name {
+        case "name": self = .name(try fields[name].line(most: GroupChange.nameBytes))
+        case "nickname": self = .nickname(try fields[name].line(most: GroupChange.nameBytes))
+        case "about":
+            self = .about(
+                try fields[name].text { $0.utf8.count <= GroupChange.aboutBytes ? $0 : nil })
+        case "timer":
+            self = .timer(try fields[name].integer(in: 0...BodyLimits.timer))
+        default: self = .avatar(try fields[name].object())
+        }
+    }
+}

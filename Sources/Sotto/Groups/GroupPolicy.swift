@@ -1,0 +1,105 @@
+/// The rules that a group sets for itself: `{"add","edit","post","pin","visibility","relays","door"?}`.
+/// sotto-formats(5), GROUPS.
+package struct GroupPolicy: Sendable, Hashable {
+    /// Who reads which messages.
+    package enum Visibility: String, Sendable {
+        /// Members read what is sent after they joined.
+        case joined
+        /// Members read earlier messages too.
+        case global
+        /// A member reads those who joined later, and those who granted it.
+        case granted
+    }
+
+    /// The rank that invites.
+    package var add: GroupRank
+    /// The rank that sets name, description, picture and timer.
+    package var edit: GroupRank
+    /// The rank that posts messages.
+    package var post: GroupRank
+    /// The rank that pins messages and deletes those of others.
+    package var pin: GroupRank
+    package var visibility: Visibility
+    /// The addresses of the relays that members use, at most ``mostRelays``.
+    package var relays: [String]
+    /// The Ed25519 public key that admits without an invitation, 32 bytes, or `nil`.
+    package var door: [UInt8]?
+
+    /// The most relays of a group.
+    package static let mostRelays = 8
+    /// The longest address of a relay, in bytes.
+    private static let relayBytes = 300
+
+    /// Creates a policy.
+    package init(
+        add: GroupRank = .admin, edit: GroupRank = .admin, post: GroupRank = .member,
+        pin: GroupRank = .moderator, visibility: Visibility = .joined, relays: [String] = [],
+        door: [UInt8]? = nil
+    ) {
+        (self.add, self.edit, self.post, self.pin) = (add, edit, post, pin)
+        (self.visibility, self.relays, self.door) = (visibility, relays, door)
+    }
+
+    /// Reads the object. Throws ``GroupChangeError/member(_:)``.
+    package init(_ object: JSONObject) throws(GroupChangeError) {
+        let fields = Fields<GroupChangeError>(object)
+        func rank(_ name: String) throws(GroupChangeError) -> GroupRank {
+            try fields[name].text { GroupRank(name: $0) }
+        }
+        (add, edit) = (try rank("add"), try rank("edit"))
+        (post, pin) = (try rank("post"), try rank("pin"))
+        visibility = try fields["visibility"].text { Visibility(rawValue: $0) }
+        relays = []
+        for relay in try fields["relays"].array() {
+            guard let text = relay.string, (1...Self.relayBytes).contains(text.utf8.count),
+                !relays.contains(text)
+            else { throw .member("relays") }
+            relays.append(text)
+        }
+        guard relays.count <= Self.mostRelays else { throw .member("relays") }
+        door = try fields["door"].optional?.hexBytes(count: 32)
+        guard door.map(isEd25519Key) ?? true else { throw .member("door") }
+    }
+
+    /// The object.
+    package var object: JSONObject {
+        JSONObject([
+            ("add", .string(add.name)), ("edit", .string(edit.name)), ("post", .string(post.name)),
+            ("pin", .string(pin.name)), ("visibility", .string(visibility.rawValue)),
+            ("relays", .array(relays.map { .string($0) })),
+            ("door", door.map { .string(hex($0)) }),
+        ])
+    }
+
+    /// The parts that authorise changes.
+    var rules: GroupRules.Policy { GroupRules.Policy(add: add, edit: edit, door: door) }
+
+    /// Returns the strictest of concurrent policies: the highest ranks, the narrowest visibility, the relays of all, and the
+    /// door if it is the same.
+    static func strictest(_ policies: [GroupPolicy]) -> GroupPolicy? {
+        guard var result = policies.first else { return nil }
+        for policy in policies.dropFirst() {
+            result.add = max(result.add, policy.add)
+            result.edit = max(result.edit, policy.edit)
+            result.post = max(result.post, policy.post)
+            result.pin = max(result.pin, policy.pin)
+            if policy.visibility.narrowness > result.visibility.narrowness {
+                result.visibility = policy.visibility
+            }
+            result.relays.removeAll { !policy.relays.contains($0) }
+            if policy.door != result.door { result.door = nil }
+        }
+        result.relays.sort { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
+        return result
+    }
+}
+
+extension GroupPolicy.Visibility {
+    fileprivate var narrowness: Int {
+        switch self {
+        case .global: 0
+        case .joined: 1
+        case .granted: 2
+        }
+    }
+}

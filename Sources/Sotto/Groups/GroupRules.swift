@@ -1,0 +1,112 @@
+/// The changes of a group as the rules see them: members are numbers, and nothing is signed.
+package struct GroupRules: Sendable {
+    /// The parts of a policy that authorise changes.
+    package struct Policy: Sendable, Equatable {
+        /// The rank that invites.
+        package var add: GroupRank
+        /// The rank that sets the group's name and other values.
+        package var edit: GroupRank
+        /// The public key that admits without an invitation, or `nil`.
+        package var door: [UInt8]?
+
+        package init(add: GroupRank, edit: GroupRank = .nobody, door: [UInt8]? = nil) {
+            (self.add, self.edit, self.door) = (add, edit, door)
+        }
+    }
+
+    /// What a change does. Members are numbers.
+    package enum Act: Sendable {
+        case create(Policy)
+        case invite([Int], GroupRank)
+        case join
+        case doorJoin(door: [UInt8])
+        case leave
+        case remove([Int])
+        case ban([Int])
+        case role(Int, GroupRank)
+        case policy(Policy)
+        /// Sets a value of the group.
+        case set
+        /// Sets a value of its author alone, or has no effect.
+        case other
+    }
+
+    /// A change of the log.
+    package struct Change: Sendable {
+        /// The member's number.
+        package var author: Int
+        package var act: Act
+
+        package init(author: Int, act: Act) { (self.author, self.act) = (author, act) }
+
+        var admits: Bool {
+            switch act {
+            case .invite, .doorJoin: true
+            default: false
+            }
+        }
+    }
+
+    /// The order of the changes.
+    package private(set) var graph = GroupGraph()
+    /// The changes, by their numbers.
+    package private(set) var changes: [Change] = []
+    /// The number of members, who have the numbers below it.
+    package private(set) var memberCount = 0
+    /// For each member the changes that name them in a grant.
+    private var namedBy: [[Int]] = []
+    /// For each door the changes that set it.
+    private var doors: [[UInt8]: [Int]] = [:]
+
+    package init() {}
+
+    /// Adds a change after its parents. Returns its number, or `nil` if the rules refuse it: only the first change, which is
+    /// a `create`, has no parents, and a grant before a change names its author.
+    package mutating func add(_ change: Change, parents: [Int]) -> Int? {
+        guard change.act.isCreate == changes.isEmpty else { return nil }
+        guard admits(change.author, door: change.act.door, after: parents) else { return nil }
+        let number = graph.add(parents: parents)
+        changes.append(change)
+        switch change.act {
+        case .create(let policy):
+            name(change.author, number)
+            if let door = policy.door { doors[door, default: []].append(number) }
+        case .policy(let policy):
+            if let door = policy.door { doors[door, default: []].append(number) }
+        case .invite(let members, _): for member in members { name(member, number) }
+        case .role(let member, _): name(member, number)
+        case .doorJoin: name(change.author, number)
+        case .remove(let members), .ban(let members):
+            memberCount = max(memberCount, (members.max() ?? -1) + 1)
+        case .join, .leave, .set, .other: break
+        }
+        while namedBy.count < memberCount { namedBy.append([]) }
+        return number
+    }
+
+    private mutating func name(_ member: Int, _ number: Int) {
+        memberCount = max(memberCount, member + 1)
+        while namedBy.count < memberCount { namedBy.append([]) }
+        namedBy[member].append(number)
+    }
+
+    /// Whether the rules store a change with these parents. `author` is `nil` for one who is new, and `door` is that of a
+    /// `door-join`.
+    package func admits(_ author: Int?, door: [UInt8]?, after parents: [Int]) -> Bool {
+        guard !changes.isEmpty else { return parents.isEmpty }
+        guard !parents.isEmpty else { return false }
+        func isBefore(_ number: Int) -> Bool {
+            parents.contains { $0 == number || graph.isBefore(number, $0) }
+        }
+        if let door, doors[door]?.contains(where: isBefore) ?? false { return true }
+        guard let author, author < namedBy.count else { return false }
+        return namedBy[author].contains(where: isBefore)
+    }
+}
+
+extension GroupRules.Act {
+    /// The door of a `door-join`.
+    package var door: [UInt8]? { if case .doorJoin(let door) = self { door } else { nil } }
+
+    fileprivate var isCreate: Bool { if case .create = self { true } else { false } }
+}
