@@ -82,7 +82,7 @@ public final class Delivery: Sendable {
         on group: MultiThreadedEventLoopGroup, _ report: ([DeliveryResult]) throws -> Void
     ) throws -> Ending {
         var state = Run(delivery: self, group: group)
-        defer { state.link?.close() }
+        defer { state.finish() }
         while true {
             for event in events.take(timeout: state.timeout) {
                 try state.take(event)

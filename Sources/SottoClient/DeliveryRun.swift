@@ -67,6 +67,12 @@ extension Delivery {
             return moments.min().map { max(0, $0 - now) }
         }
 
+        /// Ends the connection, and waits until the files of uploaded blobs are removed.
+        func finish() {
+            link?.close()
+            uploads.finish()
+        }
+
         mutating func take(_ event: Event) throws(StateError) {
             switch event {
             case .items(let items):

@@ -15,7 +15,11 @@ public enum ClientTLS {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.allowModernSuitesOnly()
         configuration.applicationProtocols = protocols
-        if isPinned { configuration.certificateVerification = .noHostnameVerification }
+        if isPinned {
+            configuration.certificateVerification = .noHostnameVerification
+            // The pin decides. To read the system's authorities takes some milliseconds.
+            configuration.trustRoots = .certificates([])
+        }
         if let authorities { configuration.trustRoots = .file(authorities) }
         return try NIOSSLContext(configuration: configuration)
     }

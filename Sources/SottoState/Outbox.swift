@@ -94,6 +94,8 @@ public final class Outbox: Sendable {
         """
         ALTER TABLE outbox ADD COLUMN needs TEXT;
         CREATE INDEX outbox_blob ON outbox (id) WHERE kind = 4;
+        CREATE INDEX outbox_needs ON outbox (needs) WHERE needs IS NOT NULL;
+        CREATE INDEX outbox_waiting ON outbox (relay, number) WHERE kind = 4 AND outcome IS NULL;
         """,
     ]
 
@@ -174,7 +176,7 @@ public final class Outbox: Sendable {
         try read(
             """
             SELECT number, id, recipient, envelope, kind, expires FROM outbox
-            WHERE needs = ? AND outcome IS NULL ORDER BY number
+            WHERE needs = ? AND needs IS NOT NULL AND outcome IS NULL ORDER BY number
             """, blob
         ) { row throws(StateError) in (row.integer(0), try item(row)) }
     }

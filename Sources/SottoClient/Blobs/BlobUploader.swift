@@ -25,7 +25,7 @@ final class BlobUploader {
     /// The bytes of the shortest piece on a slow line, where the relay does not wait for a longer one.
     private static let leastPieceBytes: Int64 = 2 << 10
     /// The size of a short blob.
-    private static let shortBytes: Int64 = 256 << 10
+    static let shortBytes: Int64 = 256 << 10
 
     private let relay: RelayURL
     private let group: MultiThreadedEventLoopGroup

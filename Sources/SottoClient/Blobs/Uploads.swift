@@ -8,7 +8,7 @@ import SottoWire
 import Synchronization
 
 extension Delivery {
-    /// The uploads of a ``Run``: one blob after another, while envelopes are sent.
+    /// The uploads of a ``Run``, while envelopes are sent.
     struct Uploads {
         private let delivery: Delivery
         private let worker: Worker
@@ -20,17 +20,32 @@ extension Delivery {
         private var attemptAt = 0.0
         /// The paths of the files that are not needed once the outcomes are recorded.
         private var finished: [String] = []
+        private let removal: DispatchQueue
 
         /// Whether the outbox may have a blob for the relay.
         var mayWait = true
         /// The error that ended the uploads of this run, or `nil`.
         private(set) var error: ClientError?
 
-        /// Uploads on its own thread.
-        private final class Worker: @unchecked Sendable {
-            // Sendable: the uploader is used only on the queue.
-            private let queue: DispatchQueue
-            private let uploader: BlobUploader
+        /// Uploads on own threads. Short blobs are distributed over several connections, because the relay writes each to
+        /// disk before it answers. Long ones use one connection, so that an interruption repeats few bytes.
+        private final class Worker: Sendable {
+            /// A connection and its thread.
+            private final class Lane: @unchecked Sendable {
+                // Sendable: the uploader is used only on the queue.
+                let queue: DispatchQueue
+                let uploader: BlobUploader
+
+                init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup, _ number: Int) {
+                    queue = DispatchQueue(
+                        label: "send.blobs.\(delivery.relay.outboxName).\(number)")
+                    uploader = BlobUploader(to: delivery.relay, group: group)
+                }
+            }
+
+            private let lanes: [Lane]
+            /// The number of short blobs so far.
+            private let turn = Atomic(0)
             /// The time of the last progress, in seconds.
             private let progressAt = Mutex<Double?>(nil)
             /// The error after which the other blobs are not tried.
@@ -39,20 +54,22 @@ extension Delivery {
             var lastProgress: Double? { progressAt.withLock { $0 } }
 
             init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup) {
-                queue = DispatchQueue(label: "send.blobs.\(delivery.relay.outboxName)")
-                uploader = BlobUploader(to: delivery.relay, group: group)
+                lanes = (0..<Uploads.connections).map { Lane(delivery, group, $0) }
             }
 
             func upload(
                 _ number: Int64, _ record: BlobRecord, _ path: String, for delivery: Delivery
             ) {
-                queue.async {
+                let isShort = record.size <= BlobUploader.shortBytes
+                let next = isShort ? turn.wrappingAdd(1, ordering: .relaxed).oldValue : 0
+                let lane = lanes[next % lanes.count]
+                lane.queue.async {
                     if let error = self.failure.withLock({ $0 }) {
                         delivery.events.put(
                             .uploaded(number, .failed(error, hasProgressed: false)))
                         return
                     }
-                    let ending = self.uploader.upload(record, from: path) { have in
+                    let ending = lane.uploader.upload(record, from: path) { have in
                         self.progressAt.withLock { $0 = Monotonic.seconds() }
                         delivery.progress(have, record.size, record.name)
                     }
@@ -70,10 +87,13 @@ extension Delivery {
         init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup) {
             self.delivery = delivery
             worker = Worker(delivery, group)
+            removal = DispatchQueue(label: "send.removal.\(delivery.relay.outboxName)")
         }
 
+        /// The most connections.
+        private static let connections = 4
         /// The most blobs that the worker has.
-        private static let mostRunning = 16
+        private static let mostRunning = 32
 
         var isRunning: Bool { !running.isEmpty }
 
@@ -158,10 +178,14 @@ extension Delivery {
             return item
         }
 
-        /// Removes the files of the blobs whose outcomes are recorded.
+        /// Removes the files of the blobs whose outcomes are recorded, on another thread: a long file takes some time.
         mutating func removeFiles() {
-            for path in finished { unlink(path) }
+            guard !finished.isEmpty else { return }
+            removal.async { [finished] in for path in finished { unlink(path) } }
             finished = []
         }
+
+        /// Waits until the files are removed.
+        func finish() { removal.sync {} }
     }
 }

@@ -74,7 +74,7 @@ struct BlobHeader: Sendable, Equatable {
 }
 
 /// An open file of a blob. Places are those in the blob, without the header.
-final class BlobFile {
+final class BlobFile: Sendable {
     private let path: String
     private let descriptor: Int32
 

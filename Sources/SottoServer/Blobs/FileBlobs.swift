@@ -1,4 +1,5 @@
 import Crypto
+import Dispatch
 import Glibc
 import Sotto
 import SottoDatabase
@@ -16,10 +17,16 @@ final class FileBlobs: BlobStore {
         var isComplete: Bool
         /// The bytes that a thread is writing without the lock, or 0.
         var writing: Int64 = 0
-        /// SHA-256 of the bytes, if this process received all of them.
-        var hash: SHA256?
+        var progress = Progress()
 
         var isBusy: Bool { writing > 0 }
+    }
+
+    /// What this process knows of an upload.
+    private struct Progress {
+        /// SHA-256 of the bytes, if this process received all of them.
+        var hash: SHA256?
+        let early = EarlyWrites()
     }
 
     private struct State {
@@ -38,6 +45,7 @@ final class FileBlobs: BlobStore {
     private let folder: String
     private let limits: BlobLimits
     private let state = Mutex(State())
+    private let early = DispatchQueue(label: "relay.blobs.early")
 
     /// Opens or creates the folder, which only this relay uses.
     init(folder: String, limits: BlobLimits) throws(StoreError) {
@@ -108,7 +116,7 @@ final class FileBlobs: BlobStore {
         throws(StoreError) -> BlobOutcome
     {
         let count = Int64(bytes.count)
-        var hash: SHA256?
+        var progress = Progress()
         let answer: BlobOutcome? = state.withLock { state in
             if let entry = state.entries[key] {
                 guard entry.header.describesSameBlob(as: header) else { return .conflict }
@@ -130,14 +138,16 @@ final class FileBlobs: BlobStore {
             // The space is counted before it is used, so that several uploads together are within the limit.
             state.count(header, count)
             state.entries[key]?.writing = count
-            hash = offset == 0 ? SHA256() : state.entries[key]?.hash
+            if let known = state.entries[key]?.progress { progress = known }
+            if offset == 0 { progress.hash = SHA256() }
             return nil
         }
         if let answer { return answer }
         do throws(StoreError) {
-            return try write(bytes, at: offset, header, key, hash)
+            return try write(bytes, at: offset, header, key, progress)
         } catch {
             state.withLock { state in
+                guard state.entries[key] != nil else { return }
                 state.count(header, -count)
                 state.entries[key]?.writing = 0
                 // Without its first piece the upload has not begun.
@@ -151,12 +161,16 @@ final class FileBlobs: BlobStore {
         }
     }
 
+    /// The bytes after which an upload is written to disk early.
+    private static let earlyBytes: Int64 = 8 << 20
+
     /// Writes bytes of a blob that no other thread writes.
     private func write(
-        _ bytes: [UInt8], at offset: Int64, _ header: BlobHeader, _ key: [UInt8], _ hash: SHA256?
+        _ bytes: [UInt8], at offset: Int64, _ header: BlobHeader, _ key: [UInt8],
+        _ progress: Progress
     ) throws(StoreError) -> BlobOutcome {
-        var hash = hash
-        hash?.update(data: bytes)
+        var progress = progress
+        progress.hash?.update(data: bytes)
         let have = offset + Int64(bytes.count)
         let part = path(key, isComplete: false)
         guard let file = try BlobFile(part, offset == 0 ? O_RDWR | O_CREAT : O_RDWR) else {
@@ -168,22 +182,37 @@ final class FileBlobs: BlobStore {
         if isComplete {
             // A power cut may have lost pieces that an earlier process wrote.
             let own: [UInt8] =
-                if let hash { Array(hash.finalize()) } else { try file.digest(of: header.size) }
+                if let hash = progress.hash {
+                    Array(hash.finalize())
+                } else {
+                    try file.digest(of: header.size)
+                }
             if let digest = header.digest, own != digest {
                 unlink(part)
                 forget(key)
                 return .badDigest
             }
             try file.write(header)
-            try file.synchronize()
+            do throws(StoreError) {
+                try progress.early.wait()
+                try file.synchronize()
+            } catch {
+                // The system may have dropped bytes that it could not write: the upload begins again.
+                unlink(part)
+                forget(key)
+                throw error
+            }
             guard rename(part, path(key, isComplete: true)) == 0 else {
                 throw .database(.inputOutput(path: part, code: errno))
             }
             try Self.synchronize(folder: folder)
+            progress = Progress()
+        } else if have / Self.earlyBytes > offset / Self.earlyBytes {
+            progress.early.begin(file, on: early)
         }
         state.withLock { state in
             state.entries[key] = Entry(
-                header: header, have: have, isComplete: isComplete, hash: isComplete ? nil : hash)
+                header: header, have: have, isComplete: isComplete, progress: progress)
         }
         return .state(BlobState(size: header.size, have: have))
     }
@@ -270,5 +299,39 @@ final class FileBlobs: BlobStore {
         state.withLock { state in
             state.entries.filter(\.value.isComplete).map { ($0.key, $0.value.header) }
         }
+    }
+}
+
+/// Writes of one file to disk while its upload continues, so that the last one takes less time.
+private final class EarlyWrites: Sendable {
+    private struct State {
+        var isPending = false
+        var error: StoreError?
+    }
+
+    private let group = DispatchGroup()
+    private let state = Mutex(State())
+
+    /// Begins one, unless one is pending.
+    func begin(_ file: BlobFile, on queue: DispatchQueue) {
+        let isFirst = state.withLock { state in
+            defer { state.isPending = true }
+            return !state.isPending
+        }
+        guard isFirst else { return }
+        queue.async(group: group) {
+            var failure: StoreError?
+            do throws(StoreError) { try file.synchronize() } catch { failure = error }
+            self.state.withLock { state in
+                state.isPending = false
+                state.error = state.error ?? failure
+            }
+        }
+    }
+
+    /// Waits for the pending one. Throws the error of any: the system reports it to one descriptor only.
+    func wait() throws(StoreError) {
+        group.wait()
+        if let error = state.withLock({ $0.error }) { throw error }
     }
 }
