@@ -1,4 +1,5 @@
 import Sotto
+import SottoMessengers
 
 extension FuzzTarget {
     /// A group message, a sender key distribution, and the stored form of chains.

@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -30,7 +30,7 @@ package enum AESGCM {
         return seal(message, nonce: nonce, key: key)
     }
 
-    static func seal(
+    package static func seal(
         _ message: [UInt8], authenticating data: [UInt8] = [], nonce: [UInt8]? = nil,
         key: SymmetricKey
     ) -> [UInt8] {
@@ -52,7 +52,7 @@ package enum AESGCM {
         open(combined, authenticating: data, key: key.symmetricKey())
     }
 
-    static func open(
+    package static func open(
         _ combined: [UInt8], authenticating data: [UInt8] = [], key: SymmetricKey
     ) -> [UInt8]? {
         decrypt(combined, data, key).map { Array($0) }

@@ -1,46 +1,52 @@
 import CSodium
-import Crypto
+package import Crypto
 
 /// A secret of a session: 32 bytes that are wiped when the last copy is destroyed.
 ///
 /// Unlike ``SecretBytes`` it can be copied and uses ordinary memory. A session is a value: it is changed as a copy,
 /// which is kept only if the message was authentic, and it advances hundreds of thousands of times a second.
-struct RatchetSecret: Sendable {
+package struct RatchetSecret: Sendable {
     private let key: SymmetricKey
 
-    init(_ bytes: some Collection<UInt8>) {
+    package init(_ bytes: some Collection<UInt8>) {
         precondition(bytes.count == 32)
         key = SymmetricKey(data: Array(bytes))
     }
 
-    init(_ key: SymmetricKey) { self.key = key }
+    package init(_ key: SymmetricKey) { self.key = key }
 
     /// The key in swift-crypto's type.
-    var symmetricKey: SymmetricKey { key }
+    package var symmetricKey: SymmetricKey { key }
 
-    func withPointer<T>(_ body: (UnsafePointer<UInt8>) throws -> T) rethrows -> T {
+    package func withPointer<T>(_ body: (UnsafePointer<UInt8>) throws -> T) rethrows -> T {
         try key.withUnsafeBytes {
             try body($0.baseAddress!.assumingMemoryBound(to: UInt8.self))
         }
     }
 
     /// Returns the bytes for the stored state. The caller wipes them.
-    func copyBytes() -> [UInt8] { key.withUnsafeBytes { Array($0) } }
+    package func copyBytes() -> [UInt8] { key.withUnsafeBytes { Array($0) } }
 }
 
 /// A message key. It encrypts one message.
-struct MessageKey: Sendable {
-    let secret: RatchetSecret
+package struct MessageKey: Sendable {
+    package let secret: RatchetSecret
+
+    /// Creates a message key.
+    package init(secret: RatchetSecret) { self.secret = secret }
 }
 
 /// A chain key, from which the message keys of a chain are derived (Double Ratchet §5.2, KDF_CK).
-struct ChainKey: Sendable {
-    let secret: RatchetSecret
+package struct ChainKey: Sendable {
+    package let secret: RatchetSecret
+
+    /// Creates a chain key.
+    package init(secret: RatchetSecret) { self.secret = secret }
 
     /// Returns the key of the next message, HMAC-SHA256(CK, 0x01), and the next chain key, HMAC-SHA256(CK, 0x02).
     ///
     /// libsodium takes half of swift-crypto's time for such short messages.
-    func step() -> (message: MessageKey, next: ChainKey) {
+    package func step() -> (message: MessageKey, next: ChainKey) {
         Sodium.start()
         var keyed = crypto_auth_hmacsha256_state()
         defer { sodium_memzero(&keyed, MemoryLayout.size(ofValue: keyed)) }

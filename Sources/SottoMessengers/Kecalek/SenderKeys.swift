@@ -1,3 +1,4 @@
+package import Sotto
 import SottoPadding
 
 /// A reason to refuse a group message or a sender key distribution. The chain is unchanged.
@@ -136,7 +137,7 @@ package struct SenderKeyDistribution: Sendable {
 /// The sending side of a sender key chain. It is a value: the caller stores it after each message.
 package struct SenderKeyChain: Sendable {
     /// The longest plaintext, in bytes.
-    package static let limit = MessageContent.limit
+    package static let limit = Sealed.recordLimit
 
     /// The group's id.
     package let groupID: String

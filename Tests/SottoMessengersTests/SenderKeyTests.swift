@@ -1,7 +1,9 @@
+import SottoPadding
 import TestSupport
 import Testing
 
 @testable import Sotto
+@testable import SottoMessengers
 
 /// Tests/Vectors/sender_keys.json, and input that sender key chains refuse.
 struct SenderKeyTests {

@@ -1,3 +1,5 @@
+import Sotto
+
 /// The stored form of sender key chains: version ‖ fields in order, integers big-endian.
 ///
 /// It contains keys. The caller encrypts the bytes before it writes them to a disk, and wipes them.
@@ -5,7 +7,7 @@ private let version: UInt8 = 1
 
 extension SenderKeyChain {
     /// Returns the chain's bytes. The caller wipes them.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var out = [version] + chainID + iteration.bigEndianBytes
         key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
         signingKey.withSeed { out += $0 }
@@ -13,7 +15,7 @@ extension SenderKeyChain {
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
-    public init?(encoded bytes: [UInt8]) {
+    package init?(encoded bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard reader.byte() == version, let chainID = reader.bytes(32),
             let iteration = reader.integer(UInt32.self), let key = reader.bytes(32),
@@ -29,7 +31,7 @@ extension SenderKeyChain {
 
 extension ReceivedSenderKeyChain {
     /// Returns the chain's bytes. The caller wipes them.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var out = [version] + chainID + iteration.bigEndianBytes
         key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
         out += signingKey + UInt16(skipped.count).bigEndianBytes
@@ -41,7 +43,7 @@ extension ReceivedSenderKeyChain {
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
-    public init?(encoded bytes: [UInt8]) {
+    package init?(encoded bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard reader.byte() == version, let chainID = reader.bytes(32),
             let iteration = reader.integer(UInt32.self), let key = reader.bytes(32),
