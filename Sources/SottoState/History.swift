@@ -107,6 +107,20 @@ extension IdentityStore {
         }
     }
 
+    /// Returns the message that a user names, in `conversation` if it is given: by its number, or by its id as in
+    /// ``historyEntry(id:in:)``.
+    public func historyEntry(
+        named text: String, in conversation: Conversation? = nil
+    ) throws(StateError) -> Lookup {
+        let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        if isNumber, let number = Int64(text), let entry = try historyEntry(number: number),
+            conversation == nil || entry.conversation == conversation
+        {
+            return .found(entry)
+        }
+        return try historyEntry(id: text, in: conversation)
+    }
+
     /// Returns the messages that change the message `id` of a conversation, the oldest first, at most
     /// ``StateTransaction/eventsPerAuthor`` of each author.
     public func events(

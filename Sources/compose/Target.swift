@@ -89,7 +89,7 @@ struct TargetLookup {
 
     private func entry(_ text: String) throws -> HistoryEntry {
         if let back = Self.countBack(text) { return try entry(back: back, text) }
-        switch try store.historyEntry(id: text, in: conversation) {
+        switch try store.historyEntry(named: text, in: conversation) {
         case .found(let entry): return entry
         case .none: throw TargetError.unknown(text)
         case .several(let entries):
@@ -102,12 +102,22 @@ struct TargetLookup {
 
     private func entry(back: Int, _ text: String) throws -> HistoryEntry {
         guard let conversation else { throw TargetError.noConversation(text) }
-        let entries = try store.lastEntries(
-            conversation: conversation, min(back, Self.farthest))
-        guard entries.count == back else {
-            throw TargetError.tooFar(text, name ?? "", entries.count)
+        // A timer and a system message have places too, but nobody answers them.
+        var wanted = min(back, Self.farthest)
+        while true {
+            let all = try store.lastEntries(conversation: conversation, wanted)
+            let entries = all.filter { entry in
+                guard let body = entry.record["body"]?.object,
+                    let kind = try? MessageBody(body, isLocal: true)
+                else { return true }
+                return kind.isContent
+            }
+            if entries.count >= back { return entries[entries.count - back] }
+            guard all.count == wanted, wanted < Self.farthest else {
+                throw TargetError.tooFar(text, name ?? "", entries.count)
+            }
+            wanted = min(2 * wanted + 8, Self.farthest)
         }
-        return entries[0]
     }
 
     /// Returns how many messages back from the end an argument is: 1 for `-1`; `nil` for other arguments.

@@ -67,7 +67,8 @@ struct ListCommand: Program {
         return [
             Table.cut(try history.name(of: summary), to: Table.nameWidth),
             summary.unread > 0 ? "\(summary.unread) new" : "",
-            summary.time?.description ?? "-", Table.cut(line, to: 40),
+            summary.time.map(TextLayout.local).map { "\($0.day) \($0.minute)" } ?? "-",
+            Table.cut(line, to: 40),
             marks.joined(separator: ", "),
         ]
     }

@@ -7,11 +7,7 @@ import SottoTool
 extension OpenHistory {
     /// Returns the message that an argument means: an id, the beginning of one, or a number.
     func message(_ text: String) throws -> HistoryEntry {
-        let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        if isNumber, let number = Int64(text), let entry = try store.historyEntry(number: number) {
-            return entry
-        }
-        switch try store.historyEntry(id: text) {
+        switch try store.historyEntry(named: text) {
         case .found(let entry): return entry
         case .none:
             throw Failure(

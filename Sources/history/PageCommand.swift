@@ -120,19 +120,25 @@ struct PageCommand: Program {
                     conversation: conversation, before: before.map(Int64.init) ?? .max,
                     limit: limit, events: raw)
             }
-        try print(entries.filter { $0.number <= last }, showing, store)
+        let count = try print(entries.filter { $0.number <= last }, showing, store)
         if follow { try wait(after: last, conversation, showing, store) }
         try output.finish()
-        guard !entries.isEmpty else { throw history.nothing("no message") }
+        guard count > 0 else { throw history.nothing("no message") }
     }
 
+    /// Prints messages. Returns their number.
+    @discardableResult
     private func print(
         _ entries: [HistoryEntry], _ showing: MessageShowing, _ store: IdentityStore
-    ) throws {
-        guard !raw else { return try showing.print(raw: entries) }
+    ) throws -> Int {
+        guard !raw else {
+            try showing.print(raw: entries)
+            return entries.count
+        }
         var views = try store.views(of: entries)
         if pinned { views.removeAll { $0.pin == nil } }
         try showing.print(views)
+        return views.count
     }
 
     /// Prints new messages until the program is ended. An event prints the message that it changed again.

@@ -20,7 +20,9 @@ struct ReadCommand: Program {
 
     @OptionGroup var options: HistoryOptions
 
-    @Argument("who", help: "A contact, an id, me, the name of a chat, or the id of a message.")
+    @Argument(
+        "who",
+        help: "A contact, an id, me, the name of a chat, or the id or the number of a message.")
     var who: [String]
 
     func validate() throws {
@@ -52,7 +54,7 @@ struct ReadCommand: Program {
         _ text: String, _ history: OpenHistory
     ) throws -> (conversation: Conversation, number: Int64) {
         if upTo == nil, try history.book.lookUp(text) == nil,
-            case .found(let entry) = try history.store.historyEntry(id: text)
+            case .found(let entry) = try history.store.historyEntry(named: text)
         {
             return (entry.conversation, entry.number)
         }

@@ -32,7 +32,7 @@ struct SaveCommand: Program {
     func execute() throws {
         let entry = try options.open().message(id)
         guard let file = AttachedFile(record: entry.record) else {
-            throw Failure(.noKey, "the message has no attachment with a valid key")
+            throw Failure(.noInput, "the message is not a file")
         }
         guard case .blob(let pointer, _) = try file.validForm(), let place = pointer.place else {
             throw Failure(
@@ -43,8 +43,8 @@ struct SaveCommand: Program {
         var status = stat()
         guard stat(fetched, &status) == 0, Int64(status.st_size) == pointer.size else {
             throw Failure(
-                .no, "the file was not fetched yet",
-                hint: "fetch it: recv --blob \(entry.number) --keep")
+                .no, "the file is not in the state: it was not fetched yet, or was saved before",
+                hint: "fetch it: sotto recv --blob \(entry.number) --keep")
         }
         let target = output ?? "."
         let path = try AttachmentOpening(file).open(fetched, to: target) ?? target

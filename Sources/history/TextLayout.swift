@@ -104,7 +104,10 @@ struct TextLayout {
         _ view: MessageView, _ reactions: [(emoji: String, name: String)]
     ) -> [String] {
         let cut = reactions.map { ($0.emoji, Table.cut($0.name, to: maximalNameWidth)) }
-        return view.marks(cut).map { "[\(oneLine($0))]" }
+        // The commands that save a file take the number of its message.
+        let isFile = view.body?["type"]?.string == "file"
+        return (isFile ? ["[number \(view.entry.number)]"] : [])
+            + view.marks(cut).map { "[\(oneLine($0))]" }
     }
 
     /// Returns a name on one line, without characters that a terminal interprets.
@@ -128,7 +131,7 @@ struct TextLayout {
     }
 
     /// Returns the day and the minute of a time in the local time zone.
-    private static func local(_ time: Timestamp) -> (day: String, minute: String) {
+    static func local(_ time: Timestamp) -> (day: String, minute: String) {
         var seconds = time_t(time.seconds)
         var parts = tm()
         localtime_r(&seconds, &parts)

@@ -103,7 +103,7 @@ struct RecvTool: CoreProgram {
     @Flag(
         "--keep",
         help:
-            "With --blob: keep the file in the state, for decrypt --attachment, and print nothing.")
+            "With --blob: keep the file in the state, for history save, and print nothing.")
     var keep = false
 
     @Option(

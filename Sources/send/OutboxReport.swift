@@ -39,7 +39,8 @@ struct OutboxReport {
     func drop(_ ids: [String], _ blobs: BlobFolder) throws {
         let output = try Output(path: nil, content: .text)
         var missing: [String] = []
-        for id in ids {
+        for given in ids {
+            let id = try wholeID(given)
             let before = try outbox.blobPaths(in: blobs)
             let count = try outbox.drop(id: id, outcome: DeliveryOutcome(.dropped).text)
             for path in before.subtracting(try outbox.blobPaths(in: blobs)) { unlink(path) }
@@ -54,6 +55,19 @@ struct OutboxReport {
         throw Failure(
             missing.count == ids.count ? .no : .partial, "no item with the id \(id) waits",
             hint: "list the ids: send --list")
+    }
+}
+
+extension OutboxReport {
+    /// The least characters of a beginning of an id.
+    private static let prefix = 8
+
+    /// Returns the only waiting id that begins with a text, as the list shows it, or the text.
+    private func wholeID(_ text: String) throws(StateError) -> String {
+        let beginning = text.hasSuffix("…") ? String(text.dropLast()) : text
+        guard beginning.utf8.count >= Self.prefix else { return text }
+        let found = Set(try outbox.list().map(\.id).filter { $0.hasPrefix(beginning) })
+        return found.contains(text) || found.count != 1 ? text : found.first ?? text
     }
 }
 

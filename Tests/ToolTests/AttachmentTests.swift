@@ -78,10 +78,12 @@ struct AttachmentTests {
             files.write("changed", bytes)
             let saved = try bob.run(
                 "decrypt", ["--attachment", "message", "-o", "got", "changed"])
-            #expect(saved.status == 11 && saved.stderr.contains("fetch it again"), "\(what)")
+            let (status, words): (Int32, String) =
+                bytes.isEmpty ? (1, "the input is empty") : (11, "fetch it again")
+            #expect(saved.status == status && saved.stderr.contains(words), "\(what)")
             #expect(!FileManager.default.fileExists(atPath: files("got")), "\(what)")
             let piped = try bob.run("decrypt", ["--attachment", "message"], stdin: bytes)
-            #expect(piped.status == 11 && piped.stdout.isEmpty, "\(what)")
+            #expect(piped.status == status && piped.stdout.isEmpty, "\(what)")
         }
     }
 

@@ -91,7 +91,7 @@ struct DecryptedTextTests {
             #expect(try two.home.files.read("got") == file)
         }
         let none = try bob.run("decrypt", ["--attachment", "1", "plan.blob"])
-        #expect(none.status == 10 && none.stdout.isEmpty)
+        #expect(none.status == 66 && none.stdout.isEmpty && none.stderr.contains("not a file"))
         let missing = try bob.run("decrypt", ["--attachment", "99", "plan.blob"])
         #expect(missing.status == 66 && missing.stderr.contains("decrypt --again"))
         let bare = try bob.read(sent.lines, "--text", "-q", "--stateless")

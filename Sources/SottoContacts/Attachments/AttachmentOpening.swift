@@ -46,10 +46,13 @@ package struct AttachmentOpening {
                 to: sink)
         }
         let input = try Input(path: blob)
+        let source = PeekingSource(input)
+        // For example the download before it in the pipe was interrupted.
+        guard try !source.peek(1).isEmpty else { throw Failure(.no, "the input is empty") }
         try AttachedFile.write(to: output, isNew: isNew, from: input) { sink, isFile in
-            if isFile { return try open(input, to: sink) }
+            if isFile { return try open(source, to: sink) }
             let spool = try Spool()
-            try open(TeeSource(input, to: spool), to: NullSink())
+            try open(TeeSource(source, to: spool), to: NullSink())
             try spool.rewind()
             try open(spool, to: sink)
         }

@@ -23,7 +23,9 @@ extension AttachedFile {
             throw Failure(
                 .malformed, "not a message record", hint: "give a line that decrypt printed")
         }
-        guard let file = AttachedFile(record: record) else { throw noKey }
+        guard let file = AttachedFile(record: record) else {
+            throw Failure(.noInput, "the message is not a file")
+        }
         return file
     }
 

@@ -32,6 +32,10 @@ import Testing
         #expect(contents(world, "got") == file)
         // In the state, by the number of the message.
         let number = try #require(message["number"]?.integer)
+        #expect(
+            try world.expect("bob", "history --text").contains {
+                $0.hasSuffix("[file file] look  [number \(number)]")
+            })
         try world.expect("bob", "recv --blob \(number) --keep && mkdir out")
         #expect(try world.expect("bob", "history save -o out \(number)") == ["out/file"])
         #expect(contents(world, "out/file") == file)
@@ -263,9 +267,10 @@ import Testing
             (try? JSON.object(parsing: Array($0.utf8)))?["kind"]?.string
         }
         #expect(kinds == ["blob", "envelope"])
-        // Without its envelope the file is not needed.
+        // The envelope is of no use without its file. The list shows the beginning of the file's id.
         let id = try #require(
-            listed.last.flatMap { try? JSON.object(parsing: Array($0.utf8)) }?["id"]?.string)
+            try world.expect("alice", "send --list").dropFirst().first?.split(separator: " ").first)
+        #expect(id.hasSuffix("…"))
         try world.expect("alice", "send --drop \(id)")
         #expect(world.shell("alice", "send --list").status == 1)
         #expect(try world.expect("alice", "ls $SOTTO_HOME/blobs").isEmpty)

@@ -273,7 +273,25 @@ struct ComposeTests {
         let reaction = try #require(try they.say(bob, ["react", id, "👍"]).first?["id"]?.string)
         try refuse(bob, ["reply", reaction], status: 64, "its type is reaction")
         try they.say(alice, ["timer", "bob", "1h"])
-        try refuse(alice, ["reply", "-1", "--with", "bob"], status: 64, "its type is timer")
+        let timer = try #require(try alice.history("bob").last?["id"]?.string)
+        try refuse(alice, ["reply", timer], status: 64, "its type is timer")
+        // A negative number counts messages with content.
+        let reply = try record(alice, ["reply", "-1", "--with", "bob"], text: "y")
+        #expect(reply.body["reply"]?.object?["id"] == .string(id))
+    }
+
+    @Test func aNumberNamesAMessage() throws {
+        let id = try they.tell(alice, "x")
+        let number = try #require(try bob.history("alice").last?["number"]?.integer)
+        #expect(
+            try record(bob, ["react", "\(number)", "👍"]).body["target"] == target(id, alice))
+        let read = try bob.run("history", ["read", "\(number)"])
+        #expect(read.status == 0 && read.stderr.contains("1 message marked"), "\(read.stderr)")
+        // A pin of a deleted message is no message.
+        try they.say(bob, ["pin", id])
+        #expect(try bob.run("history", ["--pinned"]).status == 0)
+        #expect(try bob.run("history", ["delete", "\(number)"]).status == 0)
+        #expect(try bob.run("history", ["--pinned"]).status == 1)
     }
 
     @Test func aChatHasNoTargets() throws {

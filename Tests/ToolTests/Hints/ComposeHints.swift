@@ -28,7 +28,7 @@ extension HintTests {
                 #expect(try world.must("compose", ["typing", "bob"]).contains("started"))
             }),
         HintCase(
-            "fetch it: recv --blob … --keep",
+            "fetch it: sotto recv --blob … --keep",
             situation: { world in
                 try world.startRelay()
                 world.home.files.write("file", Array("a file".utf8))

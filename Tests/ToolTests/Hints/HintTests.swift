@@ -68,6 +68,7 @@ struct HintTests {
         "To rename a contact everywhere: contact rename OLD NEW": "the help of a subcommand",
         "name the identity file itself: sotto history wipe -i FILE":
             "has a name to fill in, and removes the identity",
+        "to remove them without a question: sotto history wipe --yes": "removes the identity",
         "To delete a message only here: sotto history delete": "the help of a subcommand",
         "history --pinned prints the pinned messages.": "the help of a subcommand",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
