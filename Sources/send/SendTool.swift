@@ -146,7 +146,7 @@ struct SendTool: CoreProgram {
             case .untrusted?:
                 "for the next attempt give its authority with --ca, or append the pin that the relay prints to --relay"
             case .otherKey?, .certificates?: ending.error?.hint
-            default: "to try again: send < /dev/null"
+            default: "to try again: sotto send < /dev/null"
             }
         return Failure(.tryAgain, "\(why); \(what) queued", hint: hint)
     }

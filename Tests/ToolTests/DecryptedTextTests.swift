@@ -84,9 +84,9 @@ struct DecryptedTextTests {
         // The command in the line uses the recipient's own file names.
         let command = try #require(line.split(separator: ":").last?.dropLast())
         let words = command.split(separator: " ").map(String.init)
-        #expect(words == ["decrypt", "--attachment", "4", "-o", "FILE", "BLOB"])
+        #expect(words == ["sotto", "decrypt", "--attachment", "4", "-o", "FILE", "BLOB"])
         for _ in 0..<2 {
-            let saved = try bob.run("decrypt", Array(words[1...3]) + ["got", "plan.blob"])
+            let saved = try bob.run("decrypt", Array(words[2...4]) + ["got", "plan.blob"])
             #expect(saved.status == 0, "\(saved.stderr)")
             #expect(try two.home.files.read("got") == file)
         }

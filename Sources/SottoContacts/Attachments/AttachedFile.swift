@@ -68,7 +68,7 @@ package struct AttachedFile {
     /// Returns one line of text for display. `number` is the number of the message in the state, if it is stored;
     /// `identity` are the options of the identity, each after a space.
     func line(number: Int64?, identity: String) -> String {
-        let command = (isWhisper2 ? "bridge open whisper2" : "decrypt") + identity
+        let command = (isWhisper2 ? "sotto bridge open whisper2" : "sotto decrypt") + identity
         let name = Self.oneLine(self.name ?? "without a name")
         let size = self.size.map { ", \($0) bytes" } ?? ""
         let isAtRelay =
@@ -76,7 +76,7 @@ package struct AttachedFile {
         let how =
             number.map { number in
                 isAtRelay
-                    ? "to save it: recv\(identity) --blob \(number) | \(command) --attachment \(number) -o ."
+                    ? "to save it: sotto recv\(identity) --blob \(number) | \(command) --attachment \(number) -o ."
                     : "to save it: \(command) --attachment \(number) -o FILE BLOB"
             } ?? "its key is in the record that is printed without --text"
         return "[\(isVoice ? "voice message" : "file") \(name)\(facts)\(size); \(how)]"

@@ -51,7 +51,12 @@ struct HintTests {
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
-        "bridge open whisper2": "the beginning of the line about an attached file",
+        "sotto bridge open whisper2": "the beginning of the line about an attached file",
+        "sotto decrypt": "the beginning of the line about an attached file",
+        "to save it: sotto recv… --blob … | … --attachment … -o .":
+            "the line about an attached file; BlobProgramTests run its commands",
+        "to try again: sotto send < /dev/null":
+            "needs the relay that is not there; RelayOfIdentityTests run it",
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
         "keygen lock": "a note of keygen unlock, whose own tests run it",
