@@ -81,14 +81,14 @@ struct GroupFoldBench {
             waiting = later
         }
         let fold = GroupFold(rules)
-        var ranks: JSONObject = [:]
-        for (number, rank) in fold.ranks.enumerated() where rank > .nobody {
-            ranks[names[number]] = .integer(Int64(rank.rawValue))
-        }
-        var power: JSONObject = [:]
-        for (place, id) in ids.enumerated() {
-            power[id] = .integer(Int64(fold.power[place].rawValue))
-        }
+        let ranks = JSONObject(
+            fold.ranks.enumerated().map { number, rank in
+                (names[number], rank > .nobody ? .integer(Int64(rank.rawValue)) : nil)
+            })
+        let power = JSONObject(
+            ids.enumerated().map { place, id in
+                (id, .integer(Int64(fold.power[place].rawValue)))
+            })
         let policy = fold.policy
         let result: JSONObject = [
             "ranks": .object(ranks), "add": .integer(Int64(policy.add.rawValue)),
