@@ -87,6 +87,20 @@ struct AttachmentTests {
         }
     }
 
+    /// The input is the text of the message and not a second file.
+    @Test func aSecondFileNeedsItsOption() throws {
+        files.write("file", randomBytes(100))
+        for (text, words) in [
+            ([UInt8](repeating: 0xFF, count: 100), "not UTF-8"),
+            ([UInt8](repeating: 0x61, count: 40_000), "too long"),
+        ] {
+            files.write("other", text)
+            let run = try alice.run("encrypt", ["--to", "bob", "--attach", "file", "other"])
+            #expect(run.status == 65 && run.stdout.isEmpty, "\(run.stderr)")
+            #expect(run.stderr.contains(words) && run.stderr.contains("--attach again"))
+        }
+    }
+
     @Test func aFileAboveTheLimitIsRefused() throws {
         let large = open(files("file"), O_CREAT | O_WRONLY, 0o600)
         #expect(ftruncate(large, 100 << 20 + 1) == 0)

@@ -62,14 +62,23 @@ package struct MessageWriting<Sealed> {
                 contents = try files.map { try $0.message(text: nil) }
             }
         } else {
-            guard
-                case .message(let content) = try MessageText.readWhole(input, mayBeEmpty: true)
-            else { throw SealedError.tooLong(limit: Sotto.Sealed.recordLimit) }
+            // For example the user wanted to attach the input too.
+            let hint = "for a further file give --attach again"
+            let tooLong = Failure(
+                .malformed, "the text that accompanies an attachment is too long", hint: hint)
+            let whole: MessageText.Whole
+            do {
+                whole = try MessageText.readWhole(input, mayBeEmpty: true)
+            } catch SealedError.tooLong {
+                throw tooLong
+            }
+            guard case .message(let content) = whole else { throw tooLong }
             contents = [content]
             if isKept {
                 guard content.body["type"]?.string == "text" else {
                     throw Failure(
-                        .malformed, "the text that accompanies an attachment is not UTF-8")
+                        .malformed, "the text that accompanies an attachment is not UTF-8",
+                        hint: hint)
                 }
                 contents = try files.enumerated().map { index, file in
                     try file.message(text: index == 0 ? content.body["text"]?.string : nil)
