@@ -54,14 +54,24 @@ import Testing
         let secure = try TransportTests.SecureRelay(store: try fixture.location(kind))
         let world = try Correspondence()
         let url = secure.url(scheme)
-        let file = randomBytes(1_500_000)
-        world.scratch.write("file", file)
-        try world.expect("alice", "export SOTTO_RELAY='\(url)'; echo look | \(Self.send)")
+        let sizes = [0, 1, 65_535, 65_536, 65_537, 1_500_000]
+        let names = sizes.map { "file\($0)" }
+        for (name, size) in zip(names, sizes) { world.scratch.write(name, randomBytes(size)) }
+        let attached = names.map { "--attach \($0)" }.joined(separator: " ")
+        try world.expect(
+            "alice",
+            "export SOTTO_RELAY='\(url)'; encrypt --to bob.card \(attached) -q < /dev/null | send -q"
+        )
         try world.expect(
             "bob",
-            "export SOTTO_RELAY='\(url)'; recv -q | decrypt -q > message; recv --blob message | decrypt --attachment message -o got"
-        )
-        #expect(contents(world, "got") == file)
+            """
+            export SOTTO_RELAY='\(url)'; recv -q | decrypt -q > messages; mkdir got; \
+            while read -r line; do printf '%s' "$line" > message; \
+            recv --blob message < /dev/null | decrypt --attachment message -o got || exit; \
+            done < messages
+            """)
+        for name in names { #expect(contents(world, "got/\(name)") == contents(world, name)) }
+        #expect(try world.expect("bob", "ls got").count == sizes.count)
         secure.stop()
         world.stop()
     }
