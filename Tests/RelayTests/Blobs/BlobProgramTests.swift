@@ -383,6 +383,25 @@ import Testing
         #expect(relay.end() == 0)
     }
 
+    /// A full disk of the recipient leaves what was fetched, and the next attempt continues when there is space.
+    @Test(.enabled(if: SmallDisk.canBeMounted))
+    func aFullDiskOfTheRecipientStopsTheDownload() throws {
+        let disk = try #require(SmallDisk())
+        let world = try Correspondence()
+        world.scratch.write("file", randomBytes(2_000_000))
+        _ = try sendFile(world)
+        let filler = disk.scratch("filler")
+        let fetch = "export SOTTO_HOME='\(disk.scratch.path)/state'; recv --blob message > got"
+        try world.expect("bob", "head -c 2000000 /dev/zero > '\(filler)'")
+        let full = world.shell("bob", fetch)
+        #expect(full.status == 74 && world.errors.contains("space"), "\(world.errors)")
+        #expect(contents(world, "got").isEmpty)
+        try world.expect("bob", "rm '\(filler)'")
+        try world.expect("bob", "\(fetch); decrypt --attachment message -o opened got")
+        #expect(contents(world, "opened") == contents(world, "file"))
+        world.stop()
+    }
+
     @Test func aBackupHasTheBlobs() throws {
         let world = try Correspondence()
         let file = randomBytes(200_000)
