@@ -102,7 +102,7 @@ struct TargetLookup {
 
     private func entry(back: Int, _ text: String) throws -> HistoryEntry {
         guard let conversation else { throw TargetError.noConversation(text) }
-        // A timer and a system message have places too, but nobody answers them.
+        // Timers and system messages have places too, but are no targets.
         var wanted = min(back, Self.farthest)
         while true {
             let all = try store.lastEntries(conversation: conversation, wanted)

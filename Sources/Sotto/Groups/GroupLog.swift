@@ -1,6 +1,6 @@
 /// The stored changes of a group, each after its parents.
 package struct GroupLog: Sendable {
-    /// What happened to a change.
+    /// The result of adding a change.
     package enum Outcome: Sendable, Equatable {
         case stored
         /// The log has it.
@@ -108,7 +108,7 @@ package struct GroupLog: Sendable {
     func latest(of numbers: [Int]) -> [Int] { rules.graph.latest(of: numbers) }
 }
 
-/// What a group is after all changes of a log.
+/// The state of a group after all changes of a log.
 package struct GroupState: Sendable {
     /// The members with a rank above nobody.
     package let ranks: [SessionID: GroupRank]
@@ -146,7 +146,7 @@ package struct GroupState: Sendable {
             default: break
             }
         }
-        /// Of the changes before no other, that of the highest power, then with the smallest id.
+        /// Returns the change with the highest power among those before no other; of several, the one with the smallest id.
         func winner(_ numbers: [Int]) -> Int? {
             log.latest(of: numbers).min { a, b in
                 fold.power[a] != fold.power[b]

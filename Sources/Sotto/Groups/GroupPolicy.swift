@@ -1,7 +1,7 @@
 /// The rules that a group sets for itself: `{"add","edit","post","pin","visibility","relays","door"?}`.
 /// sotto-formats(5), GROUPS.
 package struct GroupPolicy: Sendable, Hashable {
-    /// Who reads which messages.
+    /// The rule for reading the messages of other members.
     package enum Visibility: String, Sendable {
         /// Members read what is sent after they joined.
         case joined

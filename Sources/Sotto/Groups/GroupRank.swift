@@ -1,4 +1,4 @@
-/// What a member of a group may do. A higher rank may do all that a lower one may.
+/// The rights of a member of a group. A higher rank has all rights of a lower one.
 package enum GroupRank: Int, Sendable, Comparable, CaseIterable {
     /// Is not a member.
     case nobody

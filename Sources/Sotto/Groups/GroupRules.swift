@@ -14,7 +14,7 @@ package struct GroupRules: Sendable {
         }
     }
 
-    /// What a change does. Members are numbers.
+    /// The act of a change. Members are numbers.
     package enum Act: Sendable {
         case create(Policy)
         case invite([Int], GroupRank)

@@ -30,7 +30,7 @@ final class BlobUploader {
     private let relay: RelayURL
     private let group: MultiThreadedEventLoopGroup
     private var link: BlobLink?
-    /// What may be in flight on this connection.
+    /// The limit of the bytes in flight on this connection.
     private var window = TransferWindow()
     /// The most bytes of a piece, which are fewer on a slow line.
     private var pieceBytes = Int64.max

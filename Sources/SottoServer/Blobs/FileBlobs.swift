@@ -17,16 +17,19 @@ final class FileBlobs: BlobStore {
         var isComplete: Bool
         /// The bytes that a thread is writing without the lock, or 0.
         var writing: Int64 = 0
-        var progress = Progress()
+        /// `nil` for a complete blob, and for one that an earlier process received.
+        var progress: Progress?
 
         var isBusy: Bool { writing > 0 }
     }
 
-    /// What this process knows of an upload.
+    /// The part of an upload that this process received.
     private struct Progress {
         /// SHA-256 of the bytes, if this process received all of them.
         var hash: SHA256?
         let early = EarlyWrites()
+
+        init(isWhole: Bool) { hash = isWhole ? SHA256() : nil }
     }
 
     private struct State {
@@ -116,7 +119,7 @@ final class FileBlobs: BlobStore {
         throws(StoreError) -> BlobOutcome
     {
         let count = Int64(bytes.count)
-        var progress = Progress()
+        var progress: Progress?
         let answer: BlobOutcome? = state.withLock { state in
             if let entry = state.entries[key] {
                 guard entry.header.describesSameBlob(as: header) else { return .conflict }
@@ -138,13 +141,13 @@ final class FileBlobs: BlobStore {
             // The space is counted before it is used, so that several uploads together are within the limit.
             state.count(header, count)
             state.entries[key]?.writing = count
-            if let known = state.entries[key]?.progress { progress = known }
-            if offset == 0 { progress.hash = SHA256() }
+            progress = state.entries[key]?.progress
             return nil
         }
         if let answer { return answer }
         do throws(StoreError) {
-            return try write(bytes, at: offset, header, key, progress)
+            return try write(
+                bytes, at: offset, header, key, progress ?? Progress(isWhole: offset == 0))
         } catch {
             state.withLock { state in
                 guard state.entries[key] != nil else { return }
@@ -206,13 +209,13 @@ final class FileBlobs: BlobStore {
                 throw .database(.inputOutput(path: part, code: errno))
             }
             try Self.synchronize(folder: folder)
-            progress = Progress()
         } else if have / Self.earlyBytes > offset / Self.earlyBytes {
             progress.early.begin(file, on: early)
         }
         state.withLock { state in
             state.entries[key] = Entry(
-                header: header, have: have, isComplete: isComplete, progress: progress)
+                header: header, have: have, isComplete: isComplete,
+                progress: isComplete ? nil : progress)
         }
         return .state(BlobState(size: header.size, have: have))
     }

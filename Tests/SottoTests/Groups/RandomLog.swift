@@ -107,7 +107,7 @@ struct Replica {
 
     init(_ lines: [RandomLog.Line]) { take(Array(lines.indices), of: lines) }
 
-    /// What the replica concludes.
+    /// The conclusion of the replica.
     var state: Conclusion {
         let fold = GroupFold(rules)
         var power: [Int: GroupRank] = [:]
