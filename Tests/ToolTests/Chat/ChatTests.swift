@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `sotto chat` in terminals, with a relay.
-@Suite(.timeLimit(.minutes(10))) final class ChatTests {
+@Suite(.timeLimit(.minutes(30))) final class ChatTests {
     let they: Conversing
     private var relay: RelayProcess
     private let scratch = TemporaryDirectory()

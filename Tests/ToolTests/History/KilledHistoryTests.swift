@@ -8,7 +8,7 @@ import Testing
 
 /// C16: `kill -9` in the middle of `encrypt`, `decrypt`, `history read`, expiry, and import. The history, the session and
 /// the outputs agree: nothing twice, nothing missing, nothing half.
-@Suite(.timeLimit(.minutes(10))) struct KilledHistoryTests {
+@Suite(.timeLimit(.minutes(30))) struct KilledHistoryTests {
     static let kills = 50
     let they: Conversing
     var alice: Party { they.alice }
