@@ -293,7 +293,7 @@ let package = Package(
             resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
         program("keygen", ["SottoState", "SottoReports", "SottoWire"], link: fullyStatic),
-        program("bridge", accounts, link: fullyStatic),
+        program("bridge", accounts + ["SottoOpenSSL"], link: fullyStatic),
         program("encrypt", ["SottoState", "SottoContacts", "SottoOpenSSL"], link: fullyStatic),
         program(
             "decrypt", ["SottoState", "SottoContacts", "SottoOpenSSL", "CBotan"],
@@ -372,7 +372,8 @@ let package = Package(
         .target(
             name: "FuzzParsers",
             dependencies: [
-                "Sotto", "SottoMessengers", "SottoPadding", "SottoQR", "SottoScan", "SottoWire",
+                "Sotto", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "SottoQR", "SottoScan",
+                "SottoWire",
             ],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(

@@ -43,4 +43,15 @@ package struct FuzzTarget: Sendable {
             total += count
         }
     }
+
+    /// Reads a source to its end and returns the bytes.
+    static func collect(_ source: any ByteSource) throws -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var bytes: [UInt8] = []
+        while true {
+            let count = try buffer.withUnsafeMutableBytes { try source.read(into: $0) }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
 }

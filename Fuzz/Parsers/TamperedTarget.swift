@@ -67,9 +67,9 @@ private struct TamperedForm: Sendable {
 
     private static var file: TamperedForm {
         get throws {
-            let sealed = try FileEncryption.seal(text, key: SecretBytes(copying: key))
+            let sealed = AESGCM.seal(text, key: SecretBytes(copying: key))
             return TamperedForm(name: "file", sealed: sealed) {
-                (try? FileEncryption.open($0, key: SecretBytes(copying: key))) != nil
+                (try? openFile($0, key: SecretBytes(copying: key))) != nil
             }
         }
     }

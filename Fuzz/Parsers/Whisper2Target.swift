@@ -78,14 +78,4 @@ extension FuzzTarget {
             preconditionFailure("\(error)")
         }
     }
-
-    private static func collect(_ source: any ByteSource) throws -> [UInt8] {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        var bytes: [UInt8] = []
-        while true {
-            let count = try buffer.withUnsafeMutableBytes { try source.read(into: $0) }
-            if count == 0 { return bytes }
-            bytes += buffer[..<count]
-        }
-    }
 }

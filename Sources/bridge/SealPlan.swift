@@ -2,6 +2,7 @@ import Arguments
 import Sotto
 import SottoContacts
 import SottoMessengers
+import SottoOpenSSL
 import SottoTool
 
 /// A validated command line of `bridge seal`.
@@ -42,7 +43,7 @@ struct SealPlan {
         messages = try tool.attachment.messages(
             perLine: tool.jsonl, isNoneOf: read + [tool.file].compactMap(\.self),
             output: tool.output,
-            announcer: tool.quiet ? nil : BridgeTool.toolName, form: .box)
+            announcer: tool.quiet ? nil : BridgeTool.toolName, form: .box(OpenSSLGCM.self))
         file = try tool.attachment.textFile(tool.file)
         output = tool.output
     }

@@ -16,7 +16,8 @@ struct AttachmentDecryption {
     func run() throws {
         let file = try AttachedFile.file(
             record, in: AddressBook(identity.load, lockTimeout: lockTimeout))
-        let opening = AttachmentOpening(file, cipher: OpenSSLChunkCipher())
+        let opening = AttachmentOpening(
+            file, cipher: OpenSSLChunkCipher(), gcm: OpenSSLGCM.self)
         guard let path = try opening.open(blob, to: output), !quiet else { return }
         Terminal.say("decrypt: note: saved as \(path)")
     }

@@ -134,15 +134,45 @@ struct AttachmentTests {
         let key = try Fields<FieldError>(body)["key"].bytes(count: 32)
         #expect(body["blob"] == nil && body["size"] == .integer(100_000))
         #expect(
-            try FileEncryption.open(files.read("blob"), key: SecretBytes(copying: key)) == file)
+            try AESGCM.open(files.read("blob"), key: SecretBytes(copying: key)) == file)
         files.write("message", opened.stdout)
         #expect(try bob.run("decrypt", ["--attachment", "message", "blob"]).stdout == file)
+    }
+
+    /// A long file is not held in memory, although one tag covers it. Its chunks are parts of the blob.
+    @Test func aLongBoxIsBoundedInMemory() throws {
+        try they.two.begin()
+        files.write("beginning", randomBytes(100_000))
+        let bounded = "ulimit -S -v 250000; exec \"$0\" \"$@\""
+        func run(_ party: Party, _ tool: String, _ arguments: [String]) throws -> Run {
+            var command = party.command(tool, arguments)
+            command.arguments = ["-c", bounded, command.path] + command.arguments
+            command.path = "/bin/bash"
+            return try command.run()
+        }
+        func shell(_ line: String) throws {
+            let made = try Command(path: "/bin/bash", ["-c", line], directory: files.path).run()
+            #expect(made.status == 0, "\(made.stderr)")
+        }
+        try shell("cp beginning file && truncate -s 300M file")
+        let sealed = try run(
+            alice, "bridge",
+            ["seal", "kecalek", "--to", "bob", "-q", "--attach", "file", "--blob", "blob"])
+        #expect(sealed.status == 0, "\(sealed.stderr)")
+        let opened = try bob.run(
+            "bridge", ["open", "kecalek", "--from", "alice"], stdin: sealed.stdout)
+        files.write("message", opened.stdout)
+        try shell(
+            "split -b 24576 -a 4 blob chunk. && rm blob && cat chunk.* > joined && rm chunk.*")
+        let saved = try run(bob, "decrypt", ["--attachment", "message", "-o", "got", "joined"])
+        #expect(saved.status == 0, "\(saved.stderr)")
+        try shell("cmp file got")
     }
 
     /// Version 0.1.0 wrote one AES-256-GCM box and the key in the body.
     @Test func aBlobOfVersion010IsOpened() throws {
         let (file, key) = (randomBytes(50_000), randomBytes(32))
-        files.write("blob", try FileEncryption.seal(file, key: SecretBytes(copying: key)))
+        files.write("blob", AESGCM.seal(file, key: SecretBytes(copying: key)))
         let body: JSONObject = [
             "type": .string("file"), "name": .string("old"), "contentType": .string("a/b"),
             "size": .integer(50_000), "key": .base64(key),

@@ -71,7 +71,7 @@ package final class SecretBoxPasses {
             })
         digests = []
         while let block = try load(digests.count) {
-            digests.append(Self.digest(UnsafeRawBufferPointer(block)))
+            digests.append(blake2b256(UnsafeRawBufferPointer(block)))
             if direction == .seal { crypt(block.count, at: digests.count - 1) }
             authenticator.update(UnsafeRawBufferPointer(block))
         }
@@ -82,7 +82,7 @@ package final class SecretBoxPasses {
     /// are valid until the next call.
     package func next() throws -> UnsafeRawBufferPointer? {
         guard let block = try load(index) else { return nil }
-        guard constantTimeEqual(Self.digest(UnsafeRawBufferPointer(block)), digests[index]) else {
+        guard constantTimeEqual(blake2b256(UnsafeRawBufferPointer(block)), digests[index]) else {
             throw SecretBoxPassError.changed
         }
         crypt(block.count, at: index)
@@ -111,13 +111,5 @@ package final class SecretBoxPasses {
             crypto_stream_xsalsa20_xor_ic(
                 bytes, bytes, UInt64(Self.reserved + size), nonce, counter, $0)
         }
-    }
-
-    private static func digest(_ block: UnsafeRawBufferPointer) -> [UInt8] {
-        var hash = [UInt8](repeating: 0, count: 32)
-        crypto_generichash(
-            &hash, hash.count, block.baseAddress!.assumingMemoryBound(to: UInt8.self),
-            UInt64(block.count), nil, 0)
-        return hash
     }
 }

@@ -45,7 +45,7 @@ public enum MinisignKey {
         key.withSeed { secret += $0 }
         secret += key.publicKey
         defer { wipe(&secret) }
-        secret += blake2b256(algorithm + secret)
+        secret += (algorithm + secret).withUnsafeBytes { blake2b256($0) }
         if let password {
             guard let stream = stream(password, salt: salt, count: secret.count) else { return nil }
             stream.withBytes { for index in secret.indices { secret[index] ^= $0[index] } }
@@ -79,11 +79,4 @@ public enum MinisignKey {
     }
 
     private static func littleEndian(_ value: UInt64) -> [UInt8] { value.bigEndianBytes.reversed() }
-
-    private static func blake2b256(_ bytes: [UInt8]) -> [UInt8] {
-        Sodium.start()
-        var hash = [UInt8](repeating: 0, count: 32)
-        _ = crypto_generichash(&hash, hash.count, bytes, UInt64(bytes.count), nil, 0)
-        return hash
-    }
 }

@@ -70,3 +70,13 @@ package func keyedHash(_ bytes: [UInt8], key: borrowing SecretBytes) -> [UInt8] 
     }
     return hash
 }
+
+/// Returns BLAKE2b-256 (RFC 7693) of `bytes`, without a key.
+func blake2b256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    Sodium.start()
+    var hash = [UInt8](repeating: 0, count: 32)
+    _ = crypto_generichash(
+        &hash, hash.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+        UInt64(bytes.count), nil, 0)
+    return hash
+}

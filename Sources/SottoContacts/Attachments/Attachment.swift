@@ -185,7 +185,7 @@ package final class Attachment {
         /// ``Blob``. The cipher encrypts long files faster than the core does.
         case chunks((any ChunkCipher)?)
         /// One AES-256-GCM box, as in Kecalek.
-        case box
+        case box(any PiecewiseGCM.Type)
     }
 
     /// The bytes of the file.
@@ -327,12 +327,12 @@ package final class Attachment {
         do {
             switch form {
             case .chunks(let cipher): (size, pointer) = try writeChunks(cipher, to: output)
-            case .box: (size, pointer) = try writeBox(to: output)
+            case .box(let gcm): (size, pointer) = try writeBox(gcm, to: output)
             }
         } catch BlobError.tooLong(let limit) {
-            throw Failure(
-                .malformed, "\(path) is longer than \(limit) bytes",
-                hint: "a longer file can be encrypted as a file, with encrypt -r")
+            throw tooLong(Int(limit))
+        } catch FileEncryptionError.tooLong(let limit) {
+            throw tooLong(limit)
         }
         return JSONObject([
             ("type", .string("file")), ("name", .string(name)),
@@ -346,6 +346,12 @@ package final class Attachment {
         ])
     }
 
+    private func tooLong(_ limit: Int) -> Failure {
+        Failure(
+            .malformed, "\(path) is longer than \(limit) bytes",
+            hint: "a longer file can be encrypted as a file, with encrypt -r")
+    }
+
     /// Writes a ``Blob``. Returns the length of the file, and the member of the body that opens the blob.
     private func writeChunks(
         _ cipher: (any ChunkCipher)?, to output: Output
@@ -356,14 +362,16 @@ package final class Attachment {
         return (writer.fileSize, ("blob", .object(writer.pointer.object)))
     }
 
-    /// Writes one box, for which the file is held in memory.
-    private func writeBox(to output: Output) throws -> (Int64, (String, JSON)) {
-        let file = BoundedMemory(limit: Int64(FileEncryption.limit))
-        try copyFile(to: file)
+    /// Writes one box.
+    private func writeBox(
+        _ gcm: any PiecewiseGCM.Type, to output: Output
+    ) throws -> (Int64, (String, JSON)) {
         let key = randomBytes(32)
-        try output.write(
-            try FileEncryption.seal(file.bytes, key: SecretBytes(copying: key)))
-        return (Int64(file.bytes.count), ("key", .base64(key)))
+        let writer = FileEncryptionWriter(
+            key: SecretBytes(copying: key), gcm: gcm, to: Unfinished(output))
+        try copyFile(to: writer)
+        try writer.finish()
+        return (Int64(writer.fileSize), ("key", .base64(key)))
     }
 }
 

@@ -6,10 +6,13 @@ import SottoTool
 package struct AttachmentOpening {
     private let file: AttachedFile
     private let cipher: (any ChunkCipher)?
+    private let gcm: (any PiecewiseGCM.Type)?
 
-    /// Prepares a file. `cipher` decrypts long files faster than the core does.
-    package init(_ file: AttachedFile, cipher: (any ChunkCipher)? = nil) {
-        (self.file, self.cipher) = (file, cipher)
+    /// Prepares a file. `cipher` decrypts long files faster than the core does. `gcm` is required for a file in one box.
+    package init(
+        _ file: AttachedFile, cipher: (any ChunkCipher)? = nil, gcm: (any PiecewiseGCM.Type)? = nil
+    ) {
+        (self.file, self.cipher, self.gcm) = (file, cipher, gcm)
     }
 
     /// Decrypts the blob at `blob`, or on stdin, to a file, to stdout, or into a folder, where the file gets the sender's
@@ -60,16 +63,12 @@ package struct AttachmentOpening {
 
     /// Decrypts a blob that is one box.
     private func open(_ key: [UInt8], _ blob: String?, to output: String?, isNew: Bool) throws {
+        guard let gcm else { preconditionFailure("a file in one box requires AES-GCM") }
         try AttachedFile.decrypt(twice: blob, to: output, isNew: isNew) { blob, sink in
-            guard blob.count <= FileEncryption.limit + FileEncryption.overhead else {
-                throw SuiteError.refused
-            }
-            var bytes = [UInt8](repeating: 0, count: blob.count)
-            let count = try bytes.withUnsafeMutableBytes { try blob.fill($0, at: 0) }
             do {
-                try sink.write(
-                    FileEncryption.open(
-                        Array(bytes[..<count]), key: SecretBytes(copying: key)))
+                try copy(
+                    from: FileEncryptionReader(blob, key: SecretBytes(copying: key), gcm: gcm),
+                    to: sink)
             } catch is FileEncryptionError {
                 throw SuiteError.refused
             }
