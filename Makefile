@@ -18,7 +18,7 @@ COMPLETIONS = $(if $(PROGRAM_PREFIX),sotto*,*)
 
 ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 
-TOOLS := keygen contact compose encrypt decrypt history bridge fingerprint qr pad send recv relay
+TOOLS := keygen contact group compose encrypt decrypt history bridge fingerprint qr pad send recv relay
 # Started by a tool and not by users, so never on the path: qr starts qr-scan.
 HELPERS := qr-scan
 # Separate sections let the linker remove functions that nothing calls.

@@ -300,6 +300,7 @@ let package = Package(
             link: botan + fullyStatic),
         program("contact", accounts, link: fullyStatic),
         program("compose", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("group", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("history", ["SottoContacts", "SottoDatabase", "SottoState"], link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),
@@ -400,7 +401,8 @@ let package = Package(
             dependencies: [
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoState",
                 "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "history", "pad", "qr", "qr-scan", "recv", "sotto",
+                "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan", "recv",
+                "sotto",
                 "send",
                 "relay",
             ],
@@ -411,7 +413,8 @@ let package = Package(
             name: "DocumentTests",
             dependencies: [
                 "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "history", "pad", "qr", "send", "recv", "relay", "sotto",
+                "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv", "relay",
+                "sotto",
             ],
             swiftSettings: strict),
     ],

@@ -20,6 +20,8 @@ package struct ConversationNames {
             // The name of a contact is looked up by the address book.
             if summary.conversation.peer != nil, summary.settings.name == nil { return false }
             if case .chat(let id) = summary.conversation, id == wanted { return true }
+            // A group is looked up by the groups of the state.
+            if summary.conversation.group != nil, summary.settings.name == nil { return false }
             return try name(of: summary).lowercased() == wanted
         }
         guard named.count < 2 else {
@@ -27,7 +29,9 @@ package struct ConversationNames {
                 .usage, "\(who) is the name of several conversations",
                 hint: "list the ids: sotto history list")
         }
-        return try named.first?.conversation ?? .peer(book.find(who).id)
+        if let conversation = named.first?.conversation { return conversation }
+        if let group = try book.group(named: who) { return .group(group.id) }
+        return .peer(try book.find(who).id)
     }
 
     /// Returns the displayed name of a conversation.
@@ -38,6 +42,9 @@ package struct ConversationNames {
         case .chat(let id):
             let last = try store.historyEntry(number: summary.last)
             return last?.chatName ?? id
+        case .group(let id):
+            let name = try store.preview { try $0.group(id)?.name } ?? ""
+            return name.isEmpty ? String(id.description.prefix(16)) : name
         case .unknown: return "unknown sender"
         }
     }

@@ -87,7 +87,7 @@ extension AddressBook {
                 hint:
                     "get the signed card: \(cardLookupCommand(person.id, relay: person.card?.relay))"
             )
-        case .ratchet, .phrase: return
+        case .ratchet, .phrase, .group: return
         }
     }
 

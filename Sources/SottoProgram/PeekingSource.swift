@@ -26,11 +26,12 @@ public final class PeekingSource: BorrowingSource {
         return peeked
     }
 
-    /// Returns the first bytes, reading until `isEnough` returns true, or `limit` or the end is reached.
+    /// Returns the first bytes, reading until `isEnough` returns true, or `limit` or the end is reached. `isEnough` also gets
+    /// the bytes at the limit and at the end.
     public func peek(
         upTo limit: Int, until isEnough: ([UInt8]) -> Bool
     ) throws -> [UInt8] {
-        while peeked.count < limit, !isEnough(peeked), !isAtEnd {
+        while !isEnough(peeked), peeked.count < limit, !isAtEnd {
             var block = [UInt8](repeating: 0, count: limit - peeked.count)
             let count = try block.withUnsafeMutableBytes { try source.read(into: $0) }
             isAtEnd = count == 0

@@ -36,6 +36,22 @@ extension StateError: FailureError {
         "restore a backup, or move it away; a new one is then created without sessions, contacts and messages"
 }
 
+extension GroupError: FailureError {
+    /// The report.
+    package var failure: Failure {
+        switch self {
+        case .unknown: Failure(.noInput, "the group is not in this state")
+        case .tooMany:
+            Failure(
+                .tryAgain, "the state has its most groups: \(StateTransaction.mostGroups)")
+        case .refused: Failure(.untrusted, "the rules of the group do not permit it")
+        case .notMember: Failure(.untrusted, "you are not a member of the group")
+        case .mayNotPost:
+            Failure(.untrusted, "your rank in the group does not permit messages")
+        }
+    }
+}
+
 extension SessionError: FailureError {
     /// The report.
     public var failure: Failure {

@@ -7,6 +7,8 @@ public enum Conversation: Sendable, Hashable {
     case peer(SessionID)
     /// The messages of a chat, by the chat's id.
     case chat(String)
+    /// The messages of a group.
+    case group(GroupID)
     /// The messages whose sender is not authenticated and that belong to no chat.
     case unknown
 
@@ -15,7 +17,9 @@ public enum Conversation: Sendable, Hashable {
     public init(of record: JSONObject, owner: SessionID) {
         func id(_ name: String) -> SessionID? { record[name]?.string.flatMap { SessionID($0) } }
         let from = id("from")
-        if from == nil || from == owner,
+        if let group = record["group"]?.string.flatMap({ GroupID($0) }) {
+            self = .group(group)
+        } else if from == nil || from == owner,
             let chat = record["details"]?.object?["chat"]?.object?["id"]?.string
         {
             self = .chat(chat)
@@ -28,7 +32,9 @@ public enum Conversation: Sendable, Hashable {
 
     /// Returns the conversation of a message of the identity `owner`, as for its record.
     init(of message: Message, owner: SessionID) {
-        if message.from == nil || message.from == owner,
+        if let group = message.group.flatMap({ GroupID($0) }) {
+            self = .group(group)
+        } else if message.from == nil || message.from == owner,
             let chat = message.details?["chat"]?.object?["id"]?.string
         {
             self = .chat(chat)
@@ -42,11 +48,19 @@ public enum Conversation: Sendable, Hashable {
     /// The peer, or `nil` for a conversation that is not with one peer.
     public var peer: SessionID? { if case .peer(let peer) = self { peer } else { nil } }
 
+    /// The group, or `nil`.
+    public var group: GroupID? { if case .group(let id) = self { id } else { nil } }
+
+    /// Whether somebody else than the author may delete a message. The program that opened or wrote the deletion has
+    /// checked the rank.
+    var isModerated: Bool { group != nil }
+
     /// The members that the sealed row stores.
     fileprivate var members: JSONObject {
         switch self {
         case .peer(let peer): ["peer": .string(peer.description)]
         case .chat(let id): ["chat": .string(id)]
+        case .group(let id): ["group": .string(id.description)]
         case .unknown: [:]
         }
     }
@@ -58,6 +72,9 @@ public enum Conversation: Sendable, Hashable {
             self = .peer(peer)
         } else if let id = members["chat"]?.string {
             self = .chat(id)
+        } else if let text = members["group"]?.string {
+            guard let id = GroupID(text) else { return nil }
+            self = .group(id)
         } else {
             self = .unknown
         }

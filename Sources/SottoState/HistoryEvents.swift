@@ -31,7 +31,12 @@ extension StateTransaction {
                 let named = try store.entries(
                     "WHERE mark IN (?, ?) AND conversation = ?", store.mark(envelope: id),
                     store.mark(sent: id), row.number, connection: connection)
-                for entry in named where !entry.isGone && entry.author(owner.id) == author {
+                for entry in named
+                where !entry.isGone
+                    && (entry.author(owner.id) == author
+                        || row.conversation.isModerated
+                            && entry.author(owner.id) == body.target?.from)
+                {
                     guard !isImported || entry.isImported else { continue }
                     try delete(entry, at: time)
                 }
@@ -129,16 +134,21 @@ extension StateTransaction {
         guard let author else { return false }
         if hasEvents == nil { hasEvents = try connection.exists("SELECT 1 FROM event LIMIT 1") }
         guard hasEvents == true else { return false }
-        guard
-            try connection.exists(
-                "SELECT 1 FROM event WHERE target = ? AND author = ?",
-                store.mark(target: id, conversation: row.number),
-                store.mark(author: author, isImported: isImported))
-        else { return false }
+        let isModerated = row.conversation.isModerated && !isImported
+        if !isModerated {
+            guard
+                try connection.exists(
+                    "SELECT 1 FROM event WHERE target = ? AND author = ?",
+                    store.mark(target: id, conversation: row.number),
+                    store.mark(author: author, isImported: isImported))
+            else { return false }
+        }
         let first = time.seconds - Self.waitingDays * Self.day
         return try store.events(on: id, in: row, connection).contains { event in
             guard case .delete = event.body?.kind else { return false }
-            return event.author(owner.id) == author && event.isImported == isImported
+            let isByModerator = isModerated && event.body?.target?.from == author
+            return (event.author(owner.id) == author || isByModerator)
+                && event.isImported == isImported
                 && event.received.map { $0.seconds >= first } ?? false
         }
     }

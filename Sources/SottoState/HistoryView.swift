@@ -91,7 +91,7 @@ public struct MessageView: Sendable {
             if case .unknown = content.kind { return }
             versions.append(Version(body: written, time: event.time))
         case .delete:
-            if let from, from == author { versions = [] }
+            if let from, from == author || entry.conversation.isModerated { versions = [] }
         case .pin(_, let until): pin = Pin(from: from, time: event.time, until: until)
         case .unpin: pin = nil
         case .receipt(let receipt):

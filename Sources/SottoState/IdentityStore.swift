@@ -144,6 +144,35 @@ public final class IdentityStore {
             message INTEGER PRIMARY KEY, unread INTEGER NOT NULL, former INTEGER NOT NULL
         );
         """,
+        """
+        CREATE TABLE group_log (
+            number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE, sealed BLOB NOT NULL
+        );
+        CREATE TABLE group_change (
+            number INTEGER PRIMARY KEY, team INTEGER NOT NULL, mark BLOB NOT NULL UNIQUE,
+            aside INTEGER NOT NULL, place INTEGER NOT NULL, time INTEGER NOT NULL,
+            sealed BLOB NOT NULL
+        );
+        CREATE INDEX group_change_place ON group_change(team, aside, place);
+        CREATE TABLE group_member (
+            team INTEGER NOT NULL, mark BLOB NOT NULL, holds INTEGER NOT NULL,
+            told INTEGER NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (team, mark)
+        ) WITHOUT ROWID;
+        CREATE TABLE own_chain (
+            team INTEGER PRIMARY KEY, serial INTEGER NOT NULL, made INTEGER NOT NULL,
+            sealed BLOB NOT NULL
+        );
+        CREATE TABLE group_chain (
+            number INTEGER PRIMARY KEY, team INTEGER NOT NULL, device BLOB NOT NULL,
+            tag BLOB NOT NULL UNIQUE, sealed BLOB NOT NULL
+        );
+        CREATE INDEX group_chain_device ON group_chain(team, device, number);
+        CREATE TABLE held (
+            number INTEGER PRIMARY KEY, mark INTEGER NOT NULL UNIQUE, source BLOB NOT NULL,
+            time INTEGER NOT NULL, sealed BLOB NOT NULL
+        );
+        CREATE INDEX held_source ON held(source, number);
+        """,
     ]
 
     /// The version of the schema.

@@ -47,6 +47,8 @@ enum PackedRecord {
                 ("suite", suite == 0 ? .string(message.suite.rawValue) : nil),
                 ("legacy", message.legacy.map { .string($0) }),
                 ("details", message.details.map { .object($0) }), ("body", .object(message.body)),
+                ("group", message.group.map { .string($0) }),
+                ("role", message.role.map { .string($0) }),
             ] + message.extra.map { ($0.name, $0.value) })
         var flags = from | to << 2 | UInt8(trust) << 5
         if message.authenticated { flags |= 0x10 }

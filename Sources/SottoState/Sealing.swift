@@ -17,6 +17,12 @@ extension IdentityStore {
         case request(id: String)
         case skipped(chain: [UInt8], place: UInt32)
         case reader(mark: [UInt8])
+        case group(mark: [UInt8])
+        case groupChange(mark: [UInt8])
+        case groupMember(team: Int64, mark: [UInt8])
+        case ownChain(team: Int64)
+        case groupChain(tag: [UInt8])
+        case heldMessage(mark: Int64)
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
         fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -49,6 +55,12 @@ extension IdentityStore {
             case .request(let id): Array("request".utf8) + Array(id.utf8)
             case .skipped(let chain, let place): Array("skipped \(place) ".utf8) + chain
             case .reader(let mark): Array("reader".utf8) + mark
+            case .group(let mark): Array("group".utf8) + mark
+            case .groupChange(let mark): Array("team change".utf8) + mark
+            case .groupMember(let team, let mark): Array("team member \(team) ".utf8) + mark
+            case .ownChain(let team): Array("own chain \(team) ".utf8)
+            case .groupChain(let tag): Array("team chain".utf8) + tag
+            case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }
     }
@@ -130,6 +142,8 @@ extension IdentityStore {
         case .peer(let peer):
             keyedHash(Array("conversation ".utf8) + peer.publicKey, key: lookupKey)
         case .chat(let id): keyedHash(Array("conversation chat \(id)".utf8), key: lookupKey)
+        case .group(let id):
+            keyedHash(Array("conversation group ".utf8) + id.bytes, key: lookupKey)
         case .unknown: keyedHash(Array("conversation unknown".utf8), key: lookupKey)
         }
     }

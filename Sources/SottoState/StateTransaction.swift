@@ -11,6 +11,10 @@ public final class StateTransaction {
     var sessions: [SessionID: [SessionSlot]] = [:]
     var contacts: [SessionID: Contact?] = [:]
     var conversations: [Conversation: ConversationRow] = [:]
+    /// The groups that were read or changed.
+    var groups: [GroupID: StoredGroup] = [:]
+    /// Whether a chain or a change arrived, so that held messages may open.
+    package internal(set) var hasGroupNews = false
     /// Whether the history has an event that changes another message, after it was looked up.
     var hasEvents: Bool?
     /// Whether an event waits for its target, after it was looked up.

@@ -25,6 +25,8 @@ extension Failure {
         case let error as MinisignError: self.init(error)
         case let error as RSAKeyError: self.init(error)
         case let error as ProofOfWorkError: self.init(error)
+        case let error as GroupChangeError: self.init(error)
+        case let error as GroupChainError: self.init(error)
         default: self.init(reporting: error)
         }
     }
@@ -186,6 +188,45 @@ extension Failure {
         case .tooLong(let limit):
             self = .messageTooLong(limit: limit)
         case .recipient: self.init(.malformed, "the recipient's key is not valid")
+        }
+    }
+
+    init(_ error: GroupChangeError) {
+        switch error {
+        case .member(let name):
+            self.init(
+                .malformed, "not a change of a group: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(.malformed, "the change of a group has the unsupported version \(version)")
+        case .tooLong(let limit):
+            self.init(.malformed, "a change of a group has more than \(limit) bytes")
+        case .signature:
+            self.init(.authentication, "the signature of a change of a group is wrong")
+        }
+    }
+
+    init(_ error: GroupChainError) {
+        switch error {
+        case .member(let name):
+            self.init(
+                .malformed, "not a message of a group: \"\(name)\" is missing or malformed")
+        case .chainID:
+            self.init(.authentication, "the chain of a group belongs to another member")
+        case .copy, .authentication:
+            self.init(.authentication, "the message does not authenticate in its group")
+        case .signature:
+            self.init(.authentication, "the signature of a message of a group is wrong")
+        case .noKey:
+            self.init(
+                .replay, "the message's key was used before or was deleted because of its age")
+        case .tooManySkipped:
+            self.init(
+                .authentication,
+                "more than \(GroupChain.maximumSkip) earlier messages of the chain are missing")
+        case .ended:
+            self.init(.malformed, "the message is after the last one of its chain")
+        case .tooLong(let limit):
+            self = .messageTooLong(limit: limit)
         }
     }
 

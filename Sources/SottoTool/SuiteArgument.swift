@@ -17,7 +17,7 @@ public enum SuiteArgument: ExpressibleByArgument, Sendable {
 
     /// Parses the name of a suite or of a format.
     public init?(argument: String) {
-        if let suite = Suite(rawValue: argument) {
+        if let suite = Suite(rawValue: argument), suite != .group {
             self = .suite(suite)
         } else if let format = BridgeFormat(rawValue: argument) {
             self = .bridge(format)
@@ -26,6 +26,8 @@ public enum SuiteArgument: ExpressibleByArgument, Sendable {
         }
     }
 
-    /// The names of the suites.
-    public static var allArguments: [String] { Suite.allCases.map(\.rawValue) }
+    /// The names of the suites. A group is not chosen by its suite.
+    public static var allArguments: [String] {
+        Suite.allCases.filter { $0 != .group }.map(\.rawValue)
+    }
 }

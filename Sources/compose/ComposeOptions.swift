@@ -59,6 +59,17 @@ struct ComposeContext {
     /// Returns the id of a person.
     func recipient(_ who: String) throws -> SessionID { try book.find(who).id }
 
+    /// Returns the conversation with a person or a group.
+    func conversation(_ who: String) throws -> Conversation {
+        if let group = try book.group(named: who) { return .group(group.id) }
+        return .peer(try recipient(who))
+    }
+
+    /// Returns a message for a conversation, or without a recipient for `nil`.
+    func message(_ to: Conversation?, _ body: MessageBody) -> ComposedMessage {
+        to.map { ComposedMessage(in: $0, body) } ?? ComposedMessage(to: nil, body)
+    }
+
     /// Prints the records of messages.
     func print(_ messages: [ComposedMessage]) throws {
         let output = try Output(path: "-", content: .text)

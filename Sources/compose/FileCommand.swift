@@ -47,7 +47,7 @@ struct FileCommand: Program {
         let shared = try reply.map {
             try SharedTarget(target.targets([$0], context)[0], owner: context.owner)
         }
-        let to = try shared?.peer ?? who.map { try context.recipient($0) }
+        let to = try shared?.conversation ?? who.map { try context.conversation($0) }
         let text = try path == "-" ? "" : readText()
         let folder = try BlobFolder(directory: .standard())
         let attachment = Attachment(
@@ -60,7 +60,7 @@ struct FileCommand: Program {
             throw Failure(.bug, "the message has no blob")
         }
         try folder.keep(attachment.blob, digest: blob.digest)
-        try context.print([ComposedMessage(to: to, body)])
+        try context.print([context.message(to, body)])
     }
 
     /// Reads standard input as the text that accompanies the file.

@@ -28,7 +28,7 @@ struct ReactCommand: Program {
         let isSame = own.map { Emoji.areSame($0.emoji, emoji) } ?? false
         try context.print([
             ComposedMessage(
-                to: shared.peer,
+                in: shared.conversation,
                 MessageBody(.reaction(shared.reference, emoji: isSame ? "" : emoji)))
         ])
     }
@@ -50,10 +50,11 @@ struct DeleteCommand: Program {
         let context = try target.options.open()
         let messages = try target.targets(texts, context).map { target in
             let shared = try SharedTarget(target, owner: context.owner)
-            guard shared.author == context.owner else {
+            // In a group, encrypt checks the rank.
+            guard shared.author == context.owner || shared.conversation.group != nil else {
                 throw TargetError.deletionOfAnother(target.id)
             }
-            return ComposedMessage(to: shared.peer, MessageBody(.delete(shared.reference)))
+            return ComposedMessage(in: shared.conversation, MessageBody(.delete(shared.reference)))
         }
         try context.print(messages)
     }
@@ -85,7 +86,8 @@ struct PinCommand: Program {
         let shared = try SharedTarget(
             target.targets([text], context)[0], owner: context.owner)
         try context.print([
-            ComposedMessage(to: shared.peer, MessageBody(.pin(shared.reference, until: until)))
+            ComposedMessage(
+                in: shared.conversation, MessageBody(.pin(shared.reference, until: until)))
         ])
     }
 }
@@ -106,7 +108,7 @@ struct UnpinCommand: Program {
         let shared = try SharedTarget(
             target.targets([text], context)[0], owner: context.owner)
         try context.print([
-            ComposedMessage(to: shared.peer, MessageBody(.unpin(shared.reference)))
+            ComposedMessage(in: shared.conversation, MessageBody(.unpin(shared.reference)))
         ])
     }
 }
@@ -136,9 +138,9 @@ struct ForwardCommand: Program {
     func execute() throws {
         let context = try target.options.open()
         let target = try target.targets([text], context)[0]
-        let recipients = try to.map { try context.recipient($0) }
+        let recipients = try to.map { try context.conversation($0) }
         let body = try forwarded(target, owner: context.owner)
-        try context.print(recipients.map { ComposedMessage(to: $0, body) })
+        try context.print(recipients.map { ComposedMessage(in: $0, body) })
     }
 
     private func forwarded(_ target: Target, owner: SessionID) throws -> MessageBody {

@@ -18,19 +18,19 @@ struct Target {
 struct SharedTarget {
     let target: Target
     let author: SessionID
-    /// The other side of the conversation.
-    let peer: SessionID
+    /// The conversation with a person or a group.
+    let conversation: Conversation
 
     /// Throws ``TargetError`` for a message of a chat or of an unknown sender.
     init(_ target: Target, owner: SessionID) throws(TargetError) {
         if case .chat = target.entry.conversation { throw .inChat }
-        guard let peer = target.entry.peer, let author = target.entry.author(owner) else {
-            throw .unknownSender
-        }
+        conversation = target.entry.conversation
+        guard conversation.peer != nil || conversation.group != nil,
+            let author = target.entry.author(owner)
+        else { throw .unknownSender }
         guard Envelope.isID(target.id) else { throw .foreignID }
         self.target = target
         self.author = author
-        self.peer = peer
     }
 
     /// The reference in a body.

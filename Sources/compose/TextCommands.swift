@@ -26,8 +26,8 @@ struct TextCommand: Program {
 
     func execute() throws {
         let context = try options.open()
-        let to = try who.map { try context.recipient($0) }
-        try context.print([ComposedMessage(to: to, readContent())])
+        let to = try who.map { try context.conversation($0) }
+        try context.print([context.message(to, readContent())])
     }
 }
 
@@ -53,7 +53,7 @@ struct ReplyCommand: Program {
             target.targets([text], context)[0], owner: context.owner)
         var body = try readContent()
         body.content.reply = shared.quotation
-        try context.print([ComposedMessage(to: shared.peer, body)])
+        try context.print([ComposedMessage(in: shared.conversation, body)])
     }
 }
 
@@ -76,7 +76,7 @@ struct EditCommand: Program {
         guard shared.author == context.owner else { throw TargetError.editOfAnother }
         let body = try edited(shared.target, readContent())
         try context.print([
-            ComposedMessage(to: shared.peer, MessageBody(.edit(shared.reference, body)))
+            ComposedMessage(in: shared.conversation, MessageBody(.edit(shared.reference, body)))
         ])
     }
 

@@ -10,6 +10,8 @@ enum EncryptMode: String, CommandMode {
     case passphrase = "-p or --passphrase"
     /// Messages to mailboxes.
     case mailboxes = "--to"
+    /// Messages to a group.
+    case group = "--group"
     /// Messages to a chat, without an address.
     case chat = "--chat"
     /// Messages to a chat that travel to mailboxes.
@@ -25,6 +27,8 @@ enum EncryptMode: String, CommandMode {
             case .passphrase: "-p --passphrase \(Self.file)"
             case .mailboxes:
                 "--to \(Self.message) \(Self.contacts) --classic --bundle --new-session --require-opk"
+            case .group:
+                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout \(Self.identity)"
             case .chat: "--chat --bare \(Self.message) \(Self.state)"
             case .chatMailboxes: "--chat --to \(Self.message) \(Self.contacts)"
             case .detached: "--detached --trusted-comment \(Self.identity)"
@@ -45,6 +49,7 @@ extension EncryptTool {
     var mode: EncryptMode {
         get {
             if detached { return .detached }
+            if group != nil { return .group }
             if chat != nil { return to.isEmpty ? .chat : .chatMailboxes }
             if !to.isEmpty { return .mailboxes }
             if !recipient.isEmpty || !recipientsFile.isEmpty { return .recipients }
@@ -57,6 +62,6 @@ extension EncryptTool {
 extension UsageError {
     /// Neither the command line nor the input names a recipient.
     static let noRecipient = UsageError(
-        "no recipient is given: use -r CARD, -R FILE, -p, --to CARD or --chat FILE, or give records of compose"
+        "no recipient is given: use -r CARD, -R FILE, -p, --to CARD, --group NAME or --chat FILE, or give records of compose"
     )
 }

@@ -30,7 +30,7 @@ enum EncryptPlan {
                 DetachedSigning(
                     identity: tool.identity, trustedComment: tool.trustedComment, file: tool.file,
                     output: tool.output, quiet: tool.quiet))
-        case .records, .mailboxes, .chat, .chatMailboxes:
+        case .records, .mailboxes, .group, .chat, .chatMailboxes:
             self = .message(
                 MessageEncryption(
                     target: try Self.target(tool, mode),
@@ -119,6 +119,7 @@ enum EncryptPlan {
                 "--suite ratchet needs a --ttl of at least \(Envelope.minimumSessionTTL) seconds")
         case .ratchet: return .mailboxes(try mailboxes(tool, .ratchet))
         case .phrase: throw SuiteError.noChat
+        case .group: throw UsageError("--suite group is chosen by --group")
         case .sealed:
             if let option = tool.session.given {
                 try tool.given.refuse(option, with: "--suite sealed")
@@ -155,7 +156,8 @@ enum EncryptPlan {
             try tool.given.refuse(option, with: "--stateless")
         }
         return Mailboxes(
-            to: tool.to, ttl: tool.ttl.map { Int64($0) }, method: method, session: tool.session,
+            to: tool.to, group: tool.group, ttl: tool.ttl.map { Int64($0) }, method: method,
+            session: tool.session,
             isClassic: tool.classic, trust: tool.trust, identity: tool.identity,
             lockTimeout: tool.stateTimeout,
             quiet: tool.quiet)

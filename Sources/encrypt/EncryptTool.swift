@@ -12,6 +12,7 @@ struct EncryptTool: CoreProgram {
             encrypt -r CARD [-r CARD ...] [-R FILE] [-s] [-a] [-o FILE] [FILE]
             encrypt -p [-s] [-a] [-o FILE] [FILE]
             encrypt --to CARD [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
+            encrypt --group NAME [--jsonl] [-o FILE] [FILE]
             encrypt --chat FILE [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
             encrypt --detached [--trusted-comment TEXT] [-i FILE] [-o FILE] [FILE]
             """,
@@ -75,6 +76,11 @@ struct EncryptTool: CoreProgram {
         "--to", value: "card",
         help: "Encrypt the input as a message to this card; may be repeated, one envelope each.")
     var to: [String] = []
+
+    @Option(
+        "--group", value: "name",
+        help: "Encrypt the input as a message to the members of this group; see group(1).")
+    var group: String?
 
     @Flag(
         "--jsonl",

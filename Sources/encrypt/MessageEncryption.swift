@@ -34,7 +34,8 @@ struct MessageEncryption {
                 }, print: { try $1.writeText($0 + "\n") })
         case .chat(let chat): try write(input, to: Recipients(chat))
         case .mailboxes(let mailboxes):
-            let source = mailboxes.to.isEmpty ? try records(in: input) : nil
+            let source =
+                mailboxes.to.isEmpty && mailboxes.group == nil ? try records(in: input) : nil
             try write(input, source, to: Recipients(mailboxes))
         }
     }

@@ -14,6 +14,15 @@ struct Destination {
     /// The recipient, or `nil` for a chat alone.
     let recipient: Correspondent?
     let route: Route
+    /// The relays to which mail of a member of a group may go, or `nil` for any. Otherwise a member could make all others
+    /// connect to an address.
+    var relays: Set<String>?
+
+    /// The relay on the recipient's card, if mail may go there.
+    private var relay: String? {
+        guard let relay = recipient?.notedRelay else { return nil }
+        return relays?.contains(relay) ?? true ? relay : nil
+    }
 
     /// A chat without an address.
     static var chat: Destination {
@@ -46,7 +55,7 @@ struct Destination {
     /// signed card names. A `sotto:` URI does not authenticate a relay.
     func line(_ envelope: Envelope) -> JSONObject {
         var record = (recipient?.card.map { envelope.addressed(to: $0) } ?? envelope).record
-        if let relay = recipient?.notedRelay { record["relay"] = .string(relay) }
+        if let relay { record["relay"] = .string(relay) }
         return record
     }
 }
@@ -59,11 +68,13 @@ final class RecipientDirectory {
     }
 
     private let mailboxes: Mailboxes
-    private let book: AddressBook
-    private let store: IdentityStore?
+    let book: AddressBook
+    let store: IdentityStore?
     private let sessions: SessionPlan
     private let plan: RoutePlan
-    private let own: SessionID
+    let own: SessionID
+    /// The groups that were looked up.
+    var groups: [String: GroupRoute] = [:]
     private var people: [String: Result<Correspondent, Failure>] = [:]
     private var known: [Key: Result<Destination, Failure>] = [:]
     private var hasNotedURI = false
@@ -114,6 +125,20 @@ final class RecipientDirectory {
         return try found.get()
     }
 
+    /// Returns the destination of a message to a member of a group. The group vouches for a member who is not a contact.
+    func member(_ person: Correspondent) throws -> Destination {
+        let trust = person.contact == nil ? mailboxes.trust ?? .any : mailboxes.trust
+        let destination = Destination(
+            recipient: person, route: try route(to: person, isShort: false, trust))
+        try begin(destination, isShort: false)
+        return destination
+    }
+
+    /// Prints a note on standard error.
+    func warn(_ text: String) {
+        if !mailboxes.quiet { Terminal.say("\(EncryptTool.toolName): note: \(text)") }
+    }
+
     /// Returns the recipient that a record names: an id, a contact, `me`, or a URI. A record selects no files.
     func person(named to: String) throws -> Correspondent {
         if let known = people[to] { return try known.get() }
@@ -138,15 +163,18 @@ final class RecipientDirectory {
                 .noInput, "the recipient in the record is not a contact",
                 hint: "list the contacts: contact list")
         }
-        return Correspondent(id: id, card: nil, contact: nil)
+        return Correspondent(
+            id: id, card: try store?.preview { try $0.groupCard(of: id) }, contact: nil)
     }
 
     // MARK: Routes
 
     /// If no session has to begin, this only reads the state and does not wait for other processes.
-    private func route(to person: Correspondent, isShort: Bool) throws -> Destination.Route {
+    private func route(
+        to person: Correspondent, isShort: Bool, _ trust: TrustPolicy? = nil
+    ) throws -> Destination.Route {
         let suite = try plan.suite(for: person, store, isShort: isShort)
-        try book.check(person, suite: suite, mailboxes.trust)
+        try book.check(person, suite: suite, trust ?? mailboxes.trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
         guard person.card != nil || suite != .sealed else {
             throw Failure(

@@ -18,6 +18,8 @@ struct Mailboxes {
 
     /// Cards, ids and names of contacts.
     let to: [String]
+    /// The group that gets the messages, or `nil`.
+    let group: String?
     /// The time to live at the relay, in seconds, or `nil`.
     let ttl: Int64?
     let method: Method
@@ -52,12 +54,15 @@ struct Recipients {
     private enum Named {
         case chat(Destination)
         case mailboxes([Destination])
+        case group(GroupRoute)
         /// None: each message names its own.
         case none
     }
 
     private let keys: SuiteKeys
     private let ttl: Int64?
+    /// The owner's own relay, or `nil`.
+    private let relay: String?
     private let store: IdentityStore?
     private let named: Named
     private let directory: RecipientDirectory?
@@ -68,7 +73,7 @@ struct Recipients {
     /// be read without a prompt.
     init(_ chat: ChatTarget) throws {
         keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(chat.path)])
-        ttl = nil
+        (ttl, relay) = (nil, nil)
         let book = AddressBook(chat.identity.load, lockTimeout: chat.lockTimeout)
         store = chat.lockTimeout == nil ? nil : try book.storeWithoutPrompt(chat.identity)
         named = .chat(.chat)
@@ -83,12 +88,17 @@ struct Recipients {
         if case .phrase(let path) = mailboxes.method { chats = [try ChatFile.read(path)] }
         keys = SuiteKeys(identity: identity, chats: chats, classic: mailboxes.isClassic)
         ttl = mailboxes.ttl
+        relay = identity.card().relay
         let usesState = mailboxes.lockTimeout != nil || mailboxes.needsState
         store = usesState ? try book.writableStore() : nil
         let directory = try RecipientDirectory(mailboxes, book, store, own: identity.id)
-        named =
-            mailboxes.to.isEmpty
-            ? .none : .mailboxes(try directory.destinations(mailboxes.to, ttl: ttl))
+        if let group = mailboxes.group {
+            named = .group(try directory.group(group))
+        } else {
+            named =
+                mailboxes.to.isEmpty
+                ? .none : .mailboxes(try directory.destinations(mailboxes.to, ttl: ttl))
+        }
         self.directory = directory
         blobs = store == nil ? nil : try BlobFolder(directory: .standard())
     }
@@ -98,6 +108,8 @@ struct Recipients {
         let message: MessageText
         let ttl: Int64?
         let destinations: [Destination]
+        /// The group that gets the message in place of ``destinations``.
+        var group: GroupRoute?
         /// Makes the ids of the blob that `send` uploads; `nil` without one.
         let upload: BlobIDs?
         /// The digest of the blob if `compose file` stored it.
@@ -120,6 +132,27 @@ struct Recipients {
             blob["relay"] = relay.map { .string($0) }
             body["blob"] = .object(blob)
             return Destination.Upload(id: id, size: size, digest: digest, relay: relay)
+        }
+
+        /// Returns the upload of the blob of a message to a group: to the owner's own mailbox, once for all members. Sets its
+        /// place in the body; `nil` without one.
+        func upload(
+            fromOwner relay: String?, _ owner: SessionID, _ body: inout JSONObject
+        ) throws(Failure) -> BlobRecord? {
+            guard let ids = upload else { return nil }
+            guard let relay else {
+                throw Failure(
+                    .usage, "a file for a group is stored at your own relay, but you have none",
+                    hint: "make a relay yours: keygen set --relay URL")
+            }
+            guard var blob = body["blob"]?.object, let size = blob["size"]?.integer,
+                let digest = blob["digest"]?.string.flatMap({ Base64.standard.decode($0) })
+            else { throw Failure(.bug, "the message has no blob to upload") }
+            let id = ids.make()
+            blob["id"] = .base64(id)
+            blob["relay"] = .string(relay)
+            body["blob"] = .object(blob)
+            return BlobRecord(id: id, to: owner, size: size, digest: digest, relay: relay)
         }
 
         /// Returns the body for a recipient: with the lifetime that the timer of the conversation sets.
@@ -185,6 +218,17 @@ struct Recipients {
             guard case .chat(let chat) = named else { throw Failure(.bug, "no recipient is known") }
             return job(message, ttl: ttl, to: [chat])
         }
+        if let group = try group(of: message) {
+            guard !ttl.isShortTTL else {
+                throw Failure(
+                    .usage,
+                    "a message to a group needs a time to live of at least \(Envelope.minimumSessionTTL) seconds"
+                )
+            }
+            var job = job(message, ttl: ttl, to: [])
+            job.group = group
+            return job
+        }
         let destinations: [Destination]
         switch (named, message.to) {
         case (.mailboxes(let known), nil):
@@ -205,11 +249,34 @@ struct Recipients {
         return job(message, ttl: ttl, to: destinations)
     }
 
+    /// Returns the group that a message is for, or `nil`.
+    private func group(of message: MessageText) throws -> GroupRoute? {
+        switch (named, message.group) {
+        case (.group(let group), nil):
+            guard message.to == nil else { throw Failure.otherRecipient }
+            return group
+        case (.group(let group), let name?):
+            guard try directory?.group(name).id == group.id else { throw Failure.otherRecipient }
+            return group
+        case (.none, let name?):
+            guard message.to == nil else {
+                throw Failure(.malformed, "the record names both a recipient and a group")
+            }
+            return try directory?.group(name)
+        case (_, nil): return nil
+        case (_, _?): throw Failure.otherRecipient
+        }
+    }
+
     private func seal(
         _ job: Result<Job, Failure>, _ transaction: StateTransaction?
     ) throws -> Result<[JSONObject], Failure> {
         try result {
             let job = try job.get()
+            if let group = job.group {
+                guard let transaction else { throw StateError.noHome }
+                return try seal(job, to: group, transaction)
+            }
             let milliseconds = Timestamp.milliseconds()
             var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
             let uploads = try job.destinations.indices.map {
@@ -230,10 +297,61 @@ struct Recipients {
         }
     }
 
+    /// Encrypts a message for the members of a group. Before it, members get the chain and the changes that they lack.
+    private func seal(
+        _ job: Job, to route: GroupRoute, _ transaction: StateTransaction
+    ) throws -> [JSONObject] {
+        guard let group = try transaction.group(route.id) else { throw GroupError.unknown }
+        let milliseconds = Timestamp.milliseconds()
+        var body = job.message.body
+        if case .timer(let seconds)? = group.state.values["timer"], seconds > 0,
+            body["expires"] == nil, ["text", "data", "file"].contains(body["type"]?.string)
+        {
+            body["expires"] = .object(["after": .integer(seconds), "from": .string("read")])
+        }
+        let blob = try job.upload(fromOwner: relay, transaction.owner.id, &body)
+        let sending = try transaction.prepareMessage(
+            to: group, at: Timestamp(seconds: milliseconds / 1000))
+        var lines: [JSONObject] = blob.map { [$0.record] } ?? []
+        var sealedNames: [String] = []
+        func destination(_ member: SessionID) -> Destination? { route.destination(member) }
+        // The message is encrypted first: if it is refused, no member is told anything.
+        let readers = sending.readers.filter { destination($0) != nil }
+        let draft = Draft(
+            body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
+        let sealed = try transaction.seal(draft, sending, to: readers)
+        for (member, body) in sending.bodies {
+            guard let destination = destination(member) else { continue }
+            let draft = Draft(body: body.record, milliseconds: milliseconds)
+            let envelope = try seal(draft, destination.route, transaction)
+            try transaction.noteSealed(body, to: member)
+            lines.append(destination.line(envelope))
+            if body.chain != nil, case .suite = destination.route {
+                sealedNames.append(destination.recipient?.name ?? member.description)
+            }
+        }
+        directory?.noteSealed(sealedNames)
+        for (member, envelope) in zip(readers, sealed.envelopes) {
+            guard var line = destination(member)?.line(envelope) else { continue }
+            if let blob { line["blob"] = .string(blob.name) }
+            lines.append(line)
+        }
+        try transaction.recordSent(sealed.message)
+        return lines
+    }
+
     /// Records a message in the history: once for each recipient, but once for a chat.
     private func record(
         _ job: Job, _ bodies: [JSONObject], _ envelopes: [Envelope], _ transaction: StateTransaction
-    ) throws(StateError) {
+    ) throws {
+        if job.message.body["type"]?.string == GroupBody.type {
+            // It can contain keys, so the history does not have it.
+            let body = try GroupBody(job.message.body)
+            for member in job.destinations.compactMap(\.id) {
+                try transaction.noteSealed(body, to: member)
+            }
+            return
+        }
         let chat = keys.chats.first.map { JSON.object($0.details) }
         for (index, envelope) in envelopes.enumerated() {
             let isOfChat = envelope.suite.traits.isOfChat

@@ -15,7 +15,7 @@ struct SottoDispatcher: CoreProgram {
             sotto TOOL [ARGUMENT ...]
             """,
         discussion: """
-            The tools are keygen, fingerprint, qr, contact, compose, encrypt, decrypt, history, bridge, pad, \
+            The tools are keygen, fingerprint, qr, contact, group, compose, encrypt, decrypt, history, bridge, pad, \
             send, recv and relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
             """,
@@ -81,8 +81,8 @@ extension SottoDispatcher {
 
 /// The tools of this version, in the usual order of use.
 enum Tool: String, CaseIterable {
-    case keygen, fingerprint, qr, contact, compose, encrypt, decrypt, history, bridge, pad, send,
-        recv
+    case keygen, fingerprint, qr, contact, group, compose, encrypt, decrypt, history, bridge, pad,
+        send, recv
     case relay
 
     var purpose: String {
@@ -91,6 +91,7 @@ enum Tool: String, CaseIterable {
         case .fingerprint: "show and compare safety numbers of keys"
         case .qr: "encode bytes in a QR code, and read it back to exactly these bytes"
         case .contact: "the address book and its trust: add, verify, block, accept"
+        case .group: "create groups, invite, remove, and change the rules"
         case .compose: "write replies, reactions, edits, receipts and other messages for encrypt"
         case .encrypt: "encrypt a file or pipe, or messages"
         case .decrypt: "decrypt a file or messages; print only authentic data"

@@ -13,26 +13,33 @@ package enum GroupChangeError: Error, Sendable, Equatable {
 extension GroupChangeError: RecordError {}
 
 /// The id of a change: SHA-256 of its canonical JSON with its signature. The id of the first change is that of the group.
-package struct GroupID: Sendable, Hashable, Comparable, CustomStringConvertible {
+public struct GroupID: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The 32 bytes.
-    package let bytes: [UInt8]
+    public let bytes: [UInt8]
 
     /// Creates an id of 32 bytes.
-    package init(_ bytes: [UInt8]) {
+    public init(_ bytes: [UInt8]) {
         precondition(bytes.count == 32)
         self.bytes = bytes
     }
 
     /// Reads 64 hexadecimal digits, or returns `nil`.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         guard let bytes = SottoBytes.bytes(hex: text), bytes.count == 32 else { return nil }
         self.bytes = bytes
     }
 
-    /// The 64 hexadecimal digits, in lower case.
-    package var description: String { hex(bytes) }
+    /// Whether a text is the beginning of an id in lower case.
+    package static func isBeginning(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
 
-    package static func < (a: GroupID, b: GroupID) -> Bool {
+    /// The 64 hexadecimal digits, in lower case.
+    public var description: String { hex(bytes) }
+
+    /// Whether the bytes of `a` are before those of `b`.
+    public static func < (a: GroupID, b: GroupID) -> Bool {
         a.bytes.lexicographicallyPrecedes(b.bytes)
     }
 }
@@ -165,6 +172,16 @@ package struct GroupChange: Sendable {
 
     /// Parses a change and verifies its signatures.
     package init(_ record: JSONObject) throws(GroupChangeError) {
+        try self.init(record, isVerified: false)
+    }
+
+    /// Parses the bytes of a change whose signatures were verified when it was stored.
+    package init(stored bytes: [UInt8]) throws(GroupChangeError) {
+        guard let object = try? JSON.object(parsing: bytes) else { throw .member("type") }
+        try self.init(object, isVerified: true)
+    }
+
+    private init(_ record: JSONObject, isVerified: Bool) throws(GroupChangeError) {
         let fields = Fields<GroupChangeError>(record)
         try fields.header(Self.type)
         bytes = JSON.object(record).canonical()
@@ -188,6 +205,7 @@ package struct GroupChange: Sendable {
             group = try fields["group"].text { GroupID($0) }
             guard !parents.isEmpty else { throw .member("parents") }
         }
+        guard !isVerified else { return }
         guard SignedRecord.verify(record, by: device.publicKey) else { throw .signature }
         if case .doorJoin(_, let door, let proof) = act {
             guard verifySignature(proof, of: Self.doorMessage(group, by), by: door) else {

@@ -6,6 +6,8 @@ package struct GroupGraph: Sendable {
 
     /// For each change the set of its ancestors, a bit each.
     private var ancestors: [[UInt64]] = []
+    /// For each change its parents.
+    private(set) var parents: [[Int]] = []
     /// The changes that are no parent of another one, in order.
     package private(set) var heads: [Int] = []
 
@@ -25,6 +27,7 @@ package struct GroupGraph: Sendable {
             row[parent / Self.bits] |= 1 << (parent % Self.bits)
         }
         ancestors.append(row)
+        self.parents.append(parents)
         heads.removeAll { parents.contains($0) }
         heads.append(number)
         return number

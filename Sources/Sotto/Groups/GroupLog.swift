@@ -51,6 +51,9 @@ package struct GroupLog: Sendable {
     /// Returns whether the log has a change.
     package func contains(_ id: GroupID) -> Bool { numbers[id] != nil }
 
+    /// Whether a change is by a person or names them.
+    package func names(_ id: SessionID) -> Bool { memberNumbers[id] != nil }
+
     /// Returns the number of the next change of a device.
     package func nextSeq(of device: SessionID) -> Int64 {
         var seq: Int64 = 1
@@ -103,6 +106,79 @@ package struct GroupLog: Sendable {
 
     /// Folds the log.
     package func fold() -> GroupState { GroupState(self, GroupFold(rules)) }
+
+    /// Returns the changes with these ids, or `nil` if the log lacks one.
+    private func places(_ ids: [GroupID]) -> [Int]? {
+        let places = ids.compactMap { numbers[$0] }
+        return places.count == ids.count ? places : nil
+    }
+
+    /// Returns the rank with which a member wrote a message, or ``GroupRank/nobody`` if it is refused. sotto-formats(5),
+    /// GROUPS.
+    ///
+    /// The message is judged as a change with its heads as parents. A message of a former member counts if each change
+    /// that removed them keeps it: `chain` and `iteration` are its place. The log must have the heads.
+    package func rank(
+        of member: SessionID, at heads: [GroupID], chain: [UInt8], iteration: UInt32
+    ) -> GroupRank {
+        guard let author = memberNumbers[member], let parents = places(heads) else {
+            return .nobody
+        }
+        func power(_ rules: GroupRules, _ parents: [Int]) -> GroupRank {
+            var rules = rules
+            let message = GroupRules.Change(author: author, act: .other)
+            guard let place = rules.add(message, parents: parents) else { return .nobody }
+            return GroupFold(rules).power[place]
+        }
+        let rank = power(rules, parents)
+        guard rank == .nobody else { return rank }
+        let limits = cuts(of: member).map { cut in
+            cut.first { $0.device == member && $0.chain == chain }?.iteration
+        }
+        guard !limits.isEmpty, limits.allSatisfy({ $0.map { iteration <= $0 } ?? false }) else {
+            return .nobody
+        }
+        let past = rules.past(of: parents)
+        return power(past.rules, past.changes)
+    }
+
+    /// Returns the limits of each change by which a member left or was removed.
+    private func cuts(of member: SessionID) -> [[GroupChange.Limit]] {
+        let fold = GroupFold(rules)
+        return changes.enumerated().compactMap { number, change in
+            switch change.act {
+            case .leave(let limits) where change.by == member: limits
+            case .remove(let who, let limits), .ban(let who, let limits):
+                who.contains(member) && fold.power[number] >= .moderator ? limits : nil
+            default: nil
+            }
+        }
+    }
+
+    /// Whether the last join of one member is before that of another.
+    package func joined(_ a: SessionID, before b: SessionID) -> Bool {
+        guard let first = lastJoin(of: a), let second = lastJoin(of: b) else { return false }
+        return rules.graph.isBefore(first, second)
+    }
+
+    private func lastJoin(of member: SessionID) -> Int? {
+        changes.lastIndex { change in
+            guard change.by == member else { return false }
+            switch change.act {
+            case .create, .join, .doorJoin: return true
+            default: return false
+            }
+        }
+    }
+
+    /// Returns the ids of all changes before some changes, and of these.
+    package func past(of ids: [GroupID]) -> Set<GroupID> {
+        guard let places = places(ids) else { return [] }
+        return Set(
+            changes.indices.filter { number in
+                places.contains { $0 == number || rules.graph.isBefore(number, $0) }
+            }.map { changes[$0].id })
+    }
 
     /// Returns the changes of some numbers that are before no other of them.
     func latest(of numbers: [Int]) -> [Int] { rules.graph.latest(of: numbers) }

@@ -104,6 +104,21 @@ package struct GroupRules: Sendable {
     }
 }
 
+extension GroupRules {
+    /// Returns the rules with only some changes and those before them, and the new numbers of these changes.
+    func past(of changes: [Int]) -> (rules: GroupRules, changes: [Int]) {
+        var past = GroupRules()
+        var numbers: [Int: Int] = [:]
+        for number in self.changes.indices {
+            let isIncluded = changes.contains { $0 == number || graph.isBefore(number, $0) }
+            guard isIncluded else { continue }
+            let parents = graph.parents[number].compactMap { numbers[$0] }
+            numbers[number] = past.add(self.changes[number], parents: parents)
+        }
+        return (past, changes.compactMap { numbers[$0] })
+    }
+}
+
 extension GroupRules.Act {
     /// The door of a `door-join`.
     package var door: [UInt8]? { if case .doorJoin(let door) = self { door } else { nil } }

@@ -44,7 +44,8 @@ public struct Envelope: Sendable, Hashable {
 
     /// Whether a time to live is within the limits of a suite.
     static func isTTL(_ seconds: Int64, of suite: Suite) -> Bool {
-        ((suite == .ratchet ? minimumSessionTTL : 0)...maximumTTL).contains(seconds)
+        let isOfSession = suite == .ratchet || suite == .group
+        return ((isOfSession ? minimumSessionTTL : 0)...maximumTTL).contains(seconds)
     }
 
     /// A messenger's own record or file. Its plaintext may be plain text and not a message record.

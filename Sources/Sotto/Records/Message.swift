@@ -17,7 +17,7 @@ public struct Message: Sendable, Hashable {
         "details", "legacy", "body", "number",
         "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
         "edited", "versions", "reactions", "pinned", "receipts", "imported", "digest",
-        "quotation",
+        "quotation", "group", "role",
     ]
 
     /// The envelope's id.
@@ -45,6 +45,10 @@ public struct Message: Sendable, Hashable {
     public var details: JSONObject?
     /// The content: an object with a `type`, such as `{"type":"text","text":…}`.
     public let body: JSONObject
+    /// The id of the group that the message is for, 64 hexadecimal digits, or `nil`.
+    public var group: String?
+    /// The rank of the sender in the group, or `nil`.
+    public var role: String?
     /// The members that this version does not know.
     public let extra: [(name: String, value: JSON)]
 
@@ -60,6 +64,7 @@ public struct Message: Sendable, Hashable {
             ("legacy", legacy.map { .string($0) }),
             ("trust", .string(trust.rawValue)),
             ("details", details.map { .object($0) }), ("body", .object(body)),
+            ("group", group.map { .string($0) }), ("role", role.map { .string($0) }),
         ])
         for (name, value) in extra { record[name] = value }
         return record
@@ -104,6 +109,8 @@ public struct Message: Sendable, Hashable {
         } catch {
             return nil
         }
+        group = record["group"]?.string
+        role = record["role"]?.string
     }
 
     /// Returns the members of a record that are passed through unchanged.

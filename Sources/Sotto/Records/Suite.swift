@@ -6,6 +6,8 @@ public enum Suite: String, Sendable, CaseIterable {
     case ratchet
     /// A key from a shared phrase, by Argon2id.
     case phrase
+    /// A chain of keys that a member of a group gives to the other members over sessions.
+    case group
 
     /// The properties of the suite.
     public var traits: SuiteTraits {
@@ -22,6 +24,9 @@ public enum Suite: String, Sendable, CaseIterable {
             SuiteTraits(
                 payloadMembers: ["chat", "text"], isOfChat: true,
                 protection: ["by phrase", "no", "no", "yes", "yes"])
+        case .group:
+            SuiteTraits(
+                payloadMembers: ["tag", "box"], protection: ["yes", "yes", "yes", "as sent", "yes"])
         }
     }
 }
@@ -85,4 +90,6 @@ public struct SuiteName: RawRepresentable, Sendable, Hashable {
     public static let ratchet = SuiteName(.ratchet)
     /// ``Suite/phrase``.
     public static let phrase = SuiteName(.phrase)
+    /// ``Suite/group``.
+    public static let group = SuiteName(.group)
 }

@@ -22,11 +22,11 @@ extension MessageSuite {
 }
 
 extension Suite {
-    /// The type that makes and opens its messages, or `nil` for the suite that needs a session.
+    /// The type that makes and opens its messages, or `nil` for a suite that needs a session or a chain.
     public var messageSuite: (any MessageSuite.Type)? {
         switch self {
         case .sealed: Sealed.self
-        case .ratchet: nil
+        case .ratchet, .group: nil
         case .phrase: PhraseSuite.self
         }
     }

@@ -24,7 +24,7 @@ extension MessageBody {
         case .profile(let profile): "[profile: \(profile.name)]"
         case .call(let call):
             "[\(call.media.map { $0.rawValue + " " } ?? "")call: \(call.kind.rawValue)]"
-        case .other(.group): "[change of a group]"
+        case .other(.group): groupLine
         case .other(.devices): "[list of devices]"
         case .other(.sync): "[data for an own device]"
         case .system("key-accepted"):
@@ -36,6 +36,36 @@ extension MessageBody {
             "[unsupported message of type \(Self.shown(type: type))]"
                 + (extra["text"]?.string.map { " " + $0 } ?? "")
         }
+    }
+
+    /// A description of the events of a group. Names of other people are shown as they are, on one line.
+    private var groupLine: String {
+        let events = (extra["events"]?.array ?? []).compactMap { $0.object }
+        let lines = events.map { event in
+            func text(_ name: String) -> String? {
+                event[name]?.string.flatMap { $0.isPlainLine && !$0.contains("]") ? $0 : "?" }
+            }
+            let who =
+                text("name") ?? text("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
+            switch text("event") {
+            case "invited":
+                return "invited you to the group \(text("name") ?? "?")"
+            case "joined": return who == "me" ? "you joined the group" : "\(who) joined the group"
+            case "left":
+                return who == "me"
+                    ? "you are no longer a member of the group" : "\(who) left the group"
+            case "role":
+                return (who == "me" ? "you have" : who + " has")
+                    + " the rank \(text("role") ?? "?")"
+            case "history":
+                return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
+            case "renamed": return "the group has the name \(text("name") ?? "?")"
+            default: return "the group was changed"
+            }
+        }
+        let line = "[" + (lines.isEmpty ? "change of a group" : lines.joined(separator: "; ")) + "]"
+        guard let id = events.first?["id"]?.string, GroupID.isBeginning(id) else { return line }
+        return line + " to join: sotto group accept \(id)"
     }
 
     /// The text of the body, or a description in brackets.

@@ -158,8 +158,23 @@ package final class MessagePrinter {
         if let from = message.from {
             // An account of another messenger that belongs to no contact is shown with its name there.
             let account = message.details?["whisperId"]?.string
-            let name = message.name ?? account ?? from.description
-            sender = "from \(Self.quoted(name)) (\(message.trust.rawValue))"
+            let group = message.details?["group"]?.object
+            let name: String
+            if let known = message.name ?? account {
+                name = Self.quoted(known)
+            } else if let nickname = group?["nickname"]?.string {
+                // A member chose it, so the id follows.
+                name = "\(shellWord(nickname)) \(from.short)…"
+            } else {
+                name = from.description
+            }
+            if message.details?["state"]?.string == "different" {
+                Terminal.say(
+                    "\(tool): warning: \(name) has the same changes of the group, but another state"
+                )
+            }
+            let place = group?["name"]?.string.map { " in \(Self.quoted($0))" } ?? ""
+            sender = "from \(name)\(place) (\(message.trust.rawValue))"
         } else {
             let chat = message.details?["chat"]?.object
             let name = (chat?["name"] ?? chat?["id"])?.string

@@ -160,7 +160,10 @@ package struct MessageReading<Lines: MessageInput> {
             var done: [String] = []
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
                 let results = try batch.map { try opening.open($0, transaction, &done) }
-                if !plan.preview { late = try opening.openReachable(transaction, &done) }
+                if !plan.preview {
+                    late = try opening.openReachable(transaction, &done)
+                    late += try opening.openHeld(transaction)
+                }
                 return results
             }
             results = try plan.preview ? store.preview(work) : store.transaction(work)

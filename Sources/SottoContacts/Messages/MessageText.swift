@@ -8,6 +8,8 @@ package struct MessageText: Sendable {
 
     /// The recipient that the line names: an id, the name of a contact, or a URI. `nil` if it names none.
     package let to: String?
+    /// The group that the line names: an id, or a name. `nil` if it names none.
+    package let group: String?
     /// The time to live that the line has, in seconds, or `nil`.
     package let ttl: Int64?
     /// Makes the ids of the body's blob, which `send` uploads; `nil` without such a blob.
@@ -15,11 +17,12 @@ package struct MessageText: Sendable {
 
     package init(
         body: JSONObject, extra: [(name: String, value: JSON)], to: String? = nil,
-        ttl: Int64? = nil, upload: BlobIDs? = nil
+        group: String? = nil, ttl: Int64? = nil, upload: BlobIDs? = nil
     ) {
         self.body = body
         self.extra = extra
         self.to = to
+        self.group = group
         self.ttl = ttl
         self.upload = upload
     }
@@ -81,16 +84,18 @@ package struct MessageText: Sendable {
             return MessageText(body: Message.textBody(text), extra: [])
         }
         let record = try JSON.object(parsing: bytes)
-        let (to, ttl) = try route(of: record)
+        let (to, group, ttl) = try route(of: record)
         if let body = record["body"]?.object, body["type"]?.string != nil {
             _ = try MessageBody(body)
-            return MessageText(body: body, extra: Message.extra(of: record), to: to, ttl: ttl)
+            return MessageText(
+                body: body, extra: Message.extra(of: record), to: to, group: group, ttl: ttl)
         }
         if let text = record["text"]?.string {
             var members = record
             members["text"] = nil
             return MessageText(
-                body: Message.textBody(text), extra: Message.extra(of: members), to: to, ttl: ttl)
+                body: Message.textBody(text), extra: Message.extra(of: members), to: to,
+                group: group, ttl: ttl)
         }
         if let failure = Failure(errorRecord: record) { throw failure }
         throw Failure(
@@ -98,13 +103,19 @@ package struct MessageText: Sendable {
             hint: #"a message line is {"text":"…"} or {"body":{"type":"text","text":"…"}}"#)
     }
 
-    /// Returns the recipient and the time to live of a record. Those of a message that was received or sent before, with
+    /// Returns the recipient, the group and the time to live of a record. Those of a message that was received or sent before, with
     /// `from` or `suite`, are not used: they belong to that message's own way.
-    private static func route(of record: JSONObject) throws(Failure) -> (String?, Int64?) {
-        guard record["from"] == nil, record["suite"] == nil else { return (nil, nil) }
+    private static func route(
+        of record: JSONObject
+    ) throws(Failure) -> (to: String?, group: String?, ttl: Int64?) {
+        guard record["from"] == nil, record["suite"] == nil else { return (nil, nil, nil) }
         let to = record["to"]?.string
         guard (record["to"] == nil) == (to == nil) else {
             throw Failure(.malformed, "the record's member to is not a text")
+        }
+        let group = record["group"]?.string
+        guard (record["group"] == nil) == (group == nil) else {
+            throw Failure(.malformed, "the record's member group is not a text")
         }
         let ttl = record["ttl"]?.integer
         guard (record["ttl"] == nil) == (ttl == nil),
@@ -113,6 +124,6 @@ package struct MessageText: Sendable {
             throw Failure(
                 .malformed, "the record's member ttl is not 0 to \(Envelope.maximumTTL) seconds")
         }
-        return (to, ttl)
+        return (to, group, ttl)
     }
 }

@@ -93,6 +93,7 @@ extension JSONObject {
         switch conversation {
         case .peer(let peer): self["with"] = .string(peer.description)
         case .chat(let id): self["chat"] = .string(id)
+        case .group(let id): self["group"] = .string(id.description)
         case .unknown: break
         }
     }
@@ -101,6 +102,7 @@ extension JSONObject {
     func conversation() throws(FieldError) -> Conversation {
         let fields = Fields<FieldError>(self)
         if let peer = try fields["with"].optional?.sessionID() { return .peer(peer) }
+        if let group = try fields["group"].optional?.text({ GroupID($0) }) { return .group(group) }
         guard let chat = fields["chat"].optional else { return .unknown }
         return .chat(try chat.text())
     }

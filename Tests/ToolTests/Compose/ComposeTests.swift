@@ -332,4 +332,17 @@ struct ComposeTests {
         try refuse(carol, ["reply", id], status: 66, "the history is empty")
         #expect(try carol.compose(["text", "bob.card"], text: "x").records.count == 1)
     }
+
+    /// The first read of a file or a full pipe has as many bytes as the tools examine.
+    @Test func manyRecordsInAFileAreRead() throws {
+        let record = try alice.compose(["text", "bob"], text: String(repeating: "x", count: 900))
+        let count = 200
+        they.home.files.write(
+            "many-records", Array(repeating: record.stdout, count: count).flatMap { $0 })
+        let sealed = try alice.run("encrypt", ["many-records"])
+        #expect(sealed.status == 0 && sealed.lines.count == count, "\(sealed.stderr)")
+        they.home.files.write("many-envelopes", sealed.stdout)
+        let opened = try bob.run("decrypt", ["many-envelopes"])
+        #expect(opened.status == 0 && opened.lines.count == count, "\(opened.stderr)")
+    }
 }

@@ -59,6 +59,9 @@ struct HintTests {
             "needs the relay that is not there; RelayOfIdentityTests run it",
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
+        "make a relay yours: keygen set --relay URL": "has an address to fill in",
+        "a group of more than 100 members causes much mail; announcements are better: group policy … post=admin":
+            "needs a group of more than 100 members",
         "keygen lock": "a note of keygen unlock, whose own tests run it",
         "keygen lock --all": "needs a full keyring",
         "relay check --store … --accept-clock": "needs another clock; the relay's tests run it",
@@ -84,7 +87,7 @@ struct HintTests {
 
     static let cases =
         identityHints + cardHints + trustHints + requestHints + contactHints + composeHints
-        + otherHints
+        + groupHints + otherHints
 
     @Test(arguments: cases)
     func theCommandDoesWhatTheHintSays(_ item: HintCase) throws {

@@ -20,7 +20,7 @@ struct ModeTests {
         ModeCase(
             "encrypt", "", "none",
             takes:
-                "--recipient --recipients-file --ask-passphrase --passphrase --to --chat --detached --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --identity --identity-passphrase --output --quiet"
+                "--recipient --recipients-file --ask-passphrase --passphrase --to --group --chat --detached --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card", "none",
@@ -36,6 +36,11 @@ struct ModeTests {
             "encrypt", "--to bob.card --suite sealed", "none",
             takes:
                 "--to --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "--group team", "none",
+            takes:
+                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--chat family.chat", "none",

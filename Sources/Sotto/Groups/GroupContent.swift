@@ -1,0 +1,128 @@
+/// The content of a message to a group, before padding and encryption:
+/// `{"v":1,"type":"message","group","time","heads":[…],"state","body"}`. sotto-formats(5), GROUPS.
+package struct GroupContent: Sendable {
+    package let group: GroupID
+    package let time: Timestamp
+    /// The heads of the author's log, 1 to ``mostHeads``: the author's own last change first.
+    package let heads: [GroupID]
+    /// ``GroupState/digest`` of the author, 16 bytes.
+    package let state: [UInt8]
+    package let body: JSONObject
+    /// The record, with members that this version does not know.
+    package let members: JSONObject
+
+    /// The most heads that a message names.
+    package static let mostHeads = 16
+
+    /// Creates a content.
+    package init(
+        group: GroupID, time: Timestamp, heads: [GroupID], state: [UInt8], body: JSONObject,
+        extra: [(name: String, value: JSON)] = []
+    ) {
+        (self.group, self.time, self.heads) = (group, time, heads)
+        (self.state, self.body) = (state, body)
+        var record: JSONObject = [
+            "v": .integer(1), "type": .string("message"), "group": .string(group.description),
+            "time": .string(time.description),
+            "heads": .array(heads.map { .string($0.description) }), "state": .string(hex(state)),
+            "body": .object(body),
+        ]
+        for (name, value) in extra { record[name] = value }
+        members = record
+    }
+
+    /// The bytes of the record.
+    package var bytes: [UInt8] { members.serialized() }
+
+    /// Reads the bytes. Throws ``GroupChainError/member(_:)``.
+    package init(_ bytes: [UInt8]) throws(GroupChainError) {
+        guard let record = try? JSON.object(parsing: bytes) else { throw .member("type") }
+        let fields = Fields<GroupChainError>(record)
+        try fields.header("message")
+        group = try fields["group"].text { GroupID($0) }
+        time = try fields["time"].text { Timestamp($0) }
+        heads = try fields["heads"].array().map { json throws(GroupChainError) in
+            guard let id = json.string.flatMap({ GroupID($0) }) else { throw .member("heads") }
+            return id
+        }
+        guard (1...Self.mostHeads).contains(heads.count), Set(heads).count == heads.count else {
+            throw .member("heads")
+        }
+        state = try fields["state"].hexBytes(count: 16)
+        body = try fields["body"].object()
+        members = record
+    }
+
+    /// Returns the id of the message at a place of a chain: a UUID of SHA-256(chain id ‖ u32be iteration). So another member
+    /// cannot write a message with this id.
+    package static func messageID(chain: [UInt8], iteration: UInt32) -> String {
+        Envelope.id(of: chain + iteration.bigEndianBytes)
+    }
+}
+
+/// The body `group` of a message to one person: what a member tells another about a group.
+/// sotto-formats(5), GROUPS.
+package struct GroupBody: Sendable {
+    package let group: GroupID
+    /// Records of changes, not verified.
+    package var changes: [JSONObject] = []
+    /// Cards of members, not verified.
+    package var cards: [JSONObject] = []
+    /// The distribution of the sender's chain, which contains keys.
+    package var chain: JSONObject?
+    /// Changes that the sender asks for.
+    package var request: [GroupID] = []
+    /// Earlier messages of the sender, for a member who may read them now: `{"id","time","body"}`.
+    package var history: [JSONObject] = []
+    /// Whether ``history`` ends with this body.
+    package var isComplete = false
+
+    /// The value of the member `type`.
+    package static let type = "group"
+    /// The most changes, cards, requested changes and earlier messages of a body.
+    package static let most = 256
+
+    /// Creates a body without content.
+    package init(_ group: GroupID) { self.group = group }
+
+    /// The object.
+    package var record: JSONObject {
+        func list(_ objects: [JSONObject]) -> JSON? {
+            objects.isEmpty ? nil : .array(objects.map { .object($0) })
+        }
+        return JSONObject([
+            ("type", .string(Self.type)), ("group", .string(group.description)),
+            ("changes", list(changes)), ("cards", list(cards)),
+            ("chain", chain.map { .object($0) }),
+            (
+                "request",
+                request.isEmpty ? nil : .array(request.map { .string($0.description) })
+            ),
+            ("history", list(history)), ("complete", isComplete ? .bool(true) : nil),
+        ])
+    }
+
+    /// Reads the object. Throws ``GroupChangeError/member(_:)``.
+    package init(_ body: JSONObject) throws(GroupChangeError) {
+        let fields = Fields<GroupChangeError>(body)
+        guard body["type"]?.string == Self.type else { throw .member("type") }
+        group = try fields["group"].text { GroupID($0) }
+        func objects(_ name: String) throws(GroupChangeError) -> [JSONObject] {
+            guard let field = fields[name].optional else { return [] }
+            let objects = try field.array().compactMap(\.object)
+            guard try objects.count == field.array().count, objects.count <= Self.most else {
+                throw field.failure
+            }
+            return objects
+        }
+        (changes, cards) = (try objects("changes"), try objects("cards"))
+        history = try objects("history")
+        isComplete = try fields["complete"].optional?.bool() ?? false
+        chain = try fields["chain"].optional?.object()
+        let wanted = try fields["request"].optional?.array() ?? []
+        request = wanted.compactMap { $0.string.flatMap { GroupID($0) } }
+        guard request.count == wanted.count, request.count <= Self.most else {
+            throw .member("request")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package import Sotto
+import SottoDatabase
+
+/// The effect of a body about a group: what changed for its members.
+package struct GroupNews: Sendable {
+    package let group: StoredGroup
+    /// Objects with the member `event`: `invited`, `joined`, `left`, `role`, `renamed`, `changed`, `history`.
+    package let events: [JSONObject]
+}
+
+extension StateTransaction {
+    /// Takes what a person says about a group: changes, cards, a chain, a request. Returns `nil` if the group is unknown
+    /// and the body does not begin it.
+    ///
+    /// A chain of somebody else, and a malformed change or card, are ignored: the rest counts. Throws ``GroupError``.
+    package func take(
+        _ body: GroupBody, from sender: SessionID, at time: Timestamp = .now()
+    ) throws -> GroupNews? {
+        let before = try group(body.group)
+        let changes = body.changes.compactMap { try? GroupChange($0) }
+        guard before != nil || changes.contains(where: { $0.id == body.group }) else { return nil }
+        let received = try receive(changes, of: body.group, at: time)
+        guard var group = try group(body.group) else { return nil }
+        if before != nil, group.isDeclined, received.stored.contains(where: { invites($0) }) {
+            try decline(group, false)
+            group.isDeclined = false
+        }
+        for record in body.cards {
+            if let card = try? Card(record: record) { try note(card, in: group) }
+        }
+        if let chain = body.chain,
+            let distribution = try? GroupChainDistribution(chain, from: sender),
+            distribution.group == group.id
+        {
+            try receive(distribution)
+        }
+        if !received.missing.isEmpty || !body.request.isEmpty {
+            try note(
+                wanted: body.request.filter { group.log.contains($0) },
+                missing: received.missing, of: sender, in: group)
+        }
+        if !received.stored.isEmpty { hasGroupNews = true }
+        var shown = 0
+        for message in body.history {
+            shown += try add(message, of: sender, to: group, at: time) ? 1 : 0
+        }
+        if shown > 0 { try placeImported() }
+        let earlier: [JSONObject] =
+            shown == 0
+            ? []
+            : [
+                [
+                    "event": .string("history"), "who": .string(sender.description),
+                    "count": .integer(Int64(shown)),
+                ]
+            ]
+        let shownEvents = try earlier.map { try named($0) }
+        return GroupNews(
+            group: group,
+            events: try shownEvents + events(before, group).map { try named($0) })
+    }
+
+    /// Stores an earlier message that its author shows the owner. Returns whether it is new here.
+    ///
+    /// Its author is the sender of the body, whatever the message says. It changes no message that is here.
+    private func add(
+        _ message: JSONObject, of author: SessionID, to group: StoredGroup, at time: Timestamp
+    ) throws(StateError) -> Bool {
+        let fields = Fields<FieldError>(message)
+        guard group.state.policy.visibility != .joined, author != owner.id,
+            let rank = group.state.ranks[author], let id = try? fields["id"].uuid(),
+            let written = try? fields["time"].time(), let content = message["body"]?.object,
+            let body = MessageBody(local: content), body.isContent
+        else { return false }
+        var earlier = Message(
+            id: id, from: author, to: nil, time: written, suite: .group, authenticated: true,
+            details: group.details(of: author), body: content)
+        earlier.group = group.id.description
+        earlier.role = rank.name
+        let imported = ImportedMessage(
+            record: earlier.record, direction: .received, state: .new,
+            received: Timestamp(seconds: min(written.seconds, time.seconds)), expires: nil,
+            isUnread: true, number: 0, digest: [])
+        if case .added = try add(imported, isOwn: true, at: time) { return true }
+        return false
+    }
+
+    /// Adds the name of the person in an event, if the person is a contact or the owner.
+    private func named(_ event: JSONObject) throws(StateError) -> JSONObject {
+        guard let id = event["who"]?.string.flatMap({ SessionID($0) }) else { return event }
+        let name = id == owner.id ? "me" : try contact(id: id)?.name ?? ""
+        guard !name.isEmpty else { return event }
+        var event = event
+        event["name"] = .string(name)
+        return event
+    }
+
+    private func invites(_ change: GroupChange) -> Bool {
+        if case .invite(let who, _) = change.act { who.contains(owner.id) } else { false }
+    }
+
+    /// Records what a member asks for, and what the owner will ask the member for.
+    package func note(
+        wanted: [GroupID] = [], missing: [GroupID], of member: SessionID, in group: StoredGroup
+    ) throws(StateError) {
+        var note = try note(of: member, in: group)
+        // Only who was ever named by the group may ask.
+        if group.log.names(member) {
+            note.wanted += wanted.filter { !note.wanted.contains($0) }
+        }
+        note.missing.removeAll { group.log.contains($0) }
+        note.missing += missing.filter { !note.missing.contains($0) }
+        note.wanted = Array(note.wanted.suffix(GroupMemberNote.mostWanted))
+        note.missing = Array(note.missing.suffix(GroupMemberNote.mostWanted))
+        try write(note, of: group)
+    }
+
+    /// Shows the owner's earlier and later messages to a member of a group with the visibility `granted`.
+    package func grant(_ member: SessionID, in group: StoredGroup) throws(StateError) {
+        var note = try note(of: member, in: group)
+        note.isGranted = true
+        try write(note, of: group)
+    }
+
+    /// Returns the differences between two states of a group.
+    private func events(_ before: StoredGroup?, _ after: StoredGroup) -> [JSONObject] {
+        func event(_ name: String, _ members: [(String, JSON?)] = []) -> JSONObject {
+            JSONObject([("event", .string(name))] + members)
+        }
+        guard let before, before.standing != .left || after.standing != .invited else {
+            guard after.standing == .invited else { return [] }
+            return [
+                event(
+                    "invited",
+                    [
+                        ("name", .string(after.name)),
+                        ("by", after.inviter.map { .string($0.description) }),
+                    ])
+            ]
+        }
+        // An invitation grows in several bodies; the newcomer sees the group after joining.
+        guard after.standing != .invited else { return [] }
+        var events: [JSONObject] = []
+        let ids = Set(before.state.ranks.keys).union(after.state.ranks.keys)
+        for id in ids.sorted(by: { $0.description < $1.description }) {
+            let who: (String, JSON?) = ("who", .string(id.description))
+            switch (before.state.ranks[id], after.state.ranks[id]) {
+            case (nil, let rank?):
+                events.append(
+                    event(
+                        "joined",
+                        [
+                            who, ("role", .string(rank.name)),
+                            ("nickname", after.state.nicknames[id].map { .string($0) }),
+                        ]))
+            case (_?, nil): events.append(event("left", [who]))
+            case (let old?, let new?) where old != new:
+                events.append(event("role", [who, ("role", .string(new.name))]))
+            default: break
+            }
+        }
+        if before.name != after.name {
+            events.append(event("renamed", [("name", .string(after.name))]))
+        }
+        let others = { (group: StoredGroup) in group.state.values.filter { $0.key != "name" } }
+        if others(before) != others(after) || before.state.policy != after.state.policy
+            || before.state.nicknames != after.state.nicknames && events.isEmpty
+        {
+            events.append(event("changed"))
+        }
+        return events
+    }
+}

@@ -1,0 +1,61 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// A group that gets messages, and the routes to its members.
+struct GroupRoute {
+    let id: GroupID
+    /// The members with their routes, without the owner.
+    private let destinations: [SessionID: Destination]
+
+    /// Creates a route. `destinations` are those of the members that have one.
+    init(id: GroupID, destinations: [SessionID: Destination]) {
+        (self.id, self.destinations) = (id, destinations)
+    }
+
+    /// Returns the route to a member, or `nil` if nothing can be encrypted for them.
+    func destination(_ member: SessionID) -> Destination? { destinations[member] }
+}
+
+extension RecipientDirectory {
+    /// Returns the routes to the members of a group that `name` or an id means.
+    ///
+    /// A member to whom nothing can be encrypted is reported and left out. Sessions begin where a bundle is here.
+    func group(_ name: String) throws -> GroupRoute {
+        if let known = groups[name] { return known }
+        guard let store else {
+            throw Failure(.usage, "a group requires the state directory", hint: "omit --stateless")
+        }
+        let group = try book.requiredGroup(name)
+        guard group.standing == .member else { throw GroupError.notMember }
+        let notes = try store.preview { try $0.notes(of: group) }
+        let contacts = Dictionary(
+            try store.contacts().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let relays = Set(group.state.policy.relays + [try book.identity().relay].compactMap(\.self))
+        var destinations: [SessionID: Destination] = [:]
+        for member in group.members.map(\.id) where member != own {
+            let contact = contacts[member]
+            let person = Correspondent(
+                id: member, card: contact?.card ?? notes[member]?.card, contact: contact)
+            switch try result({ try self.member(person) }) {
+            case .success(var destination):
+                if contact == nil { destination.relays = relays }
+                destinations[member] = destination
+            case .failure(let failure):
+                warn("\(person.name) does not get the message: \(failure.message)")
+            }
+        }
+        let route = GroupRoute(id: group.id, destinations: destinations)
+        groups[name] = route
+        return route
+    }
+
+    /// Tells who gets the key of a group in a sealed message.
+    func noteSealed(_ names: [String]) {
+        guard let first = names.first else { return }
+        let who = names.count == 1 ? first : "\(names.count) members"
+        warn(
+            "the key of the group goes to \(who) without forward secrecy: no session exists")
+    }
+}

@@ -1,0 +1,49 @@
+import Arguments
+import SottoTool
+
+@main
+struct GroupTool: CoreProgram {
+    static let configuration = CommandConfiguration(
+        name: "group",
+        abstract: "Groups: create, invite, accept, leave, remove, and the rules of each.",
+        usage: """
+            group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
+            group invite [--reader] GROUP WHO ...
+            group accept [--nickname NAME] GROUP | decline GROUP | leave GROUP
+            group remove GROUP WHO ... | ban GROUP WHO ... | role GROUP WHO RANK
+            group rename GROUP NAME | about GROUP TEXT | timer GROUP DURATION
+            group nickname GROUP NAME | policy GROUP [KEY=VALUE ...] | grant GROUP WHO ...
+            group list [--json] | participants [--json] GROUP | show GROUP | log GROUP
+            group sync [GROUP ...]
+            """,
+        discussion: """
+            A group is a log of signed changes that every member has. No relay knows it. The commands that change a \
+            group store the change, and print the records that tell the other members: pipe them into encrypt, and \
+            its output into send. A member who missed one gets it before your next message.
+
+            GROUP is the name of a group, its id, or the beginning of the id. Write to a group with encrypt --group.
+
+            EXAMPLES
+              group create climbing bob carol | encrypt | send
+              group list
+              group accept climbing | encrypt | send
+              echo 'friday at 6?' | encrypt --group climbing | send
+              group remove climbing carol | encrypt | send
+              group policy climbing post=admin | encrypt | send
+              group sync | encrypt | send
+            """,
+        version: sottoVersion,
+        subcommands: [
+            CreateCommand.self, InviteCommand.self, AcceptCommand.self, DeclineCommand.self,
+            LeaveCommand.self, RemoveCommand.self, BanCommand.self, RoleCommand.self,
+            RenameCommand.self, AboutCommand.self, TimerCommand.self, NicknameCommand.self,
+            PolicyCommand.self, GrantCommand.self, ListCommand.self, ShowCommand.self,
+            ParticipantsCommand.self, LogCommand.self, SyncCommand.self,
+        ])
+
+    func execute() throws {
+        throw Failure(
+            .usage, "no command is given: create, list, invite, …",
+            hint: "list the commands: group --help")
+    }
+}

@@ -1,0 +1,170 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `group list`.
+struct ListCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "list", abstract: "List the groups: name, id, place, members, rank.",
+        usage: "group list [--json]")
+
+    @Flag("--json", help: "Print records, one JSON object per line.")
+    var json = false
+
+    @OptionGroup var options: GroupOptions
+
+    func execute() throws {
+        let groups = try options.open()
+        let all = try groups.store.groups()
+        guard !all.isEmpty else {
+            throw Failure(
+                .no, options.quiet ? "" : "there are no groups",
+                hint: options.quiet ? nil : "create one: group create --help")
+        }
+        guard !json else { return try groups.print(try all.map { try $0.record(groups) }) }
+        var table = Table()
+        for group in all {
+            table.add([
+                group.name.isEmpty ? "-" : Table.cut(group.name, to: Table.nameWidth),
+                String(group.id.description.prefix(16)), group.standing.rawValue,
+                counted(group.members.count, "member"),
+                group.standing == .member
+                    ? group.rank.name
+                    : group.standing == .invited
+                        ? "by \(try group.inviter.map { try groups.name(of: $0) } ?? "?")" : "-",
+            ])
+        }
+        let output = try Output(path: "-", content: .text)
+        try output.writeText(table.text)
+        try output.finish()
+    }
+}
+
+extension StoredGroup {
+    /// The record that `list` and `show` print.
+    func record(_ groups: OpenGroups) throws -> JSONObject {
+        JSONObject(
+            [
+                ("v", .integer(1)), ("type", .string("group")),
+                ("id", .string(id.description)), ("name", .string(name)),
+                ("standing", .string(standing.rawValue)),
+                ("rank", rank == .nobody ? nil : .string(rank.name)),
+                ("members", .integer(Int64(members.count))),
+                ("by", standing == .invited ? inviter.map { .string($0.description) } : nil),
+                ("policy", .object(state.policy.object)),
+                ("changes", .integer(Int64(log.changes.count))),
+                ("state", .string(hex(state.digest))),
+                (
+                    "forks",
+                    log.forks.isEmpty
+                        ? nil
+                        : .array(
+                            log.forks.map {
+                                .array([.string($0.0.description), .string($0.1.description)])
+                            })
+                ),
+            ]
+                + state.values.filter { $0.key != "name" }.sorted { $0.key < $1.key }.map {
+                    ($0.key, $0.value.json)
+                })
+    }
+}
+
+/// `group show`.
+struct ShowCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "show", abstract: "Print a group with its rules.", usage: "group show GROUP",
+        discussion: """
+            state is a digest of members and rules. It is the same for all members who have the same changes. forks \
+            are changes by which somebody told two members different things.
+            """)
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    func execute() throws {
+        let groups = try options.open()
+        let found = try groups.group(group)
+        try groups.print([try found.record(groups)])
+        if found.members.count > 100, found.state.policy.post < .admin {
+            options.note(
+                "a group of more than 100 members causes much mail; announcements are better: group policy \(shellWord(found.name)) post=admin"
+            )
+        }
+    }
+}
+
+/// `group participants`.
+struct ParticipantsCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "participants",
+        abstract: "List the members: name, rank, nickname, id, and marks.",
+        usage: "group participants [--json] GROUP")
+
+    @Flag("--json", help: "Print records, one JSON object per line.")
+    var json = false
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    func execute() throws {
+        let groups = try options.open()
+        let found = try groups.group(group)
+        let notes = try groups.store.preview { try $0.notes(of: found) }
+        let isGranted = found.state.policy.visibility == .granted
+        func sees(_ member: SessionID) -> Bool {
+            member == groups.owner.id || !isGranted || notes[member]?.isGranted == true
+                || found.log.joined(member, before: groups.owner.id)
+        }
+        guard !json else {
+            return try groups.print(
+                found.members.map { member in
+                    JSONObject([
+                        ("v", .integer(1)), ("type", .string("participant")),
+                        ("id", .string(member.id.description)), ("role", .string(member.rank.name)),
+                        ("nickname", found.state.nicknames[member.id].map { .string($0) }),
+                        ("name", .string(try groups.name(of: member.id))),
+                        ("me", member.id == groups.owner.id ? .bool(true) : nil),
+                        ("seesMe", .bool(sees(member.id))),
+                    ])
+                })
+        }
+        var table = Table()
+        for member in found.members {
+            var marks: [String] = []
+            if isGranted, !sees(member.id) { marks.append("does not see your messages") }
+            table.add([
+                Table.cut(try groups.name(of: member.id), to: Table.nameWidth), member.rank.name,
+                Table.cut(found.state.nicknames[member.id] ?? "-", to: Table.nameWidth),
+                member.id.short, marks.joined(separator: ", "),
+            ])
+        }
+        let output = try Output(path: "-", content: .text)
+        try output.writeText(table.text)
+        try output.finish()
+    }
+}
+
+/// `group log`.
+struct LogCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "log", abstract: "Print the signed changes of a group, in the order of storing.",
+        usage: "group log GROUP")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    func execute() throws {
+        let groups = try options.open()
+        try groups.print(
+            try groups.group(group).log.changes.map { try JSON.object(parsing: $0.bytes) })
+    }
+}

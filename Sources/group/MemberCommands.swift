@@ -1,0 +1,388 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// `group create`: a new group with its first members.
+struct CreateCommand: Program {
+    /// The rules of a new group.
+    enum Preset: String, CaseIterable, ExpressibleByArgument {
+        /// Members write, admins change the group.
+        case open
+        /// Only the creator renames and removes, as in Kecalek.
+        case kecalek
+        /// Admins write, everybody reads.
+        case announcements
+
+        var policy: GroupPolicy {
+            switch self {
+            case .open: GroupPolicy()
+            case .kecalek: GroupPolicy(add: .member, edit: .owner, post: .member, pin: .owner)
+            case .announcements: GroupPolicy(post: .admin, pin: .admin)
+            }
+        }
+    }
+
+    static let configuration = CommandConfiguration(
+        name: "create",
+        abstract: "Create a group, and print the invitations.",
+        usage: "group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]",
+        discussion: """
+            WHO are contacts. The presets are open (members write; admins invite, rename and remove), kecalek \
+            (everybody invites; only the creator renames and removes) and announcements (admins write, everybody \
+            reads). With the visibility granted, a later member reads your messages only after group grant.
+            """)
+
+    @Option(
+        "--preset", value: "preset", help: "The rules: open, kecalek or announcements.")
+    var preset: Preset = .open
+
+    @Option(
+        "--visibility", value: "who",
+        help: "Who reads a member's messages: joined or global (all members), or granted.")
+    var visibility: GroupPolicy.Visibility?
+
+    @Option("--nickname", value: "name", help: "Your name in the group.")
+    var nickname: String?
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("name", help: "The name of the group.")
+    var name: String
+
+    @Argument("who", help: "The contacts to invite.")
+    var people: [String] = []
+
+    func execute() throws {
+        let groups = try options.open()
+        let invited = try people.map { try Invited($0, groups) }
+        var policy = preset.policy
+        if let visibility { policy.visibility = visibility }
+        let values = [GroupChange.Value.name(name)] + (nickname.map { [.nickname($0)] } ?? [])
+        let (group, records) = try groups.store.transaction { transaction in
+            var group = try transaction.createGroup(policy, values)
+            var records: [JSONObject] = []
+            if !invited.isEmpty {
+                group = try groups.invite(invited, .member, to: group, transaction)
+                records = try groups.invitations(of: group, for: invited, transaction)
+            }
+            return (group, records)
+        }
+        options.note("created \(name), id \(group.id.description.prefix(16))")
+        try groups.print(records)
+    }
+}
+
+extension GroupPolicy.Visibility: ExpressibleByArgument {
+    /// Parses the name of a visibility.
+    public init?(argument: String) { self.init(rawValue: argument) }
+
+    /// The names.
+    public static var allArguments: [String] { ["joined", "global", "granted"] }
+}
+
+/// A contact who is invited.
+struct Invited {
+    let id: SessionID
+    let card: Card
+
+    /// Finds a contact with a card.
+    init(_ who: String, _ groups: OpenGroups) throws {
+        let person = try groups.book.find(who)
+        guard !person.isOwn else { throw Failure(.usage, "you are a member already") }
+        try groups.book.check(person, nil)
+        guard let card = person.card, card.record != nil else {
+            throw Failure(
+                .noKey, "no signed card of \(person.name) is known",
+                hint: "get the card: \(cardLookupCommand(person.id))")
+        }
+        (id, self.card) = (person.id, card)
+    }
+}
+
+extension OpenGroups {
+    /// Invites people with a rank.
+    func invite(
+        _ people: [Invited], _ rank: GroupRank, to group: StoredGroup,
+        _ transaction: StateTransaction
+    ) throws -> StoredGroup {
+        guard group.rank >= max(group.state.policy.add, .member) else { throw GroupError.refused }
+        for person in people { try transaction.note(person.card, in: group) }
+        var group = group
+        for start in stride(from: 0, to: people.count, by: GroupChange.mostMembers) {
+            let part = people[start..<min(start + GroupChange.mostMembers, people.count)]
+            group = try transaction.write(.invite(part.map(\.id), rank), in: group)
+        }
+        return group
+    }
+
+    /// Returns the records of invitations: the whole log and the cards of the members, and for the members the change.
+    func invitations(
+        of group: StoredGroup, for people: [Invited], _ transaction: StateTransaction
+    ) throws -> [JSONObject] {
+        let notes = try transaction.notes(of: group)
+        let cards = group.members.compactMap { member in
+            member.id == owner.id ? owner.card() : notes[member.id]?.card
+        }
+        let bodies = StateTransaction.invitation(to: group, cards: cards)
+        let invited = people.flatMap { person in bodies.map { record($0, to: person.id) } }
+        return try invited + news(of: group, transaction)
+    }
+}
+
+/// `group invite`: invites contacts.
+struct InviteCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "invite", abstract: "Invite contacts, and print the invitations.",
+        usage: "group invite [--reader] GROUP WHO ...")
+
+    @Flag("--reader", help: "They read, but do not write.")
+    var isReader = false
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("who", help: "The contacts.")
+    var people: [String]
+
+    func execute() throws {
+        let groups = try options.open()
+        let invited = try people.map { try Invited($0, groups) }
+        let found = try groups.group(group)
+        for person in invited where found.state.ranks[person.id] != nil {
+            throw Failure(.usage, "\(try groups.name(of: person.id)) is a member already")
+        }
+        let id = found.id
+        let records = try groups.store.transaction { transaction in
+            guard var group = try transaction.group(id) else { throw GroupError.unknown }
+            group = try groups.invite(invited, isReader ? .reader : .member, to: group, transaction)
+            return try groups.invitations(of: group, for: invited, transaction)
+        }
+        try groups.print(records)
+    }
+}
+
+/// `group accept`: joins a group after an invitation.
+struct AcceptCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "accept", abstract: "Accept an invitation, and tell the members.",
+        usage: "group accept [--nickname NAME] GROUP")
+
+    @Option("--nickname", value: "name", help: "Your name in the group.")
+    var nickname: String?
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    func execute() throws {
+        let groups = try options.open()
+        let id = try groups.group(group).id
+        let card = groups.owner.card()
+        guard let record = card.record else { throw Failure(.bug, "the own card has no signature") }
+        let (joined, records) = try groups.store.transaction { transaction in
+            guard let group = try transaction.group(id) else { throw GroupError.unknown }
+            guard group.standing != .member else {
+                throw Failure(.no, "you are a member of \(group.name) already")
+            }
+            try transaction.decline(group, false)
+            let entry = GroupChange.Entry(
+                card: sha256(JSON.object(record).canonical()), nickname: nickname)
+            let joined = try transaction.write(.join(entry), in: group)
+            guard joined.standing == .member else {
+                throw Failure(.untrusted, "the invitation to \(group.name) is no longer valid")
+            }
+            let change = joined.log.changes.suffix(1)
+            let bodies = StateTransaction.bodies(of: id, Array(change), cards: [card])
+            let others = joined.members.map(\.id).filter { $0 != groups.owner.id }
+            let records = others.flatMap { person in
+                bodies.map { groups.record($0, to: person) }
+            }
+            return (joined, records)
+        }
+        options.note("joined \(joined.name), with \(counted(joined.members.count, "member"))")
+        try groups.print(records)
+    }
+}
+
+/// `group decline`: refuses an invitation.
+struct DeclineCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "decline", abstract: "Decline an invitation. Nobody is told.",
+        usage: "group decline GROUP")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    func execute() throws {
+        let groups = try options.open()
+        let found = try groups.group(group)
+        guard found.standing == .invited else {
+            throw Failure(.no, "there is no invitation to \(found.name)")
+        }
+        try groups.store.transaction { try $0.decline(found) }
+        options.note("declined the invitation to \(found.name)")
+    }
+}
+
+/// `group leave`: ends the own membership.
+struct LeaveCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "leave", abstract: "Leave a group.", usage: "group leave GROUP",
+        discussion: "The messages stay in the history.")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    func execute() throws {
+        let groups = try options.open()
+        try groups.change(group) { group, transaction in
+            guard group.standing == .member else { throw GroupError.notMember }
+            return try transaction.write(
+                .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
+        }
+    }
+}
+
+/// `group remove`: ends the membership of others.
+struct RemoveCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "remove", abstract: "Remove members. They can be invited again.",
+        usage: "group remove GROUP WHO ...")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("who", help: "The members: contacts, ids or nicknames.")
+    var people: [String]
+
+    func execute() throws {
+        try options.open().cut(people, from: group) { .remove($0, $1) }
+    }
+}
+
+/// `group ban`: ends the membership of others for good.
+struct BanCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "ban",
+        abstract:
+            "Remove members for good: nobody with a lower rank than you can invite them again.",
+        usage: "group ban GROUP WHO ...")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("who", help: "The members: contacts, ids or nicknames.")
+    var people: [String]
+
+    func execute() throws {
+        try options.open().cut(people, from: group) { .ban($0, $1) }
+    }
+}
+
+extension OpenGroups {
+    /// Removes or bans members, and prints the records. Those who are removed are told too.
+    func cut(
+        _ names: [String], from text: String,
+        _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
+    ) throws {
+        let found = try group(text)
+        let who = try members(names, of: found)
+        for person in who { try require(person, in: found) }
+        try change(text, also: who) { group, transaction in
+            guard group.standing == .member else { throw GroupError.notMember }
+            let limits = try who.flatMap { try transaction.limits(of: $0, in: group) }
+            let changed = try transaction.write(
+                act(who, Array(limits.suffix(GroupChange.mostMembers))), in: group)
+            guard who.allSatisfy({ changed.state.ranks[$0] == nil }) else {
+                throw GroupError.refused
+            }
+            return changed
+        }
+    }
+}
+
+/// `group role`: changes a member's rank.
+struct RoleCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "role", abstract: "Change the rank of a member.", usage: "group role GROUP WHO RANK",
+        discussion: """
+            The ranks are owner, admin (changes the rules), moderator (removes members, deletes messages), member \
+            (writes) and reader. You give ranks below your own; an owner makes others owner too, and cannot take that \
+            back.
+            """)
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("who", help: "The member: a contact, an id or a nickname.")
+    var who: String
+
+    @Argument("rank", help: "owner, admin, moderator, member or reader.")
+    var rank: GroupRank
+
+    func execute() throws {
+        let groups = try options.open()
+        let found = try groups.group(group)
+        let who = try groups.members([who], of: found)[0]
+        try groups.require(who, in: found)
+        try groups.change(group) { group, transaction in
+            guard group.standing == .member else { throw GroupError.notMember }
+            let changed = try transaction.write(.role(who, rank), in: group)
+            guard changed.state.ranks[who] == rank else { throw GroupError.refused }
+            return changed
+        }
+    }
+}
+
+extension GroupRank: ExpressibleByArgument {
+    /// Parses the name of a member's rank.
+    public init?(argument: String) {
+        guard let rank = GroupRank(name: argument), rank > .nobody else { return nil }
+        self = rank
+    }
+
+    /// The names.
+    public static var allArguments: [String] { allCases.dropFirst().map(\.name) }
+}
+
+/// `group grant`: shows the own messages to members who joined later.
+struct GrantCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "grant",
+        abstract: "Show your messages to members who joined later, in a group where you decide.",
+        usage: "group grant GROUP WHO ...")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("who", help: "The members: contacts, ids or nicknames.")
+    var people: [String]
+
+    func execute() throws {
+        let groups = try options.open()
+        let found = try groups.group(group)
+        let who = try groups.members(people, of: found)
+        for person in who { try groups.require(person, in: found) }
+        try groups.change(group) { group, transaction in
+            for member in who { try transaction.grant(member, in: group) }
+            return group
+        }
+    }
+}

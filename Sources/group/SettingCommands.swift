@@ -1,0 +1,200 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+extension OpenGroups {
+    /// Sets a value of a group, and prints the records.
+    func set(_ value: GroupChange.Value, of text: String) throws {
+        try change(text) { group, transaction in
+            guard group.standing == .member else { throw GroupError.notMember }
+            let changed = try transaction.write(.set(value), in: group)
+            let isSet =
+                if case .nickname(let name) = value {
+                    changed.state.nicknames[owner.id] == name
+                } else {
+                    changed.state.values[value.key] == value
+                }
+            guard isSet else { throw GroupError.refused }
+            return changed
+        }
+    }
+}
+
+/// `group rename`.
+struct RenameCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "rename", abstract: "Change the name of a group.", usage: "group rename GROUP NAME")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("name", help: "The new name.")
+    var name: String
+
+    func execute() throws { try options.open().set(.name(name), of: group) }
+}
+
+/// `group about`.
+struct AboutCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "about", abstract: "Describe a group.", usage: "group about GROUP TEXT")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("text", help: "The description, at most 2000 bytes.")
+    var text: String
+
+    func execute() throws { try options.open().set(.about(text), of: group) }
+}
+
+/// `group timer`.
+struct TimerCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "timer",
+        abstract: "Set the time after which the following messages of a group are deleted.",
+        usage: "group timer GROUP DURATION",
+        discussion: "DURATION is off, or a number with s, m, h, d or w: 30s, 1h, 7d, 4w.")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("duration", help: "Such as 1h or 1w, at most 365d; or off.")
+    var duration: Lifetime
+
+    func execute() throws { try options.open().set(.timer(duration.seconds), of: group) }
+}
+
+/// `group nickname`.
+struct NicknameCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "nickname", abstract: "Set your name in a group.",
+        usage: "group nickname GROUP NAME")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("name", help: "Your name in the group.")
+    var name: String
+
+    func execute() throws { try options.open().set(.nickname(name), of: group) }
+}
+
+/// `group policy`.
+struct PolicyCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "policy", abstract: "Change the rules of a group, or print them.",
+        usage: "group policy GROUP [KEY=VALUE ...]",
+        discussion: """
+            The keys are add (the rank that invites), edit (that changes the name and the timer), post (that writes), \
+            pin (that pins messages and deletes those of others), each with a rank; visibility, with joined, global or \
+            granted; and relays, with addresses and commas between them.
+            """)
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var group: String
+
+    @Argument("settings", help: "Such as post=admin.")
+    var settings: [String] = []
+
+    func execute() throws {
+        let groups = try options.open()
+        guard !settings.isEmpty else {
+            var record: JSONObject = ["v": .integer(1), "type": .string("group-policy")]
+            for (name, value) in try groups.group(group).state.policy.object.members {
+                record[name] = value
+            }
+            return try groups.print([record])
+        }
+        try groups.change(group) { group, transaction in
+            guard group.standing == .member else { throw GroupError.notMember }
+            var policy = group.state.policy
+            for setting in settings { try policy.apply(setting) }
+            let changed = try transaction.write(.policy(policy), in: group)
+            guard changed.state.policy == policy else { throw GroupError.refused }
+            return changed
+        }
+    }
+}
+
+extension GroupPolicy {
+    /// Whether a text has the form of a relay's address.
+    private static func isRelay(_ text: String) -> Bool {
+        let schemes = ["tcp", "tls", "ws", "wss", "http", "https"]
+        guard let scheme = schemes.first(where: { text.hasPrefix($0 + "://") }) else {
+            return false
+        }
+        let rest = text.dropFirst(scheme.count + 3)
+        return !rest.isEmpty && rest.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Changes the rule that `KEY=VALUE` names. Throws ``UsageError``.
+    fileprivate mutating func apply(_ setting: String) throws {
+        let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw UsageError("\(setting) is not KEY=VALUE") }
+        let (key, value) = (String(parts[0]), String(parts[1]))
+        func rank() throws -> GroupRank {
+            guard let rank = GroupRank(argument: value) else {
+                throw UsageError("\(value) is not a rank: owner, admin, moderator, member, reader")
+            }
+            return rank
+        }
+        switch key {
+        case "add": add = try rank()
+        case "edit": edit = try rank()
+        case "post": post = try rank()
+        case "pin": pin = try rank()
+        case "visibility":
+            guard let visibility = Visibility(rawValue: value) else {
+                throw UsageError("\(value) is not joined, global or granted")
+            }
+            self.visibility = visibility
+        case "relays":
+            let relays = value.split(separator: ",").map(String.init)
+            for relay in relays where !Self.isRelay(relay) {
+                throw UsageError("\(relay) is not an address such as tls://relay.example.org:7667")
+            }
+            var object = object
+            object["relays"] = .array(relays.map { .string($0) })
+            self = try GroupPolicy(object)
+        default: throw UsageError("\(key) is not add, edit, post, pin, visibility or relays")
+        }
+    }
+}
+
+/// `group sync`: tells members what they lack.
+struct SyncCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "sync",
+        abstract: "Print what members lack: changes, answers, and questions for missing changes.",
+        usage: "group sync [GROUP ...]",
+        discussion: "Before a message, encrypt --group does the same.")
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The groups. Default: all.")
+    var names: [String] = []
+
+    func execute() throws {
+        let groups = try options.open()
+        let chosen = try names.isEmpty ? groups.store.groups() : names.map { try groups.group($0) }
+        let records = try groups.store.preview { transaction in
+            try chosen.filter { $0.standing == .member }.flatMap {
+                try groups.news(of: $0, transaction)
+            }
+        }
+        try groups.print(records)
+    }
+}

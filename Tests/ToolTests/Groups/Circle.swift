@@ -1,0 +1,135 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// People who know the first one of them, and the mail between them. Each keeps what arrived in order.
+final class Circle {
+    let home = Home()
+    private(set) var people: [String: Party] = [:]
+    private var mail: [SessionID: [String]] = [:]
+
+    /// Creates people. The first one and each other one are contacts of each other.
+    init(_ names: String...) throws {
+        for name in names { people[name] = try Party(name, in: home) }
+        for name in names.dropFirst() {
+            try must(names[0], "contact", ["add", self[name].card])
+            try must(name, "contact", ["add", self[names[0]].card])
+        }
+    }
+
+    subscript(_ name: String) -> Party { people[name]! }
+
+    /// Runs a tool that must succeed. Returns its output.
+    @discardableResult
+    func must(
+        _ who: String, _ tool: String, _ arguments: [String], _ text: String = ""
+    ) throws -> Run {
+        let run = try self[who].run(tool, arguments, stdin: Array(text.utf8))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run
+    }
+
+    /// Encrypts records and posts the envelopes.
+    func post(_ who: String, _ records: [UInt8]) throws {
+        guard !records.isEmpty else { return }
+        let sealed = try self[who].run("encrypt", ["--jsonl"], stdin: records)
+        guard sealed.status == 0 else { throw Unexpected(sealed) }
+        try deliver(sealed)
+    }
+
+    /// Puts envelopes into the mailboxes that they name, and shuffles these mailboxes.
+    func deliver(_ sealed: Run, shuffledBy generator: inout some RandomNumberGenerator) throws {
+        for line in sealed.lines where line.contains(#""type":"envelope""#) {
+            let envelope = try JSON.object(parsing: Array(line.utf8))
+            let to = try Fields<FieldError>(envelope)["to"].sessionID()
+            mail[to, default: []].append(line)
+            mail[to]?.shuffle(using: &generator)
+        }
+    }
+
+    /// Puts envelopes into the mailboxes that they name.
+    func deliver(_ sealed: Run) throws {
+        for line in sealed.lines {
+            let envelope = try JSON.object(parsing: Array(line.utf8))
+            let to = try Fields<FieldError>(envelope)["to"].sessionID()
+            mail[to, default: []].append(line)
+        }
+    }
+
+    /// Runs `group`, which must succeed, and posts its records.
+    @discardableResult
+    func group(_ who: String, _ arguments: String...) throws -> Run {
+        let run = try must(who, "group", arguments)
+        try post(who, run.stdout)
+        return run
+    }
+
+    /// Writes a text to a group.
+    func say(_ who: String, _ text: String, to group: String = "team") throws {
+        try deliver(must(who, "encrypt", ["--group", group], text))
+    }
+
+    /// Writes a message with `compose`.
+    func compose(_ who: String, _ arguments: [String], _ text: String = "") throws {
+        try post(who, must(who, "compose", arguments, text).stdout)
+    }
+
+    /// Takes the mail of a person.
+    func take(_ who: String) -> [String] {
+        defer { mail[self[who].identity.id] = nil }
+        return mail[self[who].identity.id] ?? []
+    }
+
+    /// Opens the mail of a person, or these lines.
+    @discardableResult
+    func read(
+        _ who: String, _ lines: [String]? = nil, _ arguments: [String] = []
+    ) throws -> Run {
+        let lines = lines ?? take(who)
+        guard !lines.isEmpty else { return try self[who].run("decrypt", ["--again"]) }
+        return try self[who].run(
+            "decrypt", arguments, stdin: Array((lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    /// Opens the mail of a person, all of it with success. Returns the texts.
+    @discardableResult
+    func texts(_ who: String) throws -> [String] {
+        let lines = take(who)
+        guard !lines.isEmpty else { return [] }
+        let run = try read(who, lines)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return try run.records.compactMap { $0.body["text"]?.string }
+    }
+
+    /// Opens all mail until nobody has any.
+    func settle() throws {
+        while let who = people.keys.sorted().first(where: { mail[self[$0].identity.id] != nil }) {
+            try texts(who)
+        }
+    }
+
+    /// Creates a group with its first member, all others of whom join.
+    func team(_ names: String..., options: [String] = []) throws {
+        let made = try must(
+            names[0], "group", ["create"] + options + ["team"] + Array(names.dropFirst()))
+        try post(names[0], made.stdout)
+        for name in names.dropFirst() {
+            try texts(name)
+            try group(name, "accept", "team")
+        }
+        try settle()
+        try group(names[0], "sync")
+        try settle()
+    }
+
+    /// The texts of a group in the history of a person.
+    func history(_ who: String, _ group: String = "team") throws -> [String] {
+        try self[who].history(group).compactMap { $0.body["text"]?.string }
+    }
+
+    /// The digest of a group's state at a person.
+    func state(_ who: String, _ group: String = "team") throws -> String {
+        try must(who, "group", ["show", group]).records[0]["state"]?.string ?? ""
+    }
+}

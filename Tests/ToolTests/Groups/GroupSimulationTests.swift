@@ -1,0 +1,120 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// Random actions of several people, whose mail arrives in any order and repeatedly, and whose changes are sometimes not
+/// sent. At the end all have one state. Each message was read by those who were members for its author, and by nobody
+/// else; a message of somebody whom another removed or demoted at that time may be refused.
+@Suite(.timeLimit(.minutes(30))) struct GroupSimulationTests {
+    private static let names = ["alice", "bob", "carol", "dave", "erin"]
+
+    @Test(arguments: [1, 2, 3, 4]) func allHonestMembersAgree(seed: UInt64) throws {
+        var generator = SeededGenerator(state: seed)
+        let circle = try Circle("alice", "bob", "carol", "dave", "erin")
+        try circle.team("alice", "bob", "carol", "dave", "erin")
+        try circle.group("alice", "role", "team", "bob", "admin")
+        try circle.group("alice", "role", "team", "carol", "moderator")
+        try circle.settle()
+        let id = try #require(
+            circle.must("alice", "group", ["list", "--json"]).records[0]["id"]?.string)
+        /// For each text its author and the members for the author when it was written.
+        var sent: [String: (step: Int, author: String, readers: Set<String>)] = [:]
+        /// When somebody was removed or demoted.
+        var cuts: [String: [Int]] = [:]
+        for step in 0..<80 {
+            let who = Self.names.randomElement(using: &generator)!
+            switch Int.random(in: 0..<10, using: &generator) {
+            case 0...4:
+                let text = "\(step) of \(who)"
+                let run = try circle[who].run(
+                    "encrypt", ["--group", id], stdin: Array(text.utf8))
+                guard run.status == 0 else { break }
+                sent[text] = (step, who, try members(circle, who, id).subtracting([who]))
+                try circle.deliver(run, shuffledBy: &generator)
+            case 5: try change(circle, who, ["rename", id, "name \(step)"], &generator)
+            case 6:
+                let other = Self.names.randomElement(using: &generator)!
+                let rank = ["reader", "member", "moderator"].randomElement(using: &generator)!
+                if rank == "reader" { cuts[other, default: []].append(step) }
+                try change(
+                    circle, who, ["role", id, circle[other].identity.id.description, rank],
+                    &generator)
+            case 7:
+                let other = Self.names.dropFirst().randomElement(using: &generator)!
+                guard other != who else { break }
+                cuts[other, default: []].append(step)
+                try change(
+                    circle, who, ["remove", id, circle[other].identity.id.description], &generator)
+            case 8:
+                let other = Self.names.dropFirst().randomElement(using: &generator)!
+                try change(circle, "alice", ["invite", id, other], &generator)
+            default: try change(circle, who, ["accept", id], &generator)
+            }
+            if step % 3 == 0 {
+                let someone = Self.names.randomElement(using: &generator)!
+                try circle.post(someone, circle[someone].run("group", ["sync"]).stdout)
+            }
+            for reader in Self.names where Int.random(in: 0..<3, using: &generator) == 0 {
+                try read(circle, reader, &generator)
+            }
+        }
+        // Who is a member tells the others what they lack, until nobody lacks anything.
+        for _ in 0..<6 {
+            for who in Self.names {
+                try read(circle, who, &generator)
+                let run = try circle[who].run("group", ["sync"])
+                #expect(run.status == 0, "\(run.stderr)")
+                try circle.post(who, run.stdout)
+            }
+            for who in Self.names { try read(circle, who, &generator) }
+        }
+        let present = try members(circle, "alice", id)
+        let states = try present.map { ($0, try circle.state($0, id)) }
+        #expect(Set(states.map(\.1)).count == 1, "\(states)")
+        var arrived = 0
+        for (text, message) in sent {
+            let isCut = (cuts[message.author] ?? []).contains { abs($0 - message.step) < 25 }
+            for name in Self.names where name != message.author {
+                let has = try circle.history(name, id).contains(text)
+                if !message.readers.contains(name) {
+                    #expect(!has, "\(name) reads \(text)")
+                } else if !isCut, present.contains(name), present.contains(message.author) {
+                    arrived += 1
+                    #expect(has, "\(name) does not read \(text)")
+                }
+            }
+        }
+        #expect(arrived > 0, "only \(arrived) messages had to arrive")
+    }
+
+    /// Returns the members as one of them sees them.
+    private func members(_ circle: Circle, _ who: String, _ id: String) throws -> Set<String> {
+        let people = try circle.must(who, "group", ["participants", "--json", id]).records
+        let ids = Set(people.compactMap { $0["id"]?.string })
+        return Set(Self.names.filter { ids.contains(circle[$0].identity.id.description) })
+    }
+
+    /// Makes a change, which may be refused. Its records are sometimes lost.
+    private func change(
+        _ circle: Circle, _ who: String, _ arguments: [String], _ generator: inout SeededGenerator
+    ) throws {
+        let run = try circle[who].run("group", arguments)
+        guard run.status == 0, !run.stdout.isEmpty else { return }
+        // Who is removed must be told, else they go on writing.
+        let isCut = ["remove", "role"].contains(arguments[0])
+        if !isCut, Int.random(in: 0..<4, using: &generator) == 0 { return }
+        let sealed = try circle[who].run("encrypt", ["--jsonl"], stdin: run.stdout)
+        try circle.deliver(sealed, shuffledBy: &generator)
+    }
+
+    private func read(
+        _ circle: Circle, _ who: String, _ generator: inout SeededGenerator
+    ) throws {
+        let lines = circle.take(who)
+        guard !lines.isEmpty else { return }
+        // Some envelopes arrive again.
+        let again = lines.filter { _ in Int.random(in: 0..<5, using: &generator) == 0 }
+        let run = try circle.read(who, (lines + again).shuffled(using: &generator))
+        #expect([0, 12, 13, 15].contains(run.status), "\(run.status): \(run.stderr)")
+    }
+}

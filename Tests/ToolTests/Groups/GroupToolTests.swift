@@ -1,0 +1,436 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// Groups with the built programs.
+@Suite(.timeLimit(.minutes(30))) struct GroupToolTests {
+    @Test func threePeopleTalk() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        #expect(Set(try ["alice", "bob", "carol"].map { try circle.state($0) }).count == 1)
+        try circle.say("alice", "one")
+        #expect(try circle.texts("bob") == ["one"])
+        #expect(try circle.texts("carol") == ["one"])
+        // Bob and Carol are not contacts, but both are members.
+        try circle.say("bob", "two")
+        let opened = try circle.read("carol").records.filter { $0.body["text"] != nil }
+        #expect(opened.count == 1)
+        #expect(opened.first?["from"] == .string(circle["bob"].identity.id.description))
+        #expect(opened.first?["role"] == .string("member"))
+        #expect(opened.first?["suite"] == .string("group"))
+        #expect(opened.first?["group"]?.string?.count == 64)
+        try circle.compose("carol", ["reply", "-1", "--with", "team"], "three")
+        try circle.compose("carol", ["react", "-2", "👍", "--with", "team"])
+        try circle.settle()
+        for who in ["alice", "bob", "carol"] {
+            #expect(try circle.history(who) == ["one", "two", "three"])
+            let two = try circle[who].history("team")[1]
+            #expect(two["reactions"]?.array?.count == 1, "\(two)")
+        }
+        #expect(try circle["bob"].run("history", ["list", "--text"]).text.contains("team"))
+    }
+
+    /// A message has one id for all members, which its author cannot choose.
+    @Test func aMessageHasOneID() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("alice", "one")
+        try circle.settle()
+        let ids = try ["alice", "bob", "carol"].map { try circle[$0].history("team")[0]["id"] }
+        #expect(Set(ids).count == 1 && ids[0] != nil)
+    }
+
+    @Test func aRepeatedMessageIsSeen() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "one")
+        let lines = circle.take("bob")
+        #expect(try circle.read("bob", lines).status == 0)
+        let again = try circle.read("bob", lines)
+        #expect(again.status == 0)
+        #expect(try again.records.allSatisfy { $0["seen"] == .bool(true) })
+        #expect(try circle.history("bob") == ["one"])
+    }
+
+    /// The history and the output have no keys of chains.
+    @Test func keysAreNotPrinted() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "one")
+        let run = try circle.read("bob")
+        let raw = try circle["bob"].run("history", ["--raw"])
+        for text in [run.text, raw.text, try circle["alice"].run("history", ["--raw"]).text] {
+            #expect(!text.contains("chainKey") && !text.contains("wrap"))
+        }
+    }
+
+    // MARK: Order and loss
+
+    /// A message that arrives before its chain waits for it.
+    @Test func aMessageWaitsForItsChain() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "one")
+        try circle.say("alice", "two")
+        let lines = circle.take("bob")
+        #expect(lines.count == 3)
+        let early = try circle.read("bob", Array(lines[1...].reversed()))
+        #expect(early.status == 0 && early.stdout.isEmpty, "\(early.stderr)")
+        let late = try circle.read("bob", [lines[0]])
+        #expect(try late.records.compactMap { $0.body["text"]?.string } == ["two", "one"])
+    }
+
+    /// A message that names a change which was lost waits until its author sends the change again.
+    @Test func aLostChangeIsAskedFor() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "before")
+        try circle.settle()
+        try circle.group("alice", "rename", "team", "crew")
+        _ = circle.take("bob")
+        try circle.say("alice", "after", to: "crew")
+        #expect(try circle.texts("bob") == [])
+        #expect(try circle.history("bob") == ["before"])
+        try circle.group("bob", "sync")
+        try circle.settle()
+        try circle.group("alice", "sync")
+        #expect(try circle.texts("bob").contains("after"))
+        #expect(try circle.history("bob", "crew") == ["before", "after"])
+        #expect(try circle.state("alice", "crew") == circle.state("bob", "crew"))
+    }
+
+    /// The records of a change may be lost before they are encrypted: the next message brings the change.
+    @Test func aChangeThatWasNotSentComesWithTheNextMessage() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.must("alice", "group", ["rename", "team", "crew"])
+        try circle.say("alice", "hello", to: "crew")
+        #expect(try circle.texts("bob") == ["hello"])
+        #expect(try circle.history("bob", "crew") == ["hello"])
+    }
+
+    /// Who was removed is told by `group sync` if the records of the removal were lost.
+    @Test func whoWasRemovedIsTold() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.must("alice", "group", ["remove", "team", "carol"])
+        try circle.group("alice", "rename", "team", "crew")
+        try circle.settle()
+        #expect(try circle.must("carol", "group", ["list"]).text.contains("left"))
+        #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+    }
+
+    @Test func c15ChangesInAnyOrderGiveOneState() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.group("alice", "role", "team", "bob", "admin")
+        try circle.settle()
+        try circle.group("bob", "timer", "team", "1w")
+        try circle.group("alice", "rename", "team", "crew")
+        try circle.group("alice", "policy", "crew", "pin=admin")
+        for who in ["alice", "bob", "carol"] {
+            let lines = circle.take(who)
+            let run = try circle.read(who, Array((lines + lines).shuffled()))
+            // A repeated message of a session is reported.
+            #expect([0, 13, 15].contains(run.status), "\(run.stderr)")
+        }
+        #expect(
+            Set(try ["alice", "bob", "carol"].map { try circle.state($0, "crew") }).count == 1)
+    }
+
+    // MARK: Authority
+
+    @Test func c1AMemberCannotInviteWithoutTheRank() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob")
+        try circle.must("bob", "contact", ["add", circle["carol"].card])
+        let run = try circle["bob"].run("group", ["invite", "team", "carol"])
+        #expect(run.status == 12 && run.stdout.isEmpty, "\(run.stderr)")
+    }
+
+    @Test func c2ARemovedMemberReadsNothingLater() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("alice", "before")
+        try circle.say("bob", "before too")
+        try circle.settle()
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.texts("bob")
+        try circle.texts("carol")
+        for who in ["alice", "bob"] {
+            try circle.say(who, "after")
+            #expect(circle.take("carol").isEmpty)
+        }
+        #expect(try circle.history("carol") == ["before", "before too"])
+        // Whoever gets a copy by other ways has no key for it.
+        try circle.say("alice", "later")
+        let copies = circle.take("bob")
+        try circle.read("bob", copies)
+        let stolen = copies.map {
+            $0.replacing(
+                circle["bob"].identity.id.description, with: circle["carol"].identity.id.description
+            )
+        }
+        #expect(try !circle.read("carol", stolen).text.contains("later"))
+        let run = try circle["carol"].run("encrypt", ["--group", "team"], stdin: Array("x".utf8))
+        #expect(run.status == 12 && run.stdout.isEmpty, "\(run.stderr)")
+        #expect(try circle.must("carol", "group", ["list"]).text.contains("left"))
+    }
+
+    /// C17: a message that was sent before the removal counts, also if it arrives later; one after it does not.
+    @Test func c17ARemovedMemberWritesNothingLater() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("carol", "early")
+        let early = circle.take("bob")
+        try circle.texts("alice")
+        try circle.group("alice", "remove", "team", "carol")
+        // Carol does not read her mail, and goes on.
+        try circle.say("carol", "late")
+        try circle.texts("bob")
+        let late = circle.take("bob") + early
+        _ = late
+        let run = try circle.read("alice")
+        #expect(run.status == 12, "\(run.stderr)")
+        #expect(try circle.history("alice") == ["early"])
+    }
+
+    @Test func c7OnlyAModeratorDeletesTheMessagesOfOthers() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("bob", "rude")
+        try circle.settle()
+        let deletion = try circle.must("carol", "compose", ["delete", "-1", "--with", "team"])
+        let refused = try circle["carol"].run("encrypt", ["--jsonl"], stdin: deletion.stdout)
+        #expect(refused.status == 12 && !refused.text.contains("envelope"), "\(refused.stderr)")
+        try circle.group("alice", "role", "team", "carol", "moderator")
+        try circle.settle()
+        try circle.compose("carol", ["delete", "-1", "--with", "team"])
+        try circle.settle()
+        for who in ["alice", "bob", "carol"] {
+            #expect(try circle.history(who).isEmpty, "\(who)")
+            #expect(try circle[who].history("team").first?["deleted"] == .bool(true))
+        }
+        // Nobody edits the message of another.
+        try circle.say("bob", "mine")
+        try circle.settle()
+        #expect(
+            try circle["carol"].run("compose", ["edit", "-1", "--with", "team"], stdin: [120])
+                .status != 0)
+    }
+
+    /// A member says in a deletion that the message of another is their own.
+    @Test func c7ADeletionWithAFalseAuthorChangesNothing() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("bob", "stays")
+        try circle.settle()
+        let id = try #require(try circle["carol"].history("team")[0]["id"]?.string)
+        let line: JSONObject = [
+            "v": .integer(1), "type": .string("message"), "group": .string("team"),
+            "body": .object([
+                "type": .string("delete"),
+                "target": .object([
+                    "id": .string(id), "from": .string(circle["carol"].identity.id.description),
+                ]),
+            ]),
+        ]
+        try circle.post("carol", line.serialized() + [10])
+        try circle.settle()
+        for who in ["alice", "bob", "carol"] { #expect(try circle.history(who) == ["stays"]) }
+    }
+
+    @Test func onlyAdminsWriteAnnouncements() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob", options: ["--preset", "announcements"])
+        try circle.say("alice", "welcome")
+        #expect(try circle.texts("bob") == ["welcome"])
+        let run = try circle["bob"].run("encrypt", ["--group", "team"], stdin: Array("x".utf8))
+        #expect(run.status == 12 && run.stdout.isEmpty, "\(run.stderr)")
+        #expect(try circle["bob"].run("history", ["unread"]).text.contains("1"))
+    }
+
+    @Test func theCreatorAloneRenamesInKecaleksPreset() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob", options: ["--preset", "kecalek"])
+        #expect(try circle["bob"].run("group", ["rename", "team", "mine"]).status == 12)
+        #expect(try circle["bob"].run("group", ["remove", "team", "alice"]).status == 12)
+        try circle.group("alice", "rename", "team", "crew")
+        try circle.settle()
+        #expect(try circle.must("bob", "group", ["list"]).text.contains("crew"))
+    }
+
+    // MARK: Invitations
+
+    @Test func anInvitationIsDeclined() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.group("alice", "create", "team", "bob")
+        try circle.texts("bob")
+        #expect(try circle.must("bob", "group", ["list"]).text.contains("invited"))
+        let declined = try circle.must("bob", "group", ["decline", "team"])
+        #expect(declined.stdout.isEmpty)
+        #expect(try circle["bob"].run("group", ["decline", "team"]).status == 1)
+        try circle.say("alice", "nobody reads this")
+        #expect(circle.take("bob").isEmpty)
+        // A new invitation is shown again.
+        try circle.group("alice", "invite", "team", "bob")
+        try circle.texts("bob")
+        try circle.group("bob", "accept", "team")
+        try circle.texts("alice")
+        try circle.say("alice", "hello")
+        #expect(try circle.texts("bob") == ["hello"])
+    }
+
+    /// The invitation of a stranger waits as a request, and that of a blocked person is dropped.
+    @Test func strangersAndTheBlockedDoNotInvite() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.must("carol", "contact", ["add", circle["bob"].card])
+        try circle.group("carol", "create", "trap", "bob")
+        let run = try circle.read("bob")
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(try run.records.first?["type"] == .string("request"))
+        #expect(try circle["bob"].run("group", ["list"]).status == 1)
+        try circle.must("bob", "contact", ["block", "alice"])
+        try circle.group("alice", "create", "team", "bob")
+        #expect(try circle.read("bob").stdout.isEmpty)
+        #expect(try circle["bob"].run("group", ["list"]).status == 1)
+    }
+
+    @Test func whoLeavesIsNoMember() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("bob", "bye")
+        try circle.group("bob", "leave", "team")
+        try circle.settle()
+        for who in ["alice", "carol"] {
+            #expect(try circle.history(who) == ["bye"])
+            #expect(try !circle.must(who, "group", ["participants", "team"]).text.contains("bob"))
+        }
+        try circle.say("alice", "to carol")
+        #expect(circle.take("bob").isEmpty)
+        #expect(try circle.texts("carol") == ["to carol"])
+    }
+
+    /// C19: a member who is no contact makes nobody connect to an address of their choice.
+    @Test func c19TheRelayOfAMemberMustBeListed() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        for who in ["alice", "carol"] {
+            try circle.must(
+                who, "keygen", ["set", "--relay", "tls://inner.\(who).example:7", "\(who).key"])
+            let card = try circle.must(who, "keygen", ["public", "\(who).key"])
+            circle.home.files.write("\(who).card", card.stdout)
+        }
+        try circle.must("alice", "contact", ["add", "carol.card"])
+        for who in ["bob", "carol"] { try circle.must(who, "contact", ["add", "alice.card"]) }
+        try circle.team("alice", "bob", "carol")
+        let id = circle["carol"].identity.id.description
+        func relay() throws -> JSON? {
+            let sealed = try circle.must("bob", "encrypt", ["--group", "team"], "hello")
+            try circle.deliver(sealed)
+            return try sealed.records.last { $0["to"]?.string == id }?["relay"]
+        }
+        #expect(try relay() == nil)
+        try circle.settle()
+        try circle.group("alice", "policy", "team", "relays=tls://inner.carol.example:7")
+        try circle.settle()
+        #expect(try relay() == .string("tls://inner.carol.example:7"))
+    }
+
+    // MARK: Visibility and lifetimes
+
+    @Test func aNewcomerSeesWhoGrantsIt() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", options: ["--visibility", "granted"])
+        try circle.group("alice", "grant", "team", "bob")
+        try circle.group("alice", "invite", "team", "carol")
+        try circle.texts("carol")
+        try circle.group("carol", "accept", "team")
+        try circle.settle()
+        try circle.group("alice", "sync")
+        try circle.settle()
+        try circle.say("alice", "not for carol")
+        #expect(circle.take("carol").isEmpty)
+        #expect(try circle.texts("bob") == ["not for carol"])
+        try circle.say("carol", "for all")
+        #expect(try circle.texts("alice") == ["for all"])
+        #expect(
+            try circle.must("alice", "group", ["participants", "team"]).text.contains(
+                "does not see your messages"))
+        try circle.group("alice", "grant", "team", "carol")
+        try circle.say("alice", "for carol too")
+        #expect(try circle.texts("carol") == ["for carol too"])
+        // The earlier message stands before those that Carol knew, and is Alice's.
+        #expect(try circle.history("carol") == ["not for carol", "for all", "for carol too"])
+        let earlier = try circle["carol"].history("team")[0]
+        #expect(earlier["from"] == .string(circle["alice"].identity.id.description))
+        #expect(earlier["authenticated"] == .bool(true) && earlier["unread"] == .bool(true))
+        let same = try circle["bob"].history("team")[0]["id"]
+        #expect(earlier["id"] == same)
+        #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+    }
+
+    /// C14: who shows earlier messages shows only their own, and changes no message that is there.
+    @Test func c14AGrantBringsNoMessagesOfOthers() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol", options: ["--visibility", "granted"])
+        try circle.group("bob", "grant", "team", "alice")
+        try circle.say("bob", "by bob")
+        try circle.settle()
+        let known = try #require(try circle["alice"].history("team")[0]["id"]?.string)
+        let group = try #require(circle.must("alice", "group", ["show", "team"]).records[0]["id"])
+        func claim(_ id: String, _ text: String) -> JSON {
+            .object([
+                "id": .string(id), "time": .string("2026-01-01T00:00:00Z"),
+                "from": .string(circle["bob"].identity.id.description),
+                "body": .object(["type": .string("text"), "text": .string(text)]),
+            ])
+        }
+        let line: JSONObject = [
+            "v": .integer(1), "type": .string("message"),
+            "to": .string(circle["alice"].identity.id.description),
+            "body": .object([
+                "type": .string("group"), "group": group,
+                "history": .array([
+                    claim(known, "changed"), claim(Envelope.newID(), "in the name of bob"),
+                ]),
+            ]),
+        ]
+        try circle.post("carol", line.serialized() + [10])
+        try circle.settle()
+        let messages = try circle["alice"].history("team")
+        #expect(
+            messages.compactMap { $0.body["text"]?.string } == ["in the name of bob", "by bob"])
+        #expect(messages[0]["from"] == .string(circle["carol"].identity.id.description))
+        #expect(messages[1]["from"] == .string(circle["bob"].identity.id.description))
+    }
+
+    @Test func theTimerOfAGroupIsOnItsMessages() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.group("alice", "timer", "team", "1h")
+        try circle.say("alice", "short")
+        let opened = try circle.read("bob").records.first { $0.body["text"] != nil }
+        #expect(opened?.body["expires"]?.object?["after"] == .integer(3600))
+    }
+
+    // MARK: The command line
+
+    @Test func aNameOfBothAGroupAndAContactIsRefused() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.group("alice", "create", "bob", "bob")
+        let run = try circle["alice"].run("compose", ["text", "bob"], stdin: Array("x".utf8))
+        #expect(run.status == 64 && run.stderr.contains("both a group and a contact"))
+        // A member is named, and the group by --group.
+        try circle.say("alice", "x", to: "bob")
+    }
+
+    @Test func unknownGroupsAreReported() throws {
+        let circle = try Circle("alice", "bob")
+        #expect(try circle["alice"].run("group", ["show", "none"]).status == 66)
+        #expect(try circle["alice"].run("group", ["list"]).status == 1)
+        let run = try circle["alice"].run("encrypt", ["--group", "none"], stdin: [120])
+        #expect(run.status == 66 && run.stdout.isEmpty)
+        #expect(try circle["alice"].run("group", []).status == 64)
+    }
+}
