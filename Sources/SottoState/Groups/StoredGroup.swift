@@ -271,9 +271,25 @@ extension StateTransaction {
             try sign(.merge, in: &group, at: time)
         }
         try sign(act, in: &group, at: time)
+        let before = group.state
         group.state = group.log.fold()
         groups[group.id] = group
+        try endGrants(of: group, since: before)
         return group
+    }
+
+    /// Ends the grants to members who are no members any more, and all if the owner is none.
+    private func endGrants(
+        of group: StoredGroup, since before: GroupState
+    ) throws(StateError) {
+        let isOver = before.ranks[owner.id] != nil && group.rank == .nobody
+        let gone = before.ranks.keys.filter { isOver || group.state.ranks[$0] == nil }
+        for member in gone where member != owner.id {
+            var note = try note(of: member, in: group)
+            guard note.isGranted || note.hasHistory else { continue }
+            (note.isGranted, note.hasHistory) = (false, false)
+            try write(note, of: group)
+        }
     }
 
     private func sign(
@@ -354,6 +370,7 @@ extension StateTransaction {
         let known = Set(pending.map(\.id))
         pending += waiting.map(\.change).filter { !known.contains($0.id) }
         let isNew = !stored.isEmpty
+        let before = group.state
         var aside: [GroupChange] = []
         var hasProgress = true
         while hasProgress, !pending.isEmpty {
@@ -379,6 +396,7 @@ extension StateTransaction {
         try setAside(pending, in: group, time)
         group.state = group.log.fold()
         groups[id] = group
+        try endGrants(of: group, since: before)
         let waitingIDs = Set(pending.map(\.id))
         let missing = Set(pending.flatMap(\.parents)).filter {
             !group.log.contains($0) && !waitingIDs.contains($0)

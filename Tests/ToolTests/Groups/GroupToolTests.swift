@@ -368,6 +368,37 @@ import Testing
         let same = try circle["bob"].history("team")[0]["id"]
         #expect(earlier["id"] == same)
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+        // A removal ends the grant.
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.settle()
+        try circle.group("alice", "invite", "team", "carol")
+        try circle.texts("carol")
+        try circle.group("carol", "accept", "team")
+        try circle.settle()
+        try circle.group("alice", "sync")
+        try circle.settle()
+        try circle.say("alice", "not for carol again")
+        #expect(try circle.texts("carol") == [])
+    }
+
+    /// With the visibility `global` a newcomer gets the earlier messages of each author.
+    @Test func aNewcomerGetsEarlierMessages() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", options: ["--visibility", "global"])
+        try circle.say("alice", "one")
+        try circle.settle()
+        try circle.say("bob", "two")
+        try circle.settle()
+        try circle.group("alice", "invite", "team", "carol")
+        try circle.texts("carol")
+        try circle.group("carol", "accept", "team")
+        for who in ["alice", "bob", "alice"] {
+            try circle.settle()
+            try circle.group(who, "sync")
+        }
+        try circle.settle()
+        #expect(Set(try circle.history("carol")) == ["one", "two"])
+        #expect(try circle.history("bob") == ["one", "two"])
     }
 
     /// C14: who shows earlier messages shows only their own, and changes no message that is there.
