@@ -1,0 +1,133 @@
+package import Sotto
+import SottoDatabase
+
+/// What the state knows of a member of a group.
+package struct GroupMemberNote: Sendable {
+    package let id: SessionID
+    /// The bytes of the member's signed card, or nothing.
+    var cardBytes: [UInt8] = []
+    /// The number of the own chain that the member has, or 0.
+    var holds: Int64 = 0
+    /// The row of the last change that was sent to the member.
+    var told: Int64 = 0
+    /// Whether the owner shows earlier messages to the member.
+    package internal(set) var isGranted = false
+    /// Whether the member got the owner's earlier messages.
+    var hasHistory = false
+    /// The changes that the member asked for.
+    var wanted: [GroupID] = []
+    /// The changes that the member has and the owner lacks.
+    var missing: [GroupID] = []
+    /// When the owner last asked for them, in seconds since 1970.
+    var asked: Int64 = 0
+
+    /// The most changes that a member asks for.
+    static let mostWanted = 256
+
+    /// Creates a note of a member of whom nothing is known.
+    package init(id: SessionID) { self.id = id }
+
+    /// Reads ``encoded``, or returns `nil`.
+    init?(_ bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        func ids() -> [GroupID]? {
+            guard let count = reader.integer(UInt16.self) else { return nil }
+            var ids: [GroupID] = []
+            for _ in 0..<count {
+                guard let id = reader.bytes(32) else { return nil }
+                ids.append(GroupID(Array(id)))
+            }
+            return ids
+        }
+        guard let flags = reader.byte(), let key = reader.bytes(32),
+            let asked = reader.integer(UInt64.self), let wanted = ids(), let missing = ids()
+        else { return nil }
+        id = SessionID(publicKey: Array(key))
+        (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
+        self.asked = Int64(clamping: asked)
+        (self.wanted, self.missing) = (wanted, missing)
+        cardBytes = Array(reader.remaining)
+    }
+
+    /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` and ``missing``, each after its number (2) ‖ card.
+    var encoded: [UInt8] {
+        func list(_ ids: [GroupID]) -> [UInt8] {
+            let ids = ids.suffix(Self.mostWanted)
+            return UInt16(ids.count).bigEndianBytes + ids.flatMap(\.bytes)
+        }
+        return [(isGranted ? 1 : 0) | (hasHistory ? 2 : 0)] + id.publicKey
+            + UInt64(asked).bigEndianBytes + list(wanted)
+            + list(missing) + cardBytes
+    }
+
+    /// The member's card, or `nil`.
+    package var card: Card? {
+        guard let record = try? JSON.object(parsing: cardBytes) else { return nil }
+        return try? Card(record: record)
+    }
+}
+
+/// What the state knows of the members of groups.
+extension StateTransaction {
+    /// Returns what is known of the members of a group.
+    package func notes(of group: StoredGroup) throws(StateError) -> [SessionID: GroupMemberNote] {
+        let notes = try connection.rows(
+            "SELECT mark, holds, told, sealed FROM group_member WHERE team = ?", group.number
+        ) { row throws(StateError) in try self.note(row, of: group) }
+        return Dictionary(notes.map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    /// Returns what is known of a person in a group.
+    package func note(
+        of id: SessionID, in group: StoredGroup
+    ) throws(StateError) -> GroupMemberNote {
+        try connection.first(
+            "SELECT mark, holds, told, sealed FROM group_member WHERE team = ? AND mark = ?",
+            group.number, store.mark(id)
+        ) { row throws(StateError) in try self.note(row, of: group) } ?? GroupMemberNote(id: id)
+    }
+
+    private func note(
+        _ row: PreparedStatement<StateError>, of group: StoredGroup
+    ) throws(StateError) -> GroupMemberNote {
+        let bytes = try store.unseal(
+            row.bytes(3), .groupMember(team: group.number, mark: row.bytes(0)))
+        guard var note = GroupMemberNote(bytes) else {
+            throw .unsealable(path: store.database.path)
+        }
+        note.holds = row.integer(1)
+        note.told = row.integer(2)
+        return note
+    }
+
+    /// Stores what is known of a member.
+    func write(_ note: GroupMemberNote, of group: StoredGroup) throws(StateError) {
+        let mark = store.mark(note.id)
+        try connection.run(
+            """
+            INSERT INTO group_member (team, mark, holds, told, sealed) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (team, mark) DO UPDATE SET
+                holds = excluded.holds, told = excluded.told, sealed = excluded.sealed
+            """, group.number, mark, note.holds, note.told,
+            store.seal(
+                note.encoded, .groupMember(team: group.number, mark: mark)))
+    }
+
+    /// Stores the signed card of a member, or of somebody who is invited. An older card does not replace a newer one.
+    package func note(_ card: Card, in group: StoredGroup) throws(StateError) {
+        guard let record = card.record, card.id != owner.id else { return }
+        var note = try note(of: card.id, in: group)
+        if let known = note.card?.issued, (card.issued.map { $0 <= known } ?? true) { return }
+        note.cardBytes = record.serialized()
+        try write(note, of: group)
+    }
+
+    /// Returns the card of a member of any group, or `nil`.
+    package func groupCard(of id: SessionID) throws(StateError) -> Card? {
+        for group in try groupIDs() {
+            guard let group = try self.group(group) else { continue }
+            if let card = try note(of: id, in: group).card { return card }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,185 @@
+package import Sotto
+import SottoDatabase
+
+/// Receiving from groups.
+extension StateTransaction {
+    /// The most chains of a member in a group. The oldest are deleted.
+    static let chainsPerMember: Int64 = 64
+    /// The most skipped messages of a chain whose keys are kept.
+    static let skippedPerChain = 1_000
+    /// The most messages that wait for a chain, and the most of one author that wait for changes.
+    static let mostHeldForChains: Int64 = 1_000
+    static let mostHeldOfAuthor: Int64 = 100
+    /// Days for which a message waits for a chain or for changes.
+    static let heldDays: Int64 = 7
+
+    /// The place of a message in a chain, before it is opened.
+    package struct GroupPlace {
+        /// The id of the message.
+        package let id: String
+        /// SHA-256 of the message, which all its copies share.
+        package let digest: [UInt8]
+        package let group: StoredGroup
+        package let author: SessionID
+        fileprivate let message: GroupMessage
+        fileprivate let chain: ReceivedGroupChain
+        fileprivate let tag: [UInt8]
+    }
+
+    /// An opened message of a group, and the step of its chain.
+    package struct GroupStep {
+        /// The message. The trust of its sender is set from the contacts.
+        package var message: Message
+        fileprivate let chain: ReceivedGroupChain
+        fileprivate let number: [UInt8]
+        /// Whether the author has the same changes but another state.
+        package let isStateDifferent: Bool
+    }
+
+    /// A reason to keep a message of a group until more arrives.
+    package enum GroupWait: Error {
+        case chain
+        case changes(GroupID, author: SessionID, missing: [GroupID])
+    }
+
+    /// Stores the distribution of a chain that came from `device`. A second distribution of a known chain is ignored.
+    package func receive(_ distribution: GroupChainDistribution) throws(StateError) {
+        guard let group = try group(distribution.group) else { return }
+        let chain = ReceivedGroupChain(distribution)
+        let tag = store.mark(tag: chain.tag(for: owner.id))
+        guard try !connection.exists("SELECT 1 FROM group_chain WHERE tag = ?", tag) else { return }
+        let device = store.mark(distribution.device)
+        var bytes = chain.encoded()
+        defer { wipe(&bytes) }
+        try connection.run(
+            "INSERT INTO group_chain (team, device, tag, sealed) VALUES (?, ?, ?, ?)", group.number,
+            device, tag, store.seal(bytes, .groupChain(tag: tag)))
+        try connection.run(
+            """
+            DELETE FROM group_chain WHERE team = ?1 AND device = ?2 AND number <= (
+                SELECT number FROM group_chain WHERE team = ?1 AND device = ?2
+                ORDER BY number DESC LIMIT 1 OFFSET ?3)
+            """, group.number, device, Self.chainsPerMember)
+        hasGroupNews = true
+    }
+
+    /// Finds the chain of an envelope and removes the envelope's outer encryption. No key is used up.
+    ///
+    /// Throws ``GroupWait/chain`` for an unknown chain, and ``GroupChainError``.
+    package func place(of envelope: Envelope) throws -> GroupPlace {
+        guard envelope.to == owner.id else { throw SealedError.notForUs }
+        let copy = try GroupCopy(payload: envelope.payload)
+        let tag = store.mark(tag: copy.tag)
+        let found = try connection.first(
+            "SELECT sealed FROM group_chain WHERE tag = ?", tag
+        ) { row throws(StateError) in try self.received(row.bytes(0), tag: tag) }
+        guard let chain = found, let group = try group(chain.group) else { throw GroupWait.chain }
+        let address = GroupCopy.Address(id: envelope.id, to: owner.id, time: envelope.time)
+        let message = try chain.message(in: copy, for: address)
+        return GroupPlace(
+            id: GroupContent.messageID(chain: chain.id, iteration: message.iteration),
+            digest: sha256(message.bytes), group: group, author: chain.device, message: message,
+            chain: chain, tag: tag)
+    }
+
+    /// Opens a message without changing the state; ``keep(_:)`` stores the step of the chain.
+    ///
+    /// Throws ``GroupWait/changes(_:author:missing:)`` if a change that the message names is unknown, ``GroupError/refused`` if its
+    /// author may not write it, and ``GroupChainError``.
+    package func open(_ place: GroupPlace, of envelope: Envelope) throws -> GroupStep {
+        var chain = place.chain
+        let content = try GroupContent(try chain.open(place.message))
+        chain.keepSkipped(Self.skippedPerChain)
+        let group = place.group
+        guard content.group == group.id, content.time == envelope.time else {
+            throw GroupChainError.authentication
+        }
+        let missing = content.heads.filter { !group.log.contains($0) }
+        guard missing.isEmpty else {
+            throw GroupWait.changes(group.id, author: place.author, missing: missing)
+        }
+        let rank = group.log.rank(
+            of: place.author, at: content.heads, chain: chain.id,
+            iteration: place.message.iteration)
+        guard rank > .nobody, rank >= group.state.policy.post else { throw GroupError.refused }
+        if let target = try MessageBody(content.body).moderated, target.from != place.author {
+            guard rank >= group.state.policy.pin else { throw GroupError.refused }
+        }
+        var members = content.members
+        for name in ["heads", "state"] { members[name] = nil }
+        var message = Message(
+            id: place.id, from: place.author, to: nil, time: content.time, suite: .group,
+            authenticated: true, body: content.body, members: members)
+        message.group = group.id.description
+        message.role = rank.name
+        message.details = group.details(of: place.author)
+        let isSame = Set(content.heads) == Set(group.log.heads)
+        return GroupStep(
+            message: message, chain: chain, number: place.tag,
+            isStateDifferent: isSame && content.state != group.state.digest)
+    }
+
+    /// Stores the step of a chain.
+    package func keep(_ step: GroupStep) throws(StateError) {
+        var bytes = step.chain.encoded()
+        defer { wipe(&bytes) }
+        try connection.run(
+            "UPDATE group_chain SET sealed = ? WHERE tag = ?",
+            store.seal(bytes, .groupChain(tag: step.number)), step.number)
+    }
+
+    /// Keeps an envelope until a chain or changes arrive.
+    package func hold(
+        _ envelope: Envelope, _ wait: GroupWait, at time: Timestamp = .now()
+    ) throws(StateError) {
+        if case .changes(let id, let author, let missing) = wait, let group = try group(id) {
+            try note(missing: missing, of: author, in: group)
+        }
+        let mark = store.mark(envelope: envelope.id)
+        let (source, limit): ([UInt8], Int64) =
+            switch wait {
+            case .chain: (Array("chain".utf8), Self.mostHeldForChains)
+            case .changes(_, let author, _): (store.mark(author), Self.mostHeldOfAuthor)
+            }
+        try connection.run(
+            """
+            INSERT INTO held (mark, source, time, sealed) VALUES (?, ?, ?, ?)
+            ON CONFLICT (mark) DO UPDATE SET source = excluded.source
+            """, mark, source, time.seconds,
+            store.seal(envelope.record.serialized(), .heldMessage(mark: mark)))
+        try connection.run(
+            """
+            DELETE FROM held WHERE source = ?1 AND number <= (
+                SELECT number FROM held WHERE source = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+            """, source, limit)
+        try connection.run(
+            "DELETE FROM held WHERE time < ?", time.seconds - Self.heldDays * Self.day)
+    }
+
+    /// Returns the held envelopes, the oldest first.
+    package func held() throws(StateError) -> [Envelope] {
+        try connection.rows("SELECT mark, sealed FROM held ORDER BY number") {
+            row throws(StateError) in
+            try store.unseal(row.bytes(1), .heldMessage(mark: row.integer(0)))
+        }.compactMap { bytes in
+            (try? JSON.object(parsing: bytes)).flatMap { try? Envelope(record: $0) }
+        }
+    }
+
+    /// Deletes a held envelope.
+    package func release(_ envelope: Envelope) throws(StateError) {
+        try connection.run("DELETE FROM held WHERE mark = ?", store.mark(envelope: envelope.id))
+    }
+
+    /// Reads a stored chain.
+    func received(
+        _ sealed: [UInt8], tag: [UInt8]
+    ) throws(StateError) -> ReceivedGroupChain {
+        var bytes = try store.unseal(sealed, .groupChain(tag: tag))
+        defer { wipe(&bytes) }
+        guard let chain = ReceivedGroupChain(encoded: bytes) else {
+            throw .unsealable(path: store.database.path)
+        }
+        return chain
+    }
+}
