@@ -51,7 +51,7 @@ public enum Conversation: Sendable, Hashable {
     /// The group, or `nil`.
     public var group: GroupID? { if case .group(let id) = self { id } else { nil } }
 
-    /// Whether somebody else than the author may delete a message. The program that opened or wrote the deletion has
+    /// Whether others than the author may delete a message. The program that opened or wrote the deletion has
     /// checked the rank.
     var isModerated: Bool { group != nil }
 

@@ -6,22 +6,14 @@ import SottoTool
 /// A group that gets messages, and the routes to its members.
 struct GroupRoute {
     let id: GroupID
-    /// The members with their routes, without the owner.
-    private let destinations: [SessionID: Destination]
-
-    /// Creates a route. `destinations` are those of the members that have one.
-    init(id: GroupID, destinations: [SessionID: Destination]) {
-        (self.id, self.destinations) = (id, destinations)
-    }
-
-    /// Returns the route to a member, or `nil` if nothing can be encrypted for them.
-    func destination(_ member: SessionID) -> Destination? { destinations[member] }
+    /// The members with a route, without the owner.
+    let destinations: [SessionID: Destination]
 }
 
 extension RecipientDirectory {
-    /// Returns the routes to the members of a group that `name` or an id means.
+    /// Returns the routes to the members of a group, by its name or id. Begins sessions with members whose bundles are here.
     ///
-    /// A member to whom nothing can be encrypted is reported and left out. Sessions begin where a bundle is here.
+    /// A member without a route is reported and left out.
     func group(_ name: String) throws -> GroupRoute {
         if let known = groups[name] { return known }
         guard let store else {
@@ -51,7 +43,7 @@ extension RecipientDirectory {
         return route
     }
 
-    /// Tells who gets the key of a group in a sealed message.
+    /// Reports the members who get the key of a group in a sealed message.
     func noteSealed(_ names: [String]) {
         guard let first = names.first else { return }
         let who = names.count == 1 ? first : "\(names.count) members"

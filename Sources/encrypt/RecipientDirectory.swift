@@ -37,6 +37,11 @@ struct Destination {
         let size: Int64
         let digest: [UInt8]
         let relay: String?
+
+        /// Returns the record for `send`.
+        func record(to mailbox: SessionID) -> BlobRecord {
+            BlobRecord(id: id, to: mailbox, size: size, digest: digest, relay: relay)
+        }
     }
 
     /// Returns the lines of an envelope, after the record of the blob that it needs.
@@ -45,8 +50,7 @@ struct Destination {
         guard let upload, let to = line["to"]?.string.flatMap({ SessionID($0) }) else {
             return [line]
         }
-        let blob = BlobRecord(
-            id: upload.id, to: to, size: upload.size, digest: upload.digest, relay: upload.relay)
+        let blob = upload.record(to: to)
         line["blob"] = .string(blob.name)
         return [blob.record, line]
     }

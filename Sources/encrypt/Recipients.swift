@@ -88,7 +88,7 @@ struct Recipients {
         if case .phrase(let path) = mailboxes.method { chats = [try ChatFile.read(path)] }
         keys = SuiteKeys(identity: identity, chats: chats, classic: mailboxes.isClassic)
         ttl = mailboxes.ttl
-        relay = identity.card().relay
+        relay = identity.relay
         let usesState = mailboxes.lockTimeout != nil || mailboxes.needsState
         store = usesState ? try book.writableStore() : nil
         let directory = try RecipientDirectory(mailboxes, book, store, own: identity.id)
@@ -121,38 +121,39 @@ struct Recipients {
         func upload(
             to destination: Destination, _ body: inout JSONObject
         ) throws(Failure) -> Destination.Upload? {
-            guard let ids = upload else { return nil }
-            guard destination.id != nil, var blob = body["blob"]?.object,
+            guard upload != nil else { return nil }
+            guard destination.id != nil else {
+                throw Failure(.bug, "a chat has no mailbox for a blob")
+            }
+            return try upload(at: destination.recipient?.notedRelay, &body)
+        }
+
+        /// Returns the upload of the blob of a message to a group: to the owner's own relay, once for all members. Sets its place
+        /// in the body; `nil` without one.
+        func upload(
+            fromOwner relay: String?, _ body: inout JSONObject
+        ) throws(Failure) -> Destination.Upload? {
+            guard upload != nil else { return nil }
+            guard let relay else {
+                throw Failure(
+                    .usage, "a file for a group needs a relay of your own",
+                    hint: "make a relay yours: keygen set --relay URL")
+            }
+            return try upload(at: relay, &body)
+        }
+
+        private func upload(
+            at relay: String?, _ body: inout JSONObject
+        ) throws(Failure) -> Destination.Upload {
+            guard let ids = upload, var blob = body["blob"]?.object,
                 let size = blob["size"]?.integer,
                 let digest = blob["digest"]?.string.flatMap({ Base64.standard.decode($0) })
             else { throw Failure(.bug, "the message has no blob to upload") }
             let id = ids.make()
-            let relay = destination.recipient?.notedRelay
             blob["id"] = .base64(id)
             blob["relay"] = relay.map { .string($0) }
             body["blob"] = .object(blob)
             return Destination.Upload(id: id, size: size, digest: digest, relay: relay)
-        }
-
-        /// Returns the upload of the blob of a message to a group: to the owner's own mailbox, once for all members. Sets its
-        /// place in the body; `nil` without one.
-        func upload(
-            fromOwner relay: String?, _ owner: SessionID, _ body: inout JSONObject
-        ) throws(Failure) -> BlobRecord? {
-            guard let ids = upload else { return nil }
-            guard let relay else {
-                throw Failure(
-                    .usage, "a file for a group is stored at your own relay, but you have none",
-                    hint: "make a relay yours: keygen set --relay URL")
-            }
-            guard var blob = body["blob"]?.object, let size = blob["size"]?.integer,
-                let digest = blob["digest"]?.string.flatMap({ Base64.standard.decode($0) })
-            else { throw Failure(.bug, "the message has no blob to upload") }
-            let id = ids.make()
-            blob["id"] = .base64(id)
-            blob["relay"] = .string(relay)
-            body["blob"] = .object(blob)
-            return BlobRecord(id: id, to: owner, size: size, digest: digest, relay: relay)
         }
 
         /// Returns the body for a recipient: with the lifetime that the timer of the conversation sets.
@@ -274,7 +275,9 @@ struct Recipients {
         try result {
             let job = try job.get()
             if let group = job.group {
-                guard let transaction else { throw StateError.noHome }
+                guard let transaction else {
+                    throw Failure(.bug, "a message to a group has no transaction")
+                }
                 return try seal(job, to: group, transaction)
             }
             let milliseconds = Timestamp.milliseconds()
@@ -309,19 +312,18 @@ struct Recipients {
         {
             body["expires"] = .object(["after": .integer(seconds), "from": .string("read")])
         }
-        let blob = try job.upload(fromOwner: relay, transaction.owner.id, &body)
+        let blob = try job.upload(fromOwner: relay, &body)?.record(to: transaction.owner.id)
         let sending = try transaction.prepareMessage(
             to: group, at: Timestamp(seconds: milliseconds / 1000))
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
-        func destination(_ member: SessionID) -> Destination? { route.destination(member) }
         // The message is encrypted first: if it is refused, no member is told anything.
-        let readers = sending.readers.filter { destination($0) != nil }
+        let readers = sending.readers.filter { route.destinations[$0] != nil }
         let draft = Draft(
             body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
         let sealed = try transaction.seal(draft, sending, to: readers)
         for (member, body) in sending.bodies {
-            guard let destination = destination(member) else { continue }
+            guard let destination = route.destinations[member] else { continue }
             let draft = Draft(body: body.record, milliseconds: milliseconds)
             let envelope = try seal(draft, destination.route, transaction)
             try transaction.noteSealed(body, to: member)
@@ -332,7 +334,7 @@ struct Recipients {
         }
         directory?.noteSealed(sealedNames)
         for (member, envelope) in zip(readers, sealed.envelopes) {
-            guard var line = destination(member)?.line(envelope) else { continue }
+            guard var line = route.destinations[member]?.line(envelope) else { continue }
             if let blob { line["blob"] = .string(blob.name) }
             lines.append(line)
         }

@@ -4,6 +4,34 @@ import SottoContacts
 import SottoState
 import SottoTool
 
+/// The group that a command works on, and its options.
+struct GroupArgument: ArgumentGroup {
+    @OptionGroup var options: GroupOptions
+
+    @Argument("group", help: "The group.")
+    var name: String
+
+    /// Opens the state, and finds the group. Throws a failure with status 66 if the argument names none.
+    func open() throws -> (groups: OpenGroups, group: StoredGroup) {
+        let groups = try options.open()
+        return (groups, try groups.group(name))
+    }
+}
+
+/// The members that a command works on, and their group.
+struct MembersArgument: ArgumentGroup {
+    @OptionGroup var group: GroupArgument
+
+    @Argument("who", help: "The members: contacts, ids or nicknames.")
+    var names: [String]
+
+    /// Opens the state, and finds the group and the members. Throws a failure with status 66 for a person who is no member.
+    func open() throws -> (groups: OpenGroups, group: StoredGroup, members: [SessionID]) {
+        let (groups, group) = try group.open()
+        return (groups, group, try groups.members(names, of: group))
+    }
+}
+
 /// The options of every subcommand.
 struct GroupOptions: ArgumentGroup {
     @OptionGroup var identity: IdentityOptions
@@ -25,10 +53,8 @@ struct OpenGroups {
     let book: AddressBook
     let store: IdentityStore
     let owner: Identity
-    private let options: GroupOptions
 
     init(_ options: GroupOptions) throws {
-        self.options = options
         book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
         owner = try book.identity()
         store = try book.writableStore()
@@ -37,43 +63,26 @@ struct OpenGroups {
     /// Returns the group that an argument names. Throws a failure with status 66 if none does.
     func group(_ text: String) throws -> StoredGroup { try book.requiredGroup(text) }
 
-    /// Changes a group in a transaction, and prints the records that tell the members. `also` are others who get the change.
-    /// Returns the changed group.
-    @discardableResult
+    /// Changes a group of which the owner is a member, in a transaction, and prints the records that tell the members. `also` are
+    /// further people who are told of their removal.
     func change(
-        _ text: String, also: [SessionID] = [],
+        _ found: StoredGroup, also: [SessionID] = [],
         _ body: (StoredGroup, StateTransaction) throws -> StoredGroup
-    ) throws -> StoredGroup {
-        let id = try group(text).id
-        let (changed, records) = try store.transaction { transaction in
+    ) throws {
+        let records = try store.transaction { transaction in
             // Another process may have changed the group meanwhile.
-            guard let group = try transaction.group(id) else { throw GroupError.unknown }
-            let changed = try body(group, transaction)
-            return (changed, try news(of: changed, also: also, transaction))
+            guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
+            guard group.standing == .member else { throw GroupError.notMember }
+            return try news(of: try body(group, transaction), also: also, transaction)
         }
         try print(records)
-        return changed
     }
 
-    /// Returns the records that tell the members, and `also`, what they lack.
+    /// Returns the records that tell the members, and those who are members no longer, what they lack.
     func news(
         of group: StoredGroup, also: [SessionID] = [], _ transaction: StateTransaction
     ) throws -> [JSONObject] {
-        let notes = try transaction.notes(of: group)
-        let members = group.members.map(\.id).filter { $0 != owner.id }
-        let told = try members.flatMap { member in
-            let note = notes[member] ?? GroupMemberNote(id: member)
-            return try transaction.due(for: note, in: group, notes).map { record($0, to: member) }
-        }
-        let former = notes.keys.filter { group.state.ranks[$0] == nil }
-        let others = (also + former.filter { !also.contains($0) }).filter {
-            group.state.ranks[$0] == nil
-        }
-        return told
-            + others.sorted { $0.description < $1.description }.flatMap { person in
-                let note = notes[person] ?? GroupMemberNote(id: person)
-                return transaction.farewell(to: note, in: group).map { record($0, to: person) }
-            }
+        try transaction.news(of: group, also: also).map { record($0.body, to: $0.to) }
     }
 
     /// Returns the record of a body for a person, for `encrypt`.
@@ -91,34 +100,27 @@ struct OpenGroups {
         try output.finish()
     }
 
-    /// Returns the ids of people who are members, by the names of contacts, ids, or nicknames.
+    /// Returns the ids of members, by the names of contacts, ids, or nicknames. Throws a failure with status 66 for a person who is no
+    /// member.
+    ///
+    /// It is not called within a transaction, in which the address book cannot be read.
     func members(_ names: [String], of group: StoredGroup) throws -> [SessionID] {
         try names.map { name in
-            let people = group.state.ranks.keys.filter { id in
+            let found = try book.lookUp(name)?.id ?? SessionID(name)
+            let nicknamed = group.state.ranks.keys.filter { id in
                 group.state.nicknames[id]?.lowercased() == name.lowercased()
             }
-            if let contact = try book.lookUp(name) { return contact.id }
-            if let id = SessionID(name) { return id }
-            guard let id = people.first else { throw notMember(name, of: group) }
-            guard people.count == 1 else {
+            guard found != nil || nicknamed.count < 2 else {
                 throw Failure(
                     .usage, "\(name) is the nickname of several members", hint: "use an id")
             }
+            guard let id = found ?? nicknamed.first, group.state.ranks[id] != nil else {
+                throw Failure(
+                    .noInput, "\(name) is not a member",
+                    hint: "list the members: sotto group participants \(shellWord(group.name))")
+            }
             return id
         }
-    }
-
-    /// Throws a failure with status 66 if a person is no member of a group. The address book cannot be read within a
-    /// transaction.
-    func require(_ id: SessionID, in group: StoredGroup) throws {
-        guard group.state.ranks[id] == nil else { return }
-        throw notMember(try name(of: id), of: group)
-    }
-
-    private func notMember(_ name: String, of group: StoredGroup) -> Failure {
-        Failure(
-            .noInput, "\(name) is not a member",
-            hint: "list the members: sotto group participants \(shellWord(group.name))")
     }
 
     /// Returns the displayed name of a person: the contact's name, or the beginning of the id.

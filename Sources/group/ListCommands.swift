@@ -28,7 +28,7 @@ struct ListCommand: Program {
         for group in all {
             table.add([
                 group.name.isEmpty ? "-" : Table.cut(group.name, to: Table.nameWidth),
-                String(group.id.description.prefix(16)), group.standing.rawValue,
+                group.id.short, group.standing.rawValue,
                 counted(group.members.count, "member"),
                 group.standing == .member
                     ? group.rank.name
@@ -81,17 +81,13 @@ struct ShowCommand: Program {
             are changes by which somebody told two members different things.
             """)
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let groups = try options.open()
-        let found = try groups.group(group)
+        let (groups, found) = try group.open()
         try groups.print([try found.record(groups)])
         if found.members.count > 100, found.state.policy.post < .admin {
-            options.note(
+            group.options.note(
                 "a group of more than 100 members causes much mail; announcements are better: group policy \(shellWord(found.name)) post=admin"
             )
         }
@@ -108,14 +104,10 @@ struct ParticipantsCommand: Program {
     @Flag("--json", help: "Print records, one JSON object per line.")
     var json = false
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let groups = try options.open()
-        let found = try groups.group(group)
+        let (groups, found) = try group.open()
         let notes = try groups.store.preview { try $0.notes(of: found) }
         let isGranted = found.state.policy.visibility == .granted
         func sees(_ member: SessionID) -> Bool {
@@ -157,14 +149,11 @@ struct LogCommand: Program {
         name: "log", abstract: "Print the signed changes of a group, in the order of storing.",
         usage: "group log GROUP")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let groups = try options.open()
+        let (groups, found) = try group.open()
         try groups.print(
-            try groups.group(group).log.changes.map { try JSON.object(parsing: $0.bytes) })
+            try found.log.changes.map { try JSON.object(parsing: $0.bytes) })
     }
 }

@@ -12,7 +12,7 @@ struct CreateCommand: Program {
         case open
         /// Only the creator renames and removes, as in Kecalek.
         case kecalek
-        /// Admins write, everybody reads.
+        /// Admins write, and all members read.
         case announcements
 
         var policy: GroupPolicy {
@@ -40,7 +40,7 @@ struct CreateCommand: Program {
 
     @Option(
         "--visibility", value: "who",
-        help: "Who reads a member's messages: joined or global (all members), or granted.")
+        help: "The readers of a message: joined or global (all members), or granted.")
     var visibility: GroupPolicy.Visibility?
 
     @Option("--nickname", value: "name", help: "Your name in the group.")
@@ -69,7 +69,7 @@ struct CreateCommand: Program {
             }
             return (group, records)
         }
-        options.note("created \(name), id \(group.id.description.prefix(16))")
+        options.note("created \(name), id \(group.id.short)")
         try groups.print(records)
     }
 }
@@ -140,24 +140,19 @@ struct InviteCommand: Program {
     @Flag("--reader", help: "They read, but do not write.")
     var isReader = false
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     @Argument("who", help: "The contacts.")
     var people: [String]
 
     func execute() throws {
-        let groups = try options.open()
+        let (groups, found) = try group.open()
         let invited = try people.map { try Invited($0, groups) }
-        let found = try groups.group(group)
         for person in invited where found.state.ranks[person.id] != nil {
             throw Failure(.usage, "\(try groups.name(of: person.id)) is a member already")
         }
-        let id = found.id
         let records = try groups.store.transaction { transaction in
-            guard var group = try transaction.group(id) else { throw GroupError.unknown }
+            guard var group = try transaction.group(found.id) else { throw GroupError.unknown }
             group = try groups.invite(invited, isReader ? .reader : .member, to: group, transaction)
             return try groups.invitations(of: group, for: invited, transaction)
         }
@@ -174,18 +169,14 @@ struct AcceptCommand: Program {
     @Option("--nickname", value: "name", help: "Your name in the group.")
     var nickname: String?
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let groups = try options.open()
-        let id = try groups.group(group).id
+        let (groups, found) = try group.open()
         let card = groups.owner.card()
         guard let record = card.record else { throw Failure(.bug, "the own card has no signature") }
         let (joined, records) = try groups.store.transaction { transaction in
-            guard let group = try transaction.group(id) else { throw GroupError.unknown }
+            guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
             guard group.standing != .member else {
                 throw Failure(.no, "you are a member of \(group.name) already")
             }
@@ -196,15 +187,15 @@ struct AcceptCommand: Program {
             guard joined.standing == .member else {
                 throw Failure(.untrusted, "the invitation to \(group.name) is no longer valid")
             }
-            let change = joined.log.changes.suffix(1)
-            let bodies = StateTransaction.bodies(of: id, Array(change), cards: [card])
+            let bodies = StateTransaction.bodies(
+                of: found.id, Array(joined.log.changes.suffix(1)), cards: [card])
             let others = joined.members.map(\.id).filter { $0 != groups.owner.id }
             let records = others.flatMap { person in
                 bodies.map { groups.record($0, to: person) }
             }
             return (joined, records)
         }
-        options.note("joined \(joined.name), with \(counted(joined.members.count, "member"))")
+        group.options.note("joined \(joined.name), with \(counted(joined.members.count, "member"))")
         try groups.print(records)
     }
 }
@@ -212,22 +203,18 @@ struct AcceptCommand: Program {
 /// `group decline`: refuses an invitation.
 struct DeclineCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "decline", abstract: "Decline an invitation. Nobody is told.",
+        name: "decline", abstract: "Decline an invitation. Nothing is sent.",
         usage: "group decline GROUP")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let groups = try options.open()
-        let found = try groups.group(group)
+        let (groups, found) = try group.open()
         guard found.standing == .invited else {
             throw Failure(.no, "there is no invitation to \(found.name)")
         }
         try groups.store.transaction { try $0.decline(found) }
-        options.note("declined the invitation to \(found.name)")
+        group.options.note("declined the invitation to \(found.name)")
     }
 }
 
@@ -237,16 +224,12 @@ struct LeaveCommand: Program {
         name: "leave", abstract: "Leave a group.", usage: "group leave GROUP",
         discussion: "The messages stay in the history.")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let groups = try options.open()
-        try groups.change(group) { group, transaction in
-            guard group.standing == .member else { throw GroupError.notMember }
-            return try transaction.write(
+        let (groups, found) = try group.open()
+        try groups.change(found) { group, transaction in
+            try transaction.write(
                 .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
         }
     }
@@ -258,51 +241,30 @@ struct RemoveCommand: Program {
         name: "remove", abstract: "Remove members. They can be invited again.",
         usage: "group remove GROUP WHO ...")
 
-    @OptionGroup var options: GroupOptions
+    @OptionGroup var members: MembersArgument
 
-    @Argument("group", help: "The group.")
-    var group: String
-
-    @Argument("who", help: "The members: contacts, ids or nicknames.")
-    var people: [String]
-
-    func execute() throws {
-        try options.open().cut(people, from: group) { .remove($0, $1) }
-    }
+    func execute() throws { try members.cut { .remove($0, $1) } }
 }
 
 /// `group ban`: ends the membership of others for good.
 struct BanCommand: Program {
     static let configuration = CommandConfiguration(
         name: "ban",
-        abstract:
-            "Remove members for good: nobody with a lower rank than you can invite them again.",
+        abstract: "Remove members for good: a member with a lower rank cannot invite them again.",
         usage: "group ban GROUP WHO ...")
 
-    @OptionGroup var options: GroupOptions
+    @OptionGroup var members: MembersArgument
 
-    @Argument("group", help: "The group.")
-    var group: String
-
-    @Argument("who", help: "The members: contacts, ids or nicknames.")
-    var people: [String]
-
-    func execute() throws {
-        try options.open().cut(people, from: group) { .ban($0, $1) }
-    }
+    func execute() throws { try members.cut { .ban($0, $1) } }
 }
 
-extension OpenGroups {
-    /// Removes or bans members, and prints the records. Those who are removed are told too.
-    func cut(
-        _ names: [String], from text: String,
+extension MembersArgument {
+    /// Removes or bans the members, and prints the records. The removed people are told too.
+    fileprivate func cut(
         _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
     ) throws {
-        let found = try group(text)
-        let who = try members(names, of: found)
-        for person in who { try require(person, in: found) }
-        try change(text, also: who) { group, transaction in
-            guard group.standing == .member else { throw GroupError.notMember }
+        let (groups, found, who) = try open()
+        try groups.change(found, also: who) { group, transaction in
             let limits = try who.flatMap { try transaction.limits(of: $0, in: group) }
             let changed = try transaction.write(
                 act(who, Array(limits.suffix(GroupChange.mostMembers))), in: group)
@@ -324,10 +286,7 @@ struct RoleCommand: Program {
             back.
             """)
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     @Argument("who", help: "The member: a contact, an id or a nickname.")
     var who: String
@@ -336,12 +295,9 @@ struct RoleCommand: Program {
     var rank: GroupRank
 
     func execute() throws {
-        let groups = try options.open()
-        let found = try groups.group(group)
+        let (groups, found) = try group.open()
         let who = try groups.members([who], of: found)[0]
-        try groups.require(who, in: found)
-        try groups.change(group) { group, transaction in
-            guard group.standing == .member else { throw GroupError.notMember }
+        try groups.change(found) { group, transaction in
             let changed = try transaction.write(.role(who, rank), in: group)
             guard changed.state.ranks[who] == rank else { throw GroupError.refused }
             return changed
@@ -367,20 +323,11 @@ struct GrantCommand: Program {
         abstract: "Show your messages to members who joined later, in a group where you decide.",
         usage: "group grant GROUP WHO ...")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
-
-    @Argument("who", help: "The members: contacts, ids or nicknames.")
-    var people: [String]
+    @OptionGroup var members: MembersArgument
 
     func execute() throws {
-        let groups = try options.open()
-        let found = try groups.group(group)
-        let who = try groups.members(people, of: found)
-        for person in who { try groups.require(person, in: found) }
-        try groups.change(group) { group, transaction in
+        let (groups, found, who) = try members.open()
+        try groups.change(found) { group, transaction in
             for member in who { try transaction.grant(member, in: group) }
             return group
         }

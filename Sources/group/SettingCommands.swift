@@ -4,15 +4,15 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-extension OpenGroups {
-    /// Sets a value of a group, and prints the records.
-    func set(_ value: GroupChange.Value, of text: String) throws {
-        try change(text) { group, transaction in
-            guard group.standing == .member else { throw GroupError.notMember }
+extension GroupArgument {
+    /// Sets a value of the group, and prints the records.
+    fileprivate func set(_ value: GroupChange.Value) throws {
+        let (groups, found) = try open()
+        try groups.change(found) { group, transaction in
             let changed = try transaction.write(.set(value), in: group)
             let isSet =
                 if case .nickname(let name) = value {
-                    changed.state.nicknames[owner.id] == name
+                    changed.state.nicknames[groups.owner.id] == name
                 } else {
                     changed.state.values[value.key] == value
                 }
@@ -27,15 +27,12 @@ struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
         name: "rename", abstract: "Change the name of a group.", usage: "group rename GROUP NAME")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     @Argument("name", help: "The new name.")
     var name: String
 
-    func execute() throws { try options.open().set(.name(name), of: group) }
+    func execute() throws { try group.set(.name(name)) }
 }
 
 /// `group about`.
@@ -43,15 +40,12 @@ struct AboutCommand: Program {
     static let configuration = CommandConfiguration(
         name: "about", abstract: "Describe a group.", usage: "group about GROUP TEXT")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     @Argument("text", help: "The description, at most 2000 bytes.")
     var text: String
 
-    func execute() throws { try options.open().set(.about(text), of: group) }
+    func execute() throws { try group.set(.about(text)) }
 }
 
 /// `group timer`.
@@ -62,15 +56,12 @@ struct TimerCommand: Program {
         usage: "group timer GROUP DURATION",
         discussion: "DURATION is off, or a number with s, m, h, d or w: 30s, 1h, 7d, 4w.")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     @Argument("duration", help: "Such as 1h or 1w, at most 365d; or off.")
     var duration: Lifetime
 
-    func execute() throws { try options.open().set(.timer(duration.seconds), of: group) }
+    func execute() throws { try group.set(.timer(duration.seconds)) }
 }
 
 /// `group nickname`.
@@ -79,15 +70,12 @@ struct NicknameCommand: Program {
         name: "nickname", abstract: "Set your name in a group.",
         usage: "group nickname GROUP NAME")
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     @Argument("name", help: "Your name in the group.")
     var name: String
 
-    func execute() throws { try options.open().set(.nickname(name), of: group) }
+    func execute() throws { try group.set(.nickname(name)) }
 }
 
 /// `group policy`.
@@ -101,25 +89,21 @@ struct PolicyCommand: Program {
             granted; and relays, with addresses and commas between them.
             """)
 
-    @OptionGroup var options: GroupOptions
-
-    @Argument("group", help: "The group.")
-    var group: String
+    @OptionGroup var group: GroupArgument
 
     @Argument("settings", help: "Such as post=admin.")
     var settings: [String] = []
 
     func execute() throws {
-        let groups = try options.open()
+        let (groups, found) = try group.open()
         guard !settings.isEmpty else {
             var record: JSONObject = ["v": .integer(1), "type": .string("group-policy")]
-            for (name, value) in try groups.group(group).state.policy.object.members {
+            for (name, value) in found.state.policy.object.members {
                 record[name] = value
             }
             return try groups.print([record])
         }
-        try groups.change(group) { group, transaction in
-            guard group.standing == .member else { throw GroupError.notMember }
+        try groups.change(found) { group, transaction in
             var policy = group.state.policy
             for setting in settings { try policy.apply(setting) }
             let changed = try transaction.write(.policy(policy), in: group)

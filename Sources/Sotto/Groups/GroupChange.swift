@@ -29,6 +29,9 @@ public struct GroupID: Sendable, Hashable, Comparable, CustomStringConvertible {
         self.bytes = bytes
     }
 
+    /// The beginning that people are shown, 16 digits.
+    package var short: String { String(description.prefix(16)) }
+
     /// Whether a text is the beginning of an id in lower case.
     package static func isBeginning(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
@@ -92,7 +95,7 @@ package struct GroupChange: Sendable {
         }
     }
 
-    /// What a newcomer says about themselves.
+    /// The statement of a newcomer about themselves.
     package struct Entry: Sendable, Hashable {
         /// SHA-256 of the canonical JSON of the member's card, 32 bytes.
         package var card: [UInt8]
@@ -227,111 +230,42 @@ package struct GroupChange: Sendable {
     }
 }
 
-extension Field where Failure == GroupChangeError {
-    /// Returns an array of distinct values, at most `most`.
-    fileprivate func list<T: Hashable>(
-        most: Int, _ read: (JSON) -> T?
-    ) throws(GroupChangeError) -> [T] {
-        let values = try array()
-        guard values.count <= most else { throw failure }
-        var list: [T] = []
-        var seen: Set<T> = []
-        for value in values {
-            guard let item = read(value), seen.insert(item).inserted else { throw failure }
-            list.append(item)
-        }
-        return list
-    }
-
-    /// Returns a text of 1 to `most` bytes without control characters.
-    fileprivate func line(most: Int) throws(GroupChangeError) -> String {
-        try text { text in
-            let isClean = text.unicodeScalars.allSatisfy {
-                $0.properties.generalCategory != .control
-            }
-            return isClean && (1...most).contains(text.utf8.count) ? text : nil
-        }
-    }
-}
-
 extension GroupChange.Act {
-    /// The value of the member `act`.
-    package var name: String {
+    /// Whether the author enters the group with it.
+    var isEntry: Bool {
         switch self {
-        case .create: "create"
-        case .invite: "invite"
-        case .join: "join"
-        case .doorJoin: "door-join"
-        case .leave: "leave"
-        case .remove: "remove"
-        case .ban: "ban"
-        case .role: "role"
-        case .policy: "policy"
-        case .set: "set"
-        case .merge: "merge"
+        case .create, .join, .doorJoin: true
+        default: false
         }
     }
 
-    /// The members of the act.
-    fileprivate var members: JSONObject {
-        func who(_ ids: [SessionID]) -> JSON { .array(ids.map { .string($0.description) }) }
+    /// Whether the author joins the group of another with it.
+    package var isJoin: Bool {
         switch self {
-        case .create(let nonce, let policy):
-            return ["nonce": .base64(nonce), "policy": .object(policy.object)]
-        case .invite(let ids, let rank): return ["who": who(ids), "rank": .string(rank.name)]
-        case .join(let entry): return entry.members
-        case .doorJoin(let entry, let door, let proof):
-            var members = entry.members
-            members["door"] = .string(hex(door))
-            members["proof"] = .base64(proof)
-            return members
-        case .leave(let limits): return ["upto": .array(limits.map(\.json))]
-        case .remove(let ids, let limits), .ban(let ids, let limits):
-            return ["who": who(ids), "upto": .array(limits.map(\.json))]
-        case .role(let id, let rank):
-            return ["who": .string(id.description), "rank": .string(rank.name)]
-        case .policy(let policy): return ["policy": .object(policy.object)]
-        case .set(let value): return [value.key: value.json]
-        case .merge: return [:]
+        case .join, .doorJoin: true
+        default: false
         }
     }
 
-    fileprivate init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
-        func who() throws(GroupChangeError) -> [SessionID] {
-            let ids = try fields["who"].list(most: GroupChange.mostMembers) {
-                $0.string.flatMap { SessionID($0) }
-            }
-            guard !ids.isEmpty else { throw .member("who") }
-            return ids
+    /// Whether it can take a rank away.
+    package var isCut: Bool {
+        switch self {
+        case .leave, .remove, .ban, .role: true
+        default: false
         }
-        func limits() throws(GroupChangeError) -> [GroupChange.Limit] {
-            try fields["upto"].list(most: GroupChange.mostMembers) { GroupChange.Limit($0) }
-        }
-        let name = try fields["act"].text()
-        switch name {
-        case "create":
-            self = .create(
-                nonce: try fields["nonce"].bytes(count: 32),
-                try GroupPolicy(try fields["policy"].object()))
-        case "invite":
-            let rank = try fields["rank"].text { GroupRank(name: $0) }
-            guard rank == .reader || rank == .member else { throw .member("rank") }
-            self = .invite(try who(), rank)
-        case "join": self = .join(try GroupChange.Entry(fields))
-        case "door-join":
-            self = .doorJoin(
-                try GroupChange.Entry(fields), door: try fields["door"].hexBytes(count: 32),
-                proof: try fields["proof"].bytes(count: 64))
-        case "leave": self = .leave(try limits())
-        case "remove": self = .remove(try who(), try limits())
-        case "ban": self = .ban(try who(), try limits())
-        case "role":
-            self = .role(
-                try fields["who"].sessionID(), try fields["rank"].text { GroupRank(name: $0) })
-        case "policy": self = .policy(try GroupPolicy(try fields["policy"].object()))
-        case "set": self = .set(try GroupChange.Value(fields))
-        case "merge": self = .merge
-        default: throw .member("act")
+    }
+
+    /// Whether it invites a person.
+    package func invites(_ id: SessionID) -> Bool {
+        if case .invite(let who, _) = self { who.contains(id) } else { false }
+    }
+
+    /// Returns the limits of a change that removes or bans a person; `nil` for another change.
+    package func removal(of id: SessionID) -> [GroupChange.Limit]? {
+        switch self {
+        case .remove(let who, let limits), .ban(let who, let limits):
+            who.contains(id) ? limits : nil
+        default: nil
         }
     }
 
@@ -353,56 +287,6 @@ extension GroupChange.Act {
         case .set(.nickname): .other
         case .set: .set
         case .merge: .other
-        }
-    }
-}
-
-extension GroupChange.Entry {
-    fileprivate init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
-        card = try fields["card"].hexBytes(count: 32)
-        nickname = try fields["nickname"].optional?.line(most: GroupChange.nameBytes)
-    }
-
-    fileprivate var members: JSONObject {
-        JSONObject([("card", .string(hex(card))), ("nickname", nickname.map { .string($0) })])
-    }
-}
-
-extension GroupChange.Limit {
-    fileprivate init?(_ json: JSON) {
-        guard let object = json.object else { return nil }
-        let fields = Fields<FieldError>(object)
-        guard let device = try? fields["device"].sessionID(),
-            let chain = try? fields["chain"].hexBytes(count: 32),
-            let iteration = try? fields["iteration"].integer(in: 0...Session.maximumCounter)
-        else { return nil }
-        self.init(device: device, chain: chain, iteration: iteration)
-    }
-
-    fileprivate var json: JSON {
-        .object([
-            "device": .string(device.description), "chain": .string(hex(chain)),
-            "iteration": .integer(Int64(iteration)),
-        ])
-    }
-}
-
-extension GroupChange.Value {
-    /// Reads the only value of a `set`.
-    fileprivate init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
-        let names = ["name", "about", "avatar", "timer", "nickname"].filter {
-            fields.record[$0] != nil
-        }
-        guard names.count == 1, let name = names.first else { throw .member("act") }
-        switch name {
-        case "name": self = .name(try fields[name].line(most: GroupChange.nameBytes))
-        case "nickname": self = .nickname(try fields[name].line(most: GroupChange.nameBytes))
-        case "about":
-            self = .about(
-                try fields[name].text { $0.utf8.count <= GroupChange.aboutBytes ? $0 : nil })
-        case "timer":
-            self = .timer(try fields[name].integer(in: 0...BodyLimits.timer))
-        default: self = .avatar(try fields[name].object())
         }
     }
 }

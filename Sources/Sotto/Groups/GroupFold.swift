@@ -1,6 +1,6 @@
 /// The state of a group after a log of changes.
 ///
-/// The log is a directed acyclic graph, and nobody orders concurrent changes. The fold gives all replicas with the same
+/// The log is a directed acyclic graph, and concurrent changes have no order. The fold gives all replicas with the same
 /// changes the same state. Only changes before a change can authorise it. All changes that are not after it can forbid
 /// it. sotto-formats(5), GROUPS, has the rules.
 package struct GroupFold: Sendable {
@@ -156,7 +156,7 @@ package struct GroupFold: Sendable {
             }
             let isEarlier = log.graph.isBefore(cut.change, grant.change)
             guard !cut.isOwn else {
-                // Who leaves takes back no ownership that they gave.
+                // A member who leaves does not take back ownership that they gave.
                 if let number, givesOwnership(number), !log.graph.isBefore(cut.change, number) {
                     return false
                 }

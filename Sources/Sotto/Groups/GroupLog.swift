@@ -146,12 +146,8 @@ package struct GroupLog: Sendable {
     private func cuts(of member: SessionID) -> [[GroupChange.Limit]] {
         let fold = GroupFold(rules)
         return changes.enumerated().compactMap { number, change in
-            switch change.act {
-            case .leave(let limits) where change.by == member: limits
-            case .remove(let who, let limits), .ban(let who, let limits):
-                who.contains(member) && fold.power[number] >= .moderator ? limits : nil
-            default: nil
-            }
+            if case .leave(let limits) = change.act { return change.by == member ? limits : nil }
+            return fold.power[number] >= .moderator ? change.act.removal(of: member) : nil
         }
     }
 
@@ -161,14 +157,11 @@ package struct GroupLog: Sendable {
         return rules.graph.isBefore(first, second)
     }
 
+    /// Whether a person has ever entered the group.
+    package func hasEntered(_ id: SessionID) -> Bool { lastJoin(of: id) != nil }
+
     private func lastJoin(of member: SessionID) -> Int? {
-        changes.lastIndex { change in
-            guard change.by == member else { return false }
-            switch change.act {
-            case .create, .join, .doorJoin: return true
-            default: return false
-            }
-        }
+        changes.lastIndex { $0.by == member && $0.act.isEntry }
     }
 
     /// Returns the ids of all changes before some changes, and of these.

@@ -35,8 +35,6 @@ package enum FileEncryption {
     package static let limit = 1 << 30
     /// The number of bytes that encryption adds to a file.
     package static let overhead = AESGCM.overhead
-    /// The number of bytes that are processed together.
-    static let blockSize = 64 << 10
 }
 
 /// Encrypts a file that is written to it.
@@ -46,7 +44,7 @@ package final class FileEncryptionWriter: ByteSink {
     private let gcm: any PiecewiseGCM
     private let sink: any ByteSink
     private var header: [UInt8]
-    private var block = [UInt8](repeating: 0, count: FileEncryption.blockSize)
+    private var block = [UInt8](repeating: 0, count: TwoPassBlocks.size)
 
     /// Encrypts under a fresh `key` of 32 bytes, which is used once. The blob is written to `sink`.
     package init(key: borrowing SecretBytes, gcm: any PiecewiseGCM.Type, to sink: any ByteSink) {
@@ -89,16 +87,13 @@ package final class FileEncryptionWriter: ByteSink {
 
 /// The decrypted bytes of a file.
 package final class FileEncryptionReader: ByteSource {
-    private let source: any SeekableSource
     /// The length of the file in bytes.
     package let count: Int
+    private var blocks: TwoPassBlocks
     /// The decryption of the second pass.
     private let gcm: any PiecewiseGCM
-    /// The BLAKE2b hashes of the encrypted blocks that the tag covers.
-    private var digests: [[UInt8]] = []
-    private var next = 0
-    private var sealed = [UInt8](repeating: 0, count: FileEncryption.blockSize)
-    private var block = [UInt8](repeating: 0, count: FileEncryption.blockSize)
+    private var sealed = [UInt8](repeating: 0, count: TwoPassBlocks.size)
+    private var block = [UInt8](repeating: 0, count: TwoPassBlocks.size)
     private var rest = 0..<0
 
     /// Verifies a blob under its 32-byte key.
@@ -107,19 +102,22 @@ package final class FileEncryptionReader: ByteSource {
     package init(
         _ blob: any SeekableSource, key: borrowing SecretBytes, gcm: any PiecewiseGCM.Type
     ) throws {
-        let size = try blob.count - FileEncryption.overhead
-        guard size >= 0 else { throw FileEncryptionError.authentication }
-        guard size <= FileEncryption.limit else {
+        count = try blob.count - FileEncryption.overhead
+        guard count >= 0 else { throw FileEncryptionError.authentication }
+        guard count <= FileEncryption.limit else {
             throw FileEncryptionError.tooLong(limit: FileEncryption.limit)
         }
-        (source, count) = (blob, size)
         let nonce = try Self.bytes(AESGCM.nonceSize, of: blob, at: 0)
-        let tag = try Self.bytes(AESGCM.tagSize, of: blob, at: AESGCM.nonceSize + size)
+        let tag = try Self.bytes(AESGCM.tagSize, of: blob, at: AESGCM.nonceSize + count)
+        blocks = TwoPassBlocks(blob, from: AESGCM.nonceSize, count: count)
         self.gcm = gcm.init(isSealing: false, nonce: nonce, key: key)
         let first = gcm.init(isSealing: false, nonce: nonce, key: key)
-        while let size = try load(digests.count) {
-            digests.append(digest(size))
-            decrypt(size, with: first)
+        do {
+            while let size = try sealed.withUnsafeMutableBytes({ try blocks.readFirst(into: $0) }) {
+                decrypt(size, with: first)
+            }
+        } catch is ChangedFileError {
+            throw FileEncryptionError.changed
         }
         guard first.verify(tag) else { throw FileEncryptionError.authentication }
     }
@@ -129,11 +127,14 @@ package final class FileEncryptionReader: ByteSource {
     /// Reads the next bytes of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if rest.isEmpty {
-            guard let size = try load(next) else { return 0 }
-            guard digest(size) == digests[next] else { throw FileEncryptionError.changed }
-            decrypt(size, with: gcm)
-            next += 1
-            rest = 0..<size
+            do {
+                let size = try sealed.withUnsafeMutableBytes { try blocks.readNext(into: $0) }
+                guard let size else { return 0 }
+                decrypt(size, with: gcm)
+                rest = 0..<size
+            } catch is ChangedFileError {
+                throw FileEncryptionError.changed
+            }
         }
         let part = rest.prefix(buffer.count)
         buffer.copyBytes(from: block[part])
@@ -150,27 +151,12 @@ package final class FileEncryptionReader: ByteSource {
         return bytes
     }
 
-    /// Reads an encrypted block. Returns its length, or `nil` after the last.
-    private func load(_ index: Int) throws -> Int? {
-        let start = index * FileEncryption.blockSize
-        guard start < count else { return nil }
-        let size = min(FileEncryption.blockSize, count - start)
-        let filled = try sealed.withUnsafeMutableBytes {
-            try source.fill(.init(rebasing: $0[..<size]), at: AESGCM.nonceSize + start)
-        }
-        guard filled == size else { throw FileEncryptionError.changed }
-        return size
-    }
-
+    /// Decrypts the first bytes of ``sealed`` into ``block``.
     private func decrypt(_ size: Int, with gcm: any PiecewiseGCM) {
         sealed.withUnsafeBytes { sealed in
             block.withUnsafeMutableBytes {
                 gcm.process(.init(rebasing: sealed[..<size]), into: $0.baseAddress!)
             }
         }
-    }
-
-    private func digest(_ size: Int) -> [UInt8] {
-        sealed.withUnsafeBytes { blake2b256(.init(rebasing: $0[..<size])) }
     }
 }

@@ -1,23 +1,13 @@
 import CSodium
 
-/// A reason why a box could not be made or opened from a source.
-package enum SecretBoxPassError: Error {
-    /// The second pass read different bytes than the first.
-    case changed
-}
-
 /// A NaCl `secretbox` (XSalsa20-Poly1305) over a source of any length, in bounded memory.
 ///
 /// Its single tag comes before the ciphertext and covers all of it, so the source is read twice: the first pass
 /// computes the tag, the second returns the encrypted or decrypted blocks. libsodium has no streaming secretbox. This
 /// one uses libsodium's stream cipher and one-time authenticator, as `crypto_secretbox` does: the first 32 bytes of the
 /// key stream are Poly1305's key, and the bytes after them encrypt the message.
-///
-/// The second pass compares the BLAKE2b hash of each block with that of the first pass. If the file is replaced between
-/// the passes, no byte is returned that the tag did not cover.
 package final class SecretBoxPasses {
     package static let nonceSize = 24
-    package static let blockSize = 64 << 10
     /// The bytes of the key stream that form Poly1305's key, before those for the message.
     private static let reserved = 32
 
@@ -29,17 +19,13 @@ package final class SecretBoxPasses {
         case open
     }
 
-    private let source: any SeekableSource
-    private let offset: Int
-    private let count: Int
+    private var blocks: TwoPassBlocks
     private let nonce: [UInt8]
     private let key: SecretBytes
-    private var digests: [[UInt8]] = []
-    private var index = 0
     // The message begins 32 bytes into the key stream. With as many bytes before each block, the block starts on a
     // boundary of the stream's block counter.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: reserved + blockSize, alignment: 64)
+        byteCount: reserved + TwoPassBlocks.size, alignment: 64)
 
     /// Prepares both passes over `count` bytes from `offset` on. `key` has 32 bytes, `nonce` 24.
     package init(
@@ -47,9 +33,7 @@ package final class SecretBoxPasses {
         key: borrowing SecretBytes
     ) {
         precondition(nonce.count == Self.nonceSize && key.count == 32)
-        self.source = source
-        self.offset = offset
-        self.count = count
+        blocks = TwoPassBlocks(source, from: offset, count: count)
         self.nonce = nonce
         self.key = key.duplicate()
         buffer.initializeMemory(as: UInt8.self, repeating: 0)
@@ -69,44 +53,33 @@ package final class SecretBoxPasses {
                     crypto_stream_xsalsa20(out, UInt64(Self.reserved), nonce, $0)
                 }
             })
-        digests = []
-        while let block = try load(digests.count) {
-            digests.append(blake2b256(UnsafeRawBufferPointer(block)))
-            if direction == .seal { crypt(block.count, at: digests.count - 1) }
-            authenticator.update(UnsafeRawBufferPointer(block))
+        var index = 0
+        while let size = try blocks.readFirst(into: message) {
+            if direction == .seal { crypt(size, at: index) }
+            authenticator.update(UnsafeRawBufferPointer(rebasing: message[..<size]))
+            index += 1
         }
         return authenticator.tag()
     }
 
     /// Continues the second pass. Returns the next block, encrypted or decrypted, or `nil` after the last. The bytes
-    /// are valid until the next call.
+    /// are valid until the next call. Throws ``ChangedFileError``.
     package func next() throws -> UnsafeRawBufferPointer? {
-        guard let block = try load(index) else { return nil }
-        guard constantTimeEqual(blake2b256(UnsafeRawBufferPointer(block)), digests[index]) else {
-            throw SecretBoxPassError.changed
-        }
-        crypt(block.count, at: index)
-        index += 1
-        return UnsafeRawBufferPointer(block)
+        let index = blocks.next
+        guard let size = try blocks.readNext(into: message) else { return nil }
+        crypt(size, at: index)
+        return UnsafeRawBufferPointer(rebasing: message[..<size])
     }
 
-    /// Reads a block of the source, or returns `nil` after the last.
-    private func load(_ index: Int) throws -> UnsafeMutableRawBufferPointer? {
-        let start = index * Self.blockSize
-        guard start < count else { return nil }
-        let size = min(Self.blockSize, count - start)
-        let block = UnsafeMutableRawBufferPointer(
-            rebasing: buffer[Self.reserved..<(Self.reserved + size)])
-        guard try source.fill(block, at: offset + start) == size else {
-            throw SecretBoxPassError.changed
-        }
-        return block
+    /// The part of the buffer for a block.
+    private var message: UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: buffer[Self.reserved...])
     }
 
     /// Encrypts or decrypts the block in the buffer.
     private func crypt(_ size: Int, at index: Int) {
         let bytes = buffer.baseAddress!.assumingMemoryBound(to: UInt8.self)
-        let counter = UInt64(index) * UInt64(Self.blockSize / 64)
+        let counter = UInt64(index) * UInt64(TwoPassBlocks.size / 64)
         _ = key.withPointer {
             crypto_stream_xsalsa20_xor_ic(
                 bytes, bytes, UInt64(Self.reserved + size), nonce, counter, $0)

@@ -1,4 +1,4 @@
-package import Sotto
+import Sotto
 package import SottoState
 import SottoTool
 
@@ -13,27 +13,28 @@ extension AddressBook {
     package func group(named text: String, hasPriority: Bool = false) throws -> StoredGroup? {
         guard let store = try store() else { return nil }
         let wanted = text.lowercased()
-        let groups = try store.groups()
-        var found = groups.filter { $0.name.lowercased() == wanted }
-        if found.isEmpty, wanted.utf8.count >= Self.idPrefix {
-            found = groups.filter { $0.id.description.hasPrefix(wanted) }
+        let group: StoredGroup? = try store.preview { transaction in
+            let headers = try transaction.groupHeaders()
+            var found = headers.filter { $0.name.lowercased() == wanted }.map(\.id)
+            if found.isEmpty, wanted.utf8.count >= Self.idPrefix {
+                found = headers.map(\.id).filter { $0.description.hasPrefix(wanted) }
+            }
+            var groups = try found.compactMap { try transaction.group($0) }
+            // An invitation does not take the name of a joined group.
+            let joined = groups.filter { $0.standing == .member }
+            if joined.count == 1 { groups = joined }
+            guard groups.count < 2 else {
+                throw Failure(
+                    .usage, "\(text) is the name of several groups",
+                    hint: "use the beginning of an id: sotto group list")
+            }
+            return groups.first
         }
-        // An invitation does not take the name of a joined group.
-        if found.count > 1, case let joined = found.filter({ $0.standing == .member }),
-            joined.count == 1
-        {
-            found = joined
-        }
-        guard let group = found.first else { return nil }
-        guard found.count == 1 else {
-            throw Failure(
-                .usage, "\(text) is the name of several groups",
-                hint: "use the beginning of an id: sotto group list")
-        }
+        guard let group else { return nil }
         guard !hasPriority, let contact = try lookUpName(text) else { return group }
         throw Failure(
             .usage, "\(text) is both a group and a contact",
-            hint: "use an id: \(group.id.description.prefix(16)) or \(contact.short)")
+            hint: "use an id: \(group.id.short) or \(contact.short)")
     }
 
     /// Returns the id of the contact with exactly this name, or `nil`.

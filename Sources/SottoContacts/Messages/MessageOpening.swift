@@ -8,8 +8,8 @@ final class MessageOpening<Input: MessageInput> {
     private let input: Input
     private let keys: SuiteKeys
     private let identity: Identity?
-    private let senderPolicy: SenderPolicy
-    private let isPreview: Bool
+    let senderPolicy: SenderPolicy
+    let isPreview: Bool
     /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
     private var openedLate: Set<[UInt8]> = []
     private var known = KnownContacts()
@@ -58,6 +58,11 @@ final class MessageOpening<Input: MessageInput> {
                         hint: "omit --stateless")
                 }
                 message = try suite.open(envelope, with: keys)
+                guard try GroupBody(in: message) == nil else {
+                    throw Failure(
+                        .usage, "a message about a group requires the state directory",
+                        hint: "omit --stateless")
+                }
                 if envelope.ttl == 0 { try signals.take(envelope) }
             }
             _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
@@ -161,7 +166,7 @@ final class MessageOpening<Input: MessageInput> {
     }
 
     /// A failure of a line is its result; an error of the state ends the whole run.
-    private func caught<Content>(
+    func caught<Content>(
         _ id: String?, _ content: Result<Content, Failure>,
         _ body: (Content) throws -> OpenedLine
     ) throws -> OpenedLine {
@@ -244,13 +249,9 @@ final class MessageOpening<Input: MessageInput> {
             if let line = try repeated(earlier, transaction) { return line }
         }
         var verdict = try decision(&message, step, attempt.id, transaction)
-        let body = try Self.groupBody(of: message)
-        var isUnknownGroup = false
-        if let body {
-            // A block or a request hides the messages of a member, but not what the member changes in a group.
-            isUnknownGroup = try transaction.group(body.group) == nil
-            if !isUnknownGroup { verdict = .accepted }
-        }
+        let body = try? GroupBody(in: message)
+        // A block or a request hides the messages of a member, but not the changes of a known group.
+        if let body, try transaction.group(body.group) != nil { verdict = .accepted }
         if case .different = earlier {
             throw Failure(
                 .replay, "a message with this id was opened before, with different content")
@@ -308,107 +309,14 @@ final class MessageOpening<Input: MessageInput> {
         return .message(message, number: nil, seen: false)
     }
 
-    // MARK: Groups
-
-    /// Returns the body about a group of an authenticated message of a session or a sealed one; `nil` for another body.
-    private static func groupBody(of message: Message) throws -> GroupBody? {
-        guard message.authenticated, message.from != nil,
-            message.body["type"]?.string == GroupBody.type
-        else { return nil }
-        return try GroupBody(message.body)
-    }
-
-    /// Takes what a message says about a group. The record that is stored and printed has the events, and no keys.
-    private func take(
-        _ body: GroupBody, _ message: Message, _ step: StateTransaction.Step?,
-        _ envelope: (id: String, repeatID: String, digest: [UInt8]),
-        _ transaction: StateTransaction
-    ) throws -> OpenedLine {
-        guard let sender = message.from else { return .dropped }
-        guard !isPreview else {
-            return .message(message.redacted(body.group, events: []), number: nil, seen: false)
-        }
-        let news = try transaction.take(body, from: sender)
-        if let step { try transaction.keep(step) }
-        var events = news?.events ?? []
-        if events.first?["event"]?.string == "invited" {
-            events[0]["id"] = .string(String(body.group.description.prefix(16)))
-        }
-        let redacted = message.redacted(body.group, events: events)
-        let number = try transaction.recordOpened(
-            id: envelope.repeatID, digest: envelope.digest, redacted)
-        try transaction.forgetRequest(id: envelope.id)
-        let isBlocked = try transaction.contact(of: message)?.isBlocked ?? false
-        guard !events.isEmpty, !isBlocked else { return .dropped }
-        return .message(redacted, number: number, seen: false)
-    }
-
-    /// Opens a message of a group. Returns `nil` if it is kept until its chain or the changes that it names arrive.
-    private func open(
-        group envelope: Envelope, _ transaction: StateTransaction
-    ) throws -> OpenedLine? {
-        do {
-            let place = try transaction.place(of: envelope)
-            let earlier = try transaction.opened(id: place.id, digest: place.digest)
-            if let line = try repeated(earlier, transaction) { return line }
-            if case .different = earlier {
-                throw Failure(
-                    .replay, "a message with this id was opened before, with different content")
-            }
-            let step = try transaction.open(place, of: envelope)
-            var message = step.message
-            if step.isStateDifferent {
-                message.details?["state"] = .string("different")
-            }
-            let contact = try transaction.contact(of: message)
-            // The group admits its members. --trust and --from still apply.
-            let verdict = try senderPolicy.decide(&message, contact: contact, hasContacts: false)
-            let malformed = Self.malformedBody(of: message)
-            if isPreview, malformed == nil { return .message(message, number: nil, seen: false) }
-            if !isPreview { try transaction.keep(step) }
-            guard verdict == .accepted else { return .dropped }
-            if let malformed { return .failed(malformed, id: envelope.id, isFinal: true) }
-            let number = try transaction.recordOpened(
-                id: place.id, digest: place.digest, message)
-            return .message(message, number: number, seen: false)
-        } catch let wait as StateTransaction.GroupWait {
-            guard !isPreview else {
-                let failure = Failure(
-                    .noKey, "the message waits for keys or changes of its group",
-                    hint: "they are in other messages, which are not opened yet")
-                return .failed(failure, id: envelope.id, isFinal: false)
-            }
-            try transaction.hold(envelope, wait)
-            return nil
-        }
-    }
-
-    /// Opens the held messages of groups after a chain or changes arrived in this transaction.
-    func openHeld(_ transaction: StateTransaction) throws -> [OpenedLine] {
-        guard transaction.hasGroupNews else { return [] }
-        var opened: [OpenedLine] = []
-        for envelope in try transaction.held() {
-            let content: Result<Envelope, Failure> = .success(envelope)
-            var isWaiting = false
-            let line = try caught(envelope.id, content) { envelope in
-                let line = try open(group: envelope, transaction)
-                isWaiting = line == nil
-                return line ?? .dropped
-            }
-            guard !isWaiting else { continue }
-            try transaction.release(envelope)
-            opened.append(line)
-        }
-        return opened
-    }
-
     /// Returns the failure of a message whose body has a known type and malformed members.
-    private static func malformedBody(of message: Message) -> Failure? {
-        do throws(BodyError) {
+    static func malformedBody(of message: Message) -> Failure? {
+        do {
             _ = try MessageBody(message.body)
+            _ = try GroupBody(in: message)
             return nil
         } catch {
-            return Failure(core: error)
+            return (error as? Failure) ?? Failure(core: error)
         }
     }
 
@@ -430,7 +338,7 @@ final class MessageOpening<Input: MessageInput> {
 
     /// Returns the result for an envelope that was opened before, with the current trust of its sender, or `nil` for
     /// another envelope.
-    private func repeated(
+    func repeated(
         _ earlier: IdentityStore.Opened, _ transaction: StateTransaction
     ) throws -> OpenedLine? {
         switch earlier {
@@ -444,19 +352,6 @@ final class MessageOpening<Input: MessageInput> {
 }
 
 extension Message {
-    /// Returns the message with the events of a group in place of its body, which can contain keys.
-    func redacted(_ group: GroupID, events: [JSONObject]) -> Message {
-        let body: JSONObject = [
-            "type": .string(GroupBody.type), "group": .string(group.description),
-            "events": .array(events.map { .object($0) }),
-        ]
-        var message = Message(
-            id: id, from: from, to: to, name: name, time: time, suite: suite,
-            authenticated: authenticated, trust: trust, details: details, body: body)
-        message.group = group.description
-        return message
-    }
-
     /// Whether the message is of a suite that can authenticate its sender, but does not. The messages of a chat have no
     /// sender.
     var isUnproven: Bool { !authenticated && details?["chat"] == nil }

@@ -33,7 +33,7 @@ private struct BlockQueue {
         if block?.isEmpty ?? true {
             do {
                 block = try passes.next()
-            } catch is SecretBoxPassError {
+            } catch is ChangedFileError {
                 throw Whisper2AttachmentError.changed
             }
         }
@@ -72,7 +72,7 @@ public final class Whisper2AttachmentWriter: ByteSource {
         passes = SecretBoxPasses(file, from: 0, count: size, nonce: nonce, key: key)
         do {
             header = (nonce + (try passes.tag(.seal)))[...]
-        } catch is SecretBoxPassError {
+        } catch is ChangedFileError {
             throw Whisper2AttachmentError.changed
         }
     }
@@ -115,7 +115,7 @@ public final class Whisper2AttachmentReader: ByteSource {
             guard constantTimeEqual(try passes.tag(.open), Array(header[24...])) else {
                 throw Whisper2AttachmentError.authentication
             }
-        } catch is SecretBoxPassError {
+        } catch is ChangedFileError {
             throw Whisper2AttachmentError.changed
         }
     }

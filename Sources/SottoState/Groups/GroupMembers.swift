@@ -1,14 +1,14 @@
 package import Sotto
 import SottoDatabase
 
-/// What the state knows of a member of a group.
+/// The state's notes about a member of a group.
 package struct GroupMemberNote: Sendable {
     package let id: SessionID
     /// The bytes of the member's signed card, or nothing.
     var cardBytes: [UInt8] = []
     /// The number of the own chain that the member has, or 0.
     var holds: Int64 = 0
-    /// The row of the last change that was sent to the member.
+    /// The place of the last change that was sent to the member.
     var told: Int64 = 0
     /// Whether the owner shows earlier messages to the member.
     package internal(set) var isGranted = false
@@ -24,7 +24,7 @@ package struct GroupMemberNote: Sendable {
     /// The most changes that a member asks for.
     static let mostWanted = 256
 
-    /// Creates a note of a member of whom nothing is known.
+    /// Creates a note without facts.
     package init(id: SessionID) { self.id = id }
 
     /// Reads ``encoded``, or returns `nil`.
@@ -52,8 +52,7 @@ package struct GroupMemberNote: Sendable {
     /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` and ``missing``, each after its number (2) ‖ card.
     var encoded: [UInt8] {
         func list(_ ids: [GroupID]) -> [UInt8] {
-            let ids = ids.suffix(Self.mostWanted)
-            return UInt16(ids.count).bigEndianBytes + ids.flatMap(\.bytes)
+            UInt16(ids.count).bigEndianBytes + ids.flatMap(\.bytes)
         }
         return [(isGranted ? 1 : 0) | (hasHistory ? 2 : 0)] + id.publicKey
             + UInt64(asked).bigEndianBytes + list(wanted)
@@ -67,13 +66,13 @@ package struct GroupMemberNote: Sendable {
     }
 }
 
-/// What the state knows of the members of groups.
+/// The notes about members of groups.
 extension StateTransaction {
     /// Returns what is known of the members of a group.
     package func notes(of group: StoredGroup) throws(StateError) -> [SessionID: GroupMemberNote] {
         let notes = try connection.rows(
             "SELECT mark, holds, told, sealed FROM group_member WHERE team = ?", group.number
-        ) { row throws(StateError) in try self.note(row, of: group) }
+        ) { row throws(StateError) in try self.note(row, of: group.number) }
         return Dictionary(notes.map { ($0.id, $0) }) { first, _ in first }
     }
 
@@ -84,14 +83,14 @@ extension StateTransaction {
         try connection.first(
             "SELECT mark, holds, told, sealed FROM group_member WHERE team = ? AND mark = ?",
             group.number, store.mark(id)
-        ) { row throws(StateError) in try self.note(row, of: group) } ?? GroupMemberNote(id: id)
+        ) { row throws(StateError) in try self.note(row, of: group.number) }
+            ?? GroupMemberNote(id: id)
     }
 
     private func note(
-        _ row: PreparedStatement<StateError>, of group: StoredGroup
+        _ row: PreparedStatement<StateError>, of team: Int64
     ) throws(StateError) -> GroupMemberNote {
-        let bytes = try store.unseal(
-            row.bytes(3), .groupMember(team: group.number, mark: row.bytes(0)))
+        let bytes = try store.unseal(row.bytes(3), .groupMember(team: team, mark: row.bytes(0)))
         guard var note = GroupMemberNote(bytes) else {
             throw .unsealable(path: store.database.path)
         }
@@ -113,7 +112,7 @@ extension StateTransaction {
                 note.encoded, .groupMember(team: group.number, mark: mark)))
     }
 
-    /// Stores the signed card of a member, or of somebody who is invited. An older card does not replace a newer one.
+    /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one.
     package func note(_ card: Card, in group: StoredGroup) throws(StateError) {
         guard let record = card.record, card.id != owner.id else { return }
         var note = try note(of: card.id, in: group)
@@ -124,10 +123,10 @@ extension StateTransaction {
 
     /// Returns the card of a member of any group, or `nil`.
     package func groupCard(of id: SessionID) throws(StateError) -> Card? {
-        for group in try groupIDs() {
-            guard let group = try self.group(group) else { continue }
-            if let card = try note(of: id, in: group).card { return card }
-        }
-        return nil
+        try connection.rows(
+            "SELECT mark, holds, told, sealed, team FROM group_member WHERE mark = ?",
+            store.mark(id)
+        ) { row throws(StateError) in try self.note(row, of: row.integer(4)) }
+        .lazy.compactMap(\.card).first
     }
 }

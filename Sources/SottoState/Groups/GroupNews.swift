@@ -12,7 +12,7 @@ extension StateTransaction {
     /// Takes what a person says about a group: changes, cards, a chain, a request. Returns `nil` if the group is unknown
     /// and the body does not begin it.
     ///
-    /// A chain of somebody else, and a malformed change or card, are ignored: the rest counts. Throws ``GroupError``.
+    /// A chain of another person, and a malformed change or card, are ignored: the rest counts. Throws ``GroupError``.
     package func take(
         _ body: GroupBody, from sender: SessionID, at time: Timestamp = .now()
     ) throws -> GroupNews? {
@@ -21,7 +21,7 @@ extension StateTransaction {
         guard before != nil || changes.contains(where: { $0.id == body.group }) else { return nil }
         let received = try receive(changes, of: body.group, at: time)
         guard var group = try group(body.group) else { return nil }
-        if before != nil, group.isDeclined, received.stored.contains(where: { invites($0) }) {
+        if group.isDeclined, received.stored.contains(where: { $0.act.invites(owner.id) }) {
             try decline(group, false)
             group.isDeclined = false
         }
@@ -40,24 +40,27 @@ extension StateTransaction {
                 missing: received.missing, of: sender, in: group)
         }
         if !received.stored.isEmpty { hasGroupNews = true }
-        var shown = 0
-        for message in body.history {
-            shown += try add(message, of: sender, to: group, at: time) ? 1 : 0
+        var events = events(before, group)
+        if let event = try show(body.history, of: sender, in: group, at: time) {
+            events.insert(event, at: 0)
         }
-        if shown > 0 { try placeImported() }
-        let earlier: [JSONObject] =
-            shown == 0
-            ? []
-            : [
-                [
-                    "event": .string("history"), "who": .string(sender.description),
-                    "count": .integer(Int64(shown)),
-                ]
-            ]
-        let shownEvents = try earlier.map { try named($0) }
-        return GroupNews(
-            group: group,
-            events: try shownEvents + events(before, group).map { try named($0) })
+        return GroupNews(group: group, events: try events.map { try named($0) })
+    }
+
+    /// Stores earlier messages that their author shows the owner. Returns the event, or `nil` if none is new here.
+    private func show(
+        _ messages: [JSONObject], of author: SessionID, in group: StoredGroup, at time: Timestamp
+    ) throws(StateError) -> JSONObject? {
+        var count: Int64 = 0
+        for message in messages {
+            if try add(message, of: author, to: group, at: time) { count += 1 }
+        }
+        guard count > 0 else { return nil }
+        try placeImported()
+        return [
+            "event": .string("history"), "who": .string(author.description),
+            "count": .integer(count),
+        ]
     }
 
     /// Stores an earlier message that its author shows the owner. Returns whether it is new here.
@@ -72,11 +75,8 @@ extension StateTransaction {
             let written = try? fields["time"].time(), let content = message["body"]?.object,
             let body = MessageBody(local: content), body.isContent
         else { return false }
-        var earlier = Message(
-            id: id, from: author, to: nil, time: written, suite: .group, authenticated: true,
-            details: group.details(of: author), body: content)
-        earlier.group = group.id.description
-        earlier.role = rank.name
+        let earlier = group.message(
+            id: id, from: author, rank: rank, time: written, body: content)
         let imported = ImportedMessage(
             record: earlier.record, direction: .received, state: .new,
             received: Timestamp(seconds: min(written.seconds, time.seconds)), expires: nil,
@@ -95,16 +95,12 @@ extension StateTransaction {
         return event
     }
 
-    private func invites(_ change: GroupChange) -> Bool {
-        if case .invite(let who, _) = change.act { who.contains(owner.id) } else { false }
-    }
-
-    /// Records what a member asks for, and what the owner will ask the member for.
+    /// Adds to the changes that a member asks for, and to those for which the owner asks the member.
     package func note(
         wanted: [GroupID] = [], missing: [GroupID], of member: SessionID, in group: StoredGroup
     ) throws(StateError) {
         var note = try note(of: member, in: group)
-        // Only who was ever named by the group may ask.
+        // A person whom no change names gets no answer.
         if group.log.names(member) {
             note.wanted += wanted.filter { !note.wanted.contains($0) }
         }
@@ -133,7 +129,7 @@ extension StateTransaction {
                 event(
                     "invited",
                     [
-                        ("name", .string(after.name)),
+                        ("id", .string(after.id.short)), ("name", .string(after.name)),
                         ("by", after.inviter.map { .string($0.description) }),
                     ])
             ]

@@ -101,18 +101,15 @@ extension StateTransaction {
         let rank = group.log.rank(
             of: place.author, at: content.heads, chain: chain.id,
             iteration: place.message.iteration)
-        guard rank > .nobody, rank >= group.state.policy.post else { throw GroupError.refused }
-        if let target = try MessageBody(content.body).moderated, target.from != place.author {
-            guard rank >= group.state.policy.pin else { throw GroupError.refused }
-        }
+        let body = try? MessageBody(content.body)
+        guard rank > .nobody, rank >= group.state.policy.post,
+            body.map({ group.permits($0, by: place.author, rank: rank) }) ?? true
+        else { throw GroupError.refused }
         var members = content.members
         for name in ["heads", "state"] { members[name] = nil }
-        var message = Message(
-            id: place.id, from: place.author, to: nil, time: content.time, suite: .group,
-            authenticated: true, body: content.body, members: members)
-        message.group = group.id.description
-        message.role = rank.name
-        message.details = group.details(of: place.author)
+        let message = group.message(
+            id: place.id, from: place.author, rank: rank, time: content.time,
+            body: content.body, members: members)
         let isSame = Set(content.heads) == Set(group.log.heads)
         return GroupStep(
             message: message, chain: chain, number: place.tag,

@@ -4,7 +4,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// The records of `compose`, and what it refuses.
+/// The records of `compose`, and its errors.
 struct ComposeTests {
     let they: Conversing
     var alice: Party { they.alice }

@@ -108,7 +108,7 @@ import Testing
             forwarded.body["forwarded"]?.object?["from"]
                 == .string(alice.identity.id.description))
 
-        // Receipts both ways: nobody has sent any yet.
+        // Receipts in both directions: none was sent yet.
         let second = try #require(forwarded["id"]?.string)
         #expect(try status(alice, first) == "stored" && status(bob, second) == "stored")
         for party in [bob, alice] {

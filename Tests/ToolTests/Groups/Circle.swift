@@ -10,7 +10,10 @@ final class Circle {
     private var mail: [SessionID: [String]] = [:]
 
     /// Creates people. The first one and each other one are contacts of each other.
-    init(_ names: String...) throws {
+    convenience init(_ names: String...) throws { try self.init(names) }
+
+    /// Creates people like ``init(_:)``.
+    init(_ names: [String]) throws {
         for name in names { people[name] = try Party(name, in: home) }
         for name in names.dropFirst() {
             try must(names[0], "contact", ["add", self[name].card])
@@ -86,10 +89,8 @@ final class Circle {
     func read(
         _ who: String, _ lines: [String]? = nil, _ arguments: [String] = []
     ) throws -> Run {
-        let lines = lines ?? take(who)
-        guard !lines.isEmpty else { return try self[who].run("decrypt", ["--again"]) }
-        return try self[who].run(
-            "decrypt", arguments, stdin: Array((lines.joined(separator: "\n") + "\n").utf8))
+        let lines = (lines ?? take(who)).map { $0 + "\n" }
+        return try self[who].run("decrypt", arguments, stdin: Array(lines.joined().utf8))
     }
 
     /// Opens the mail of a person, all of it with success. Returns the texts.
@@ -102,7 +103,7 @@ final class Circle {
         return try run.records.compactMap { $0.body["text"]?.string }
     }
 
-    /// Opens all mail until nobody has any.
+    /// Opens all mail, until no mailbox has any.
     func settle() throws {
         while let who = people.keys.sorted().first(where: { mail[self[$0].identity.id] != nil }) {
             try texts(who)
@@ -111,6 +112,11 @@ final class Circle {
 
     /// Creates a group with its first member, all others of whom join.
     func team(_ names: String..., options: [String] = []) throws {
+        try team(names, options: options)
+    }
+
+    /// Creates a group like ``team(_:options:)``.
+    func team(_ names: [String], options: [String] = []) throws {
         let made = try must(
             names[0], "group", ["create"] + options + ["team"] + Array(names.dropFirst()))
         try post(names[0], made.stdout)

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 /// Random actions of several people, whose mail arrives in any order and repeatedly, and whose changes are sometimes not
-/// sent. At the end all have one state. Each message was read by those who were members for its author, and by nobody
-/// else; a message of somebody whom another removed or demoted at that time may be refused.
+/// sent. At the end all have one state. The people who were members for the author of a message have read it, and no others.
+/// A message may be refused if its author was removed or demoted about that time.
 @Suite(.timeLimit(.minutes(30))) struct GroupSimulationTests {
     private static let names = ["alice", "bob", "carol", "dave", "erin"]
 
@@ -19,7 +19,7 @@ import Testing
             circle.must("alice", "group", ["list", "--json"]).records[0]["id"]?.string)
         /// For each text its author and the members for the author when it was written.
         var sent: [String: (step: Int, author: String, readers: Set<String>)] = [:]
-        /// When somebody was removed or demoted.
+        /// For each person the steps at which they were removed or demoted.
         var cuts: [String: [Int]] = [:]
         for step in 0..<80 {
             let who = Self.names.randomElement(using: &generator)!
@@ -58,7 +58,7 @@ import Testing
                 try read(circle, reader, &generator)
             }
         }
-        // Who is a member tells the others what they lack, until nobody lacks anything.
+        // The members tell the others what they lack.
         for _ in 0..<6 {
             for who in Self.names {
                 try read(circle, who, &generator)
@@ -100,7 +100,7 @@ import Testing
     ) throws {
         let run = try circle[who].run("group", arguments)
         guard run.status == 0, !run.stdout.isEmpty else { return }
-        // Who is removed must be told, else they go on writing.
+        // A removed person must be told, else they continue to write.
         let isCut = ["remove", "role"].contains(arguments[0])
         if !isCut, Int.random(in: 0..<4, using: &generator) == 0 { return }
         let sealed = try circle[who].run("encrypt", ["--jsonl"], stdin: run.stdout)

@@ -65,6 +65,73 @@ import Testing
         }
     }
 
+    /// `decrypt --stateless` prints no chain either.
+    @Test func keysAreNotPrintedWithoutAState() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "one")
+        let run = try circle.read("bob", nil, ["--stateless"])
+        #expect(run.status == 64 && !run.text.contains("chainKey"), "\(run.text)")
+    }
+
+    /// A member of two groups is told of changes of both at once.
+    @Test func aChangeOfASecondGroupIsPrinted() throws {
+        let circle = try Circle("alice", "bob")
+        for name in ["first", "second"] {
+            try circle.group("alice", "create", name, "bob")
+            try circle.texts("bob")
+            try circle.group("bob", "accept", name)
+            try circle.settle()
+            try circle.say("alice", "hello", to: name)
+            try circle.settle()
+        }
+        for name in ["first", "second"] {
+            let run = try circle.group("alice", "timer", name, "1h")
+            #expect(run.lines.count == 1)
+            try circle.settle()
+            #expect(try circle.state("alice", name) == circle.state("bob", name))
+        }
+    }
+
+    /// A long invitation has several bodies, which may arrive in any order. The newcomer then has the cards of all members.
+    @Test func aLongInvitationArrivesInAnyOrder() throws {
+        let names = ["alice"] + (1...12).map { "p\($0)" }
+        let circle = try Circle(names + ["last"])
+        try circle.team(names)
+        try circle.group("alice", "invite", "team", "last")
+        let lines = circle.take("last")
+        #expect(lines.count > 1)
+        #expect(try circle.read("last", lines.reversed()).status == 0)
+        try circle.group("last", "accept", "team")
+        let run = try circle.must("last", "encrypt", ["--group", "team"], "hello")
+        #expect(!run.stderr.contains("does not get the message"), "\(run.stderr)")
+        let copies = try run.records.filter { $0["suite"] == .string("group") }
+        #expect(copies.count == names.count)
+    }
+
+    /// A file is encrypted and uploaded once for all members.
+    @Test func aFileIsUploadedOnce() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.must(
+            "alice", "keygen", ["set", "--relay", "tcp://relay.example:7", "alice.key"])
+        try circle.team("alice", "bob", "carol")
+        circle.home.files.write("file", Array("a file".utf8))
+        let sealed = try circle.must("alice", "encrypt", ["--group", "team", "--attach", "file"])
+        let blobs = try sealed.records.filter { $0["type"] == .string("blob") }
+        #expect(blobs.count == 1)
+        #expect(blobs[0]["to"] == .string(circle["alice"].identity.id.description))
+        let copies = try sealed.records.filter { $0["suite"] == .string("group") }
+        #expect(copies.count == 2 && copies[0]["blob"] == copies[1]["blob"])
+        for line in sealed.lines where !line.contains(#""type":"blob""#) {
+            let to = try JSON.object(parsing: Array(line.utf8))["to"]?.string
+            let who = to == circle["bob"].identity.id.description ? "bob" : "carol"
+            try circle.read(who, [line])
+        }
+        let files = try ["bob", "carol"].map { try circle[$0].history("team")[0].body["blob"] }
+        #expect(files[0] == files[1])
+        #expect(files[0]?.object?["relay"] == .string("tcp://relay.example:7"))
+    }
+
     // MARK: Order and loss
 
     /// A message that arrives before its chain waits for it.
@@ -110,7 +177,7 @@ import Testing
         #expect(try circle.history("bob", "crew") == ["hello"])
     }
 
-    /// Who was removed is told by `group sync` if the records of the removal were lost.
+    /// `group sync` tells a removed person if the records of the removal were lost.
     @Test func whoWasRemovedIsTold() throws {
         let circle = try Circle("alice", "bob", "carol")
         try circle.team("alice", "bob", "carol")
@@ -163,7 +230,7 @@ import Testing
             #expect(circle.take("carol").isEmpty)
         }
         #expect(try circle.history("carol") == ["before", "before too"])
-        // Whoever gets a copy by other ways has no key for it.
+        // A copy that Carol gets in another way does not open.
         try circle.say("alice", "later")
         let copies = circle.take("bob")
         try circle.read("bob", copies)
@@ -186,14 +253,16 @@ import Testing
         let early = circle.take("bob")
         try circle.texts("alice")
         try circle.group("alice", "remove", "team", "carol")
+        try circle.texts("bob")
         // Carol does not read her mail, and goes on.
         try circle.say("carol", "late")
-        try circle.texts("bob")
-        let late = circle.take("bob") + early
-        _ = late
-        let run = try circle.read("alice")
+        let late = circle.take("bob")
+        #expect(try circle.read("alice").status == 12)
+        // Bob gets the message from before the removal only now.
+        #expect(try circle.read("bob", early).status == 0)
+        let run = try circle.read("bob", late)
         #expect(run.status == 12, "\(run.stderr)")
-        #expect(try circle.history("alice") == ["early"])
+        for who in ["alice", "bob"] { #expect(try circle.history(who) == ["early"]) }
     }
 
     @Test func c7OnlyAModeratorDeletesTheMessagesOfOthers() throws {
@@ -212,7 +281,7 @@ import Testing
             #expect(try circle.history(who).isEmpty, "\(who)")
             #expect(try circle[who].history("team").first?["deleted"] == .bool(true))
         }
-        // Nobody edits the message of another.
+        // Only its author edits a message.
         try circle.say("bob", "mine")
         try circle.settle()
         #expect(
@@ -261,6 +330,42 @@ import Testing
         #expect(try circle.must("bob", "group", ["list"]).text.contains("crew"))
     }
 
+    /// A member writes a body about a group to the group: it could look like an event, and is not shown.
+    @Test func aForgedEventIsRefused() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        let group = try #require(circle.must("bob", "group", ["show", "team"]).records[0]["id"])
+        let body: JSON = .object([
+            "type": .string("group"), "group": group,
+            "events": .array([.object(["event": .string("left"), "who": .string("all")])]),
+        ])
+        func line(_ name: String, _ value: JSON) -> [UInt8] {
+            let record: JSONObject = [
+                "v": .integer(1), "type": .string("message"), name: value, "body": body,
+            ]
+            return record.serialized() + [10]
+        }
+        let refused = try circle["bob"].run("encrypt", ["--jsonl"], stdin: line("group", group))
+        #expect(refused.status == 12 && !refused.text.contains("envelope"))
+        // Over a session its events are ignored.
+        try circle.post("bob", line("to", .string(circle["alice"].identity.id.description)))
+        let run = try circle.read("alice")
+        #expect(run.status == 0 && run.stdout.isEmpty, "\(run.text)")
+        // In a chat it has no authenticated sender.
+        let phrase = Array("abandon ability able about above absent\n".utf8)
+        let made = try circle["bob"].run(
+            "keygen", ["chat", "--name", "c", "--phrase", "@FD:0", "-o", "c.chat"], stdin: phrase)
+        #expect(made.status == 0, "\(made.stderr)")
+        let record: JSONObject = [
+            "v": .integer(1), "type": .string("message"), "body": body,
+        ]
+        let sealed = try circle["bob"].run(
+            "encrypt", ["--chat", "c.chat", "--jsonl"], stdin: record.serialized() + [10])
+        let opened = try circle["alice"].run(
+            "decrypt", ["--chat", "c.chat"], stdin: sealed.stdout)
+        #expect(opened.status == 65 && !opened.text.contains("events"), "\(opened.text)")
+    }
+
     // MARK: Invitations
 
     @Test func anInvitationIsDeclined() throws {
@@ -271,7 +376,7 @@ import Testing
         let declined = try circle.must("bob", "group", ["decline", "team"])
         #expect(declined.stdout.isEmpty)
         #expect(try circle["bob"].run("group", ["decline", "team"]).status == 1)
-        try circle.say("alice", "nobody reads this")
+        try circle.say("alice", "before bob joins")
         #expect(circle.take("bob").isEmpty)
         // A new invitation is shown again.
         try circle.group("alice", "invite", "team", "bob")
@@ -312,7 +417,7 @@ import Testing
         #expect(try circle.texts("carol") == ["to carol"])
     }
 
-    /// C19: a member who is no contact makes nobody connect to an address of their choice.
+    /// C19: a member who is no contact cannot make others connect to an address.
     @Test func c19TheRelayOfAMemberMustBeListed() throws {
         let circle = try Circle("alice", "bob", "carol")
         for who in ["alice", "carol"] {

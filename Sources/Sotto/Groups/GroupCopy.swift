@@ -1,0 +1,140 @@
+import CSodium
+import Crypto
+
+/// A message to a group, encrypted once for all readers: u32be iteration ‖ commitment (32) ‖ signature (64) ‖ nonce (12) ‖
+/// ciphertext ‖ tag (16), AES-256-GCM. sotto-formats(5), GROUPS.
+package struct GroupMessage: Sendable, Equatable {
+    /// The number of the message in its chain, from 0.
+    package let iteration: UInt32
+    let commitment: [UInt8]
+    let signature: [UInt8]
+    let combined: [UInt8]
+
+    /// The bytes.
+    package var bytes: [UInt8] { iteration.bigEndianBytes + commitment + signature + combined }
+
+    init(iteration: UInt32, commitment: [UInt8], signature: [UInt8], combined: [UInt8]) {
+        (self.iteration, self.commitment) = (iteration, commitment)
+        (self.signature, self.combined) = (signature, combined)
+    }
+
+    /// Parses the bytes, or returns `nil`.
+    package init?(_ bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        guard let iteration = reader.integer(UInt32.self), let commitment = reader.bytes(32),
+            let signature = reader.bytes(64)
+        else { return nil }
+        (self.iteration, self.commitment) = (iteration, Array(commitment))
+        (self.signature, combined) = (Array(signature), Array(reader.remaining))
+        guard combined.count >= AESGCM.overhead else { return nil }
+    }
+
+    /// The associated data of the encryption: chain id ‖ u32be iteration.
+    static func associatedData(_ chain: [UInt8], _ iteration: UInt32) -> [UInt8] {
+        chain + iteration.bigEndianBytes
+    }
+
+    /// The bytes that the signature covers:
+    /// `"sotto/group/v1\0"` ‖ chain id ‖ u32be iteration ‖ commitment ‖ combined.
+    static func signed(
+        _ chain: [UInt8], _ iteration: UInt32, _ commitment: [UInt8], _ combined: [UInt8]
+    ) -> [UInt8] {
+        Array("sotto/group/v1\0".utf8) + associatedData(chain, iteration) + commitment + combined
+    }
+}
+
+/// A message to a group as one reader gets it: `{"tag","box"}`.
+package struct GroupCopy: Sendable, Equatable {
+    /// Names the chain for the reader, 16 bytes. It is the same in all copies of a chain for one reader.
+    package let tag: [UInt8]
+    /// nonce (24) ‖ XChaCha20-Poly1305 of the message.
+    package let box: [UInt8]
+
+    /// The outside of the envelope, which the box authenticates.
+    package struct Address: Sendable {
+        package var id: String
+        package var to: SessionID
+        package var time: Timestamp
+
+        package init(id: String, to: SessionID, time: Timestamp) {
+            (self.id, self.to, self.time) = (id, to, time)
+        }
+
+        /// `id ‖ 0 ‖ to ‖ 0 ‖ time`.
+        var bytes: [UInt8] { Array("\(id)\0\(to)\0\(time)".utf8) }
+    }
+
+    static let tagBytes = 16
+
+    init(tag: [UInt8], box: [UInt8]) { (self.tag, self.box) = (tag, box) }
+
+    /// The object.
+    package var payload: JSONObject { ["tag": .string(hex(tag)), "box": .base64(box)] }
+
+    /// Reads the object. Throws ``GroupChainError/member(_:)``.
+    package init(payload: JSONObject) throws(GroupChainError) {
+        let fields = Fields<GroupChainError>(payload)
+        tag = try fields["tag"].hexBytes(count: Self.tagBytes)
+        box = try fields["box"].bytes { $0 > Wrap.overhead }
+    }
+}
+
+/// The outer encryption of copies, under keys that the chain's wrap secret gives each reader.
+enum Wrap {
+    static let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
+    static let overhead = nonceBytes + Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
+
+    /// Returns the tag and the key of a reader: HKDF-SHA256(wrap secret, salt = public key of the reader, info
+    /// `sotto/group/copy/v1`, 48).
+    static func keys(
+        _ secret: RatchetSecret, _ reader: SessionID
+    ) -> (tag: [UInt8], key: RatchetSecret) {
+        let both = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: secret.symmetricKey, salt: reader.publicKey,
+            info: Array("sotto/group/copy/v1".utf8), outputByteCount: GroupCopy.tagBytes + 32)
+        return both.withUnsafeBytes { bytes in
+            (
+                Array(bytes.prefix(GroupCopy.tagBytes)),
+                RatchetSecret(
+                    SymmetricKey(
+                        data: UnsafeRawBufferPointer(rebasing: bytes[GroupCopy.tagBytes...])))
+            )
+        }
+    }
+
+    static func seal(
+        _ message: [UInt8], _ address: GroupCopy.Address, nonce: [UInt8],
+        _ key: RatchetSecret
+    ) -> [UInt8] {
+        let data = address.bytes
+        let count = message.count + overhead - nonceBytes
+        let box = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            _ = key.withPointer {
+                crypto_aead_xchacha20poly1305_ietf_encrypt(
+                    buffer.baseAddress!, nil, message, UInt64(message.count), data,
+                    UInt64(data.count), nil, nonce, $0)
+            }
+            filled = count
+        }
+        return nonce + box
+    }
+
+    static func open(
+        _ box: [UInt8], _ address: GroupCopy.Address, _ key: RatchetSecret
+    ) -> [UInt8]? {
+        guard box.count >= overhead else { return nil }
+        let data = address.bytes
+        let (nonce, sealed) = (Array(box.prefix(nonceBytes)), Array(box.dropFirst(nonceBytes)))
+        var isAuthentic = false
+        let message = [UInt8](unsafeUninitializedCapacity: box.count - overhead) { buffer, filled in
+            isAuthentic =
+                key.withPointer {
+                    crypto_aead_xchacha20poly1305_ietf_decrypt(
+                        buffer.baseAddress, nil, nil, sealed, UInt64(sealed.count), data,
+                        UInt64(data.count), nonce, $0)
+                } == 0
+            filled = isAuthentic ? box.count - overhead : 0
+        }
+        return isAuthentic ? message : nil
+    }
+}

@@ -1,0 +1,115 @@
+import Sotto
+import SottoState
+import SottoTool
+
+/// Opens the messages of groups, and the messages about groups.
+extension MessageOpening {
+    /// Takes the body about a group of a message. The record that is stored and printed has the events, and no keys.
+    func take(
+        _ body: GroupBody, _ message: Message, _ step: StateTransaction.Step?,
+        _ envelope: (id: String, repeatID: String, digest: [UInt8]),
+        _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard let sender = message.from else { return .dropped }
+        guard !isPreview else {
+            return .message(message.redacted(body.group, events: []), number: nil, seen: false)
+        }
+        let news = try transaction.take(body, from: sender)
+        if let step { try transaction.keep(step) }
+        let events = news?.events ?? []
+        let redacted = message.redacted(body.group, events: events)
+        let number = try transaction.recordOpened(
+            id: envelope.repeatID, digest: envelope.digest, redacted)
+        try transaction.forgetRequest(id: envelope.id)
+        let isBlocked = try transaction.contact(of: message)?.isBlocked ?? false
+        guard !events.isEmpty, !isBlocked else { return .dropped }
+        return .message(redacted, number: number, seen: false)
+    }
+
+    /// Opens a message of a group. Returns `nil` if it is kept until its chain or the changes that it names arrive.
+    func open(
+        group envelope: Envelope, _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        do {
+            let place = try transaction.place(of: envelope)
+            let earlier = try transaction.opened(id: place.id, digest: place.digest)
+            if let line = try repeated(earlier, transaction) { return line }
+            if case .different = earlier {
+                throw Failure(
+                    .replay, "a message with this id was opened before, with different content")
+            }
+            let step = try transaction.open(place, of: envelope)
+            var message = step.message
+            if step.isStateDifferent {
+                message.details?["state"] = .string("different")
+            }
+            let contact = try transaction.contact(of: message)
+            // The group admits its members. --trust and --from still apply.
+            let verdict = try senderPolicy.decide(&message, contact: contact, hasContacts: false)
+            let malformed = Self.malformedBody(of: message)
+            if isPreview, malformed == nil { return .message(message, number: nil, seen: false) }
+            if !isPreview { try transaction.keep(step) }
+            guard verdict == .accepted else { return .dropped }
+            if let malformed { return .failed(malformed, id: envelope.id, isFinal: true) }
+            let number = try transaction.recordOpened(
+                id: place.id, digest: place.digest, message)
+            return .message(message, number: number, seen: false)
+        } catch let wait as StateTransaction.GroupWait {
+            guard !isPreview else {
+                let failure = Failure(
+                    .noKey, "the message waits for keys or changes of its group",
+                    hint: "they are in other messages, which are not opened yet")
+                return .failed(failure, id: envelope.id, isFinal: false)
+            }
+            try transaction.hold(envelope, wait)
+            return nil
+        }
+    }
+
+    /// Opens the held messages of groups after a chain or changes arrived in this transaction.
+    func openHeld(_ transaction: StateTransaction) throws -> [OpenedLine] {
+        guard transaction.hasGroupNews else { return [] }
+        var opened: [OpenedLine] = []
+        for envelope in try transaction.held() {
+            let content: Result<Envelope, Failure> = .success(envelope)
+            var isWaiting = false
+            let line = try caught(envelope.id, content) { envelope in
+                let line = try open(group: envelope, transaction)
+                isWaiting = line == nil
+                return line ?? .dropped
+            }
+            guard !isWaiting else { continue }
+            try transaction.release(envelope)
+            opened.append(line)
+        }
+        return opened
+    }
+}
+
+extension GroupBody {
+    /// Returns the body about a group of a message; `nil` if the message has another body.
+    ///
+    /// Throws a failure with status 65 if the message has no authenticated sender, and ``GroupChangeError``.
+    init?(in message: Message) throws {
+        guard message.body["type"]?.string == Self.type else { return nil }
+        guard message.authenticated, message.from != nil else {
+            throw Failure(.malformed, "a message about a group has no authenticated sender")
+        }
+        try self.init(message.body)
+    }
+}
+
+extension Message {
+    /// Returns the message with the events of a group in place of its body, which can contain keys.
+    func redacted(_ group: GroupID, events: [JSONObject]) -> Message {
+        let body: JSONObject = [
+            "type": .string(GroupBody.type), "group": .string(group.description),
+            "events": .array(events.map { .object($0) }),
+        ]
+        var message = Message(
+            id: id, from: from, to: to, name: name, time: time, suite: suite,
+            authenticated: authenticated, trust: trust, details: details, body: body)
+        message.group = group.description
+        return message
+    }
+}

@@ -1,0 +1,214 @@
+package import Sotto
+import SottoDatabase
+
+/// The changes that the owner tells the members of a group, and what each member has.
+package struct GroupDues {
+    let group: StoredGroup
+    let time: Timestamp
+    /// The notes about members.
+    let notes: [SessionID: GroupMemberNote]
+    /// The owner's changes, and the joins of people whom the owner invited.
+    fileprivate let told: [GroupChange]
+
+    func note(of id: SessionID) -> GroupMemberNote { notes[id] ?? GroupMemberNote(id: id) }
+
+    /// Returns the bodies with the question for changes that a person has and the owner lacks, unless it was asked a short time
+    /// ago.
+    fileprivate func asking(_ note: GroupMemberNote, with bodies: [GroupBody]) -> [GroupBody] {
+        let missing = note.missing.filter { !group.log.contains($0) }
+        guard !missing.isEmpty, time.seconds - note.asked >= Self.askAgain else { return bodies }
+        var bodies = bodies.isEmpty ? [GroupBody(group.id)] : bodies
+        bodies[0].request = Array(missing.suffix(GroupBody.most))
+        return bodies
+    }
+
+    /// Seconds after which a member is asked again for the same changes.
+    private static let askAgain: Int64 = 600
+}
+
+/// The bodies that tell people what they lack of a group.
+extension StateTransaction {
+    /// The most bytes of changes, cards and messages in one body.
+    private static let bodyBytes = 20 << 10
+    /// The most earlier messages that a member gets.
+    private static let mostEarlier = 5_000
+
+    /// Returns the changes that the owner tells the members of a group.
+    package func dues(
+        in group: StoredGroup, at time: Timestamp = .now()
+    ) throws(StateError) -> GroupDues {
+        var invited: Set<SessionID> = []
+        let told = group.log.changes.filter { change in
+            if change.by == owner.id {
+                if case .invite(let who, _) = change.act { invited.formUnion(who) }
+                return true
+            }
+            return change.act.isJoin && invited.contains(change.by)
+        }
+        return GroupDues(group: group, time: time, notes: try notes(of: group), told: told)
+    }
+
+    /// Returns all that the members of a group lack, and those who are members no longer. `also` are further people who are told
+    /// of their removal.
+    package func news(
+        of group: StoredGroup, also: [SessionID] = [], at time: Timestamp = .now()
+    ) throws(StateError) -> [(to: SessionID, body: GroupBody)] {
+        let dues = try dues(in: group, at: time)
+        var news: [(to: SessionID, body: GroupBody)] = []
+        for member in group.members.map(\.id) where member != owner.id {
+            news += try due(to: member, in: dues).map { (to: member, body: $0) }
+        }
+        let others = Set(also).union(dues.notes.keys).filter { group.state.ranks[$0] == nil }
+        for person in others.sorted(by: { $0.description < $1.description }) {
+            news += farewell(to: person, in: dues).map { (to: person, body: $0) }
+        }
+        return news
+    }
+
+    /// Returns the bodies, of limited length, with all that a member did not get yet: changes, those for which the member asked, the cards
+    /// of newcomers, earlier messages, and a question for changes that the member has.
+    func due(
+        to member: SessionID, in dues: GroupDues
+    ) throws(StateError) -> [GroupBody] {
+        let (group, note) = (dues.group, dues.note(of: member))
+        let wanted = Set(note.wanted)
+        let changes =
+            dues.told.filter {
+                $0.by != member && (group.places[$0.id] ?? 0) > note.told && !wanted.contains($0.id)
+            } + (wanted.isEmpty ? [] : group.log.changes.filter { wanted.contains($0.id) })
+        let cards = changes.filter { $0.act.isJoin && $0.by != owner.id }.compactMap {
+            dues.notes[$0.by]?.card
+        }
+        var bodies = dues.asking(note, with: Self.bodies(of: group.id, changes, cards: cards))
+        guard group.shows(to: note), !note.hasHistory else { return bodies }
+        let earlier = try earlierMessages(of: group)
+        if earlier[0].history.isEmpty, let last = bodies.indices.last {
+            bodies[last].isComplete = true
+            return bodies
+        }
+        return bodies + earlier
+    }
+
+    /// Returns the bodies for a person who is no member: the owner's changes that removed them, a question for changes that they
+    /// have, and of the changes for which they asked those before a removal. They do not learn of later changes.
+    private func farewell(to person: SessionID, in dues: GroupDues) -> [GroupBody] {
+        let (group, note) = (dues.group, dues.note(of: person))
+        let removals = group.log.changes.filter { $0.act.removal(of: person) != nil }
+        let past = note.wanted.isEmpty ? [] : group.log.past(of: removals.map(\.id))
+        let answers = past.intersection(note.wanted)
+        let untold = removals.filter {
+            $0.by == owner.id && (group.places[$0.id] ?? 0) > note.told && !answers.contains($0.id)
+        }
+        let changes = group.log.changes.filter { answers.contains($0.id) } + untold
+        return dues.asking(note, with: Self.bodies(of: group.id, changes, cards: []))
+    }
+
+    /// Returns the owner's messages to a group as they stand now, without those that are deleted after some time.
+    private func earlierMessages(of group: StoredGroup) throws(StateError) -> [GroupBody] {
+        let row = try row(of: .group(group.id))
+        let entries = try store.entries(
+            """
+            WHERE conversation = ? AND kind = 0 AND sent = 1 AND sealed IS NOT NULL
+            ORDER BY number DESC LIMIT ?
+            """, row.number, Self.mostEarlier, connection: connection)
+        var bodies = [GroupBody(group.id)]
+        var bytes = 0
+        for entry in entries.reversed() {
+            guard let id = entry.id, let time = entry.time else { continue }
+            let events = try store.events(on: id, in: row, connection)
+            let view = MessageView(entry, events: events, owner: owner.id)
+            guard let body = view.body, body["expires"] == nil else { continue }
+            let message: JSONObject = [
+                "id": .string(id), "time": .string(time.description), "body": .object(body),
+            ]
+            let count = message.serialized().count
+            if bytes > 0,
+                bytes + count > Self.bodyBytes
+                    || bodies[bodies.count - 1].history.count == GroupBody.most
+            {
+                bodies.append(GroupBody(group.id))
+                bytes = 0
+            }
+            bodies[bodies.count - 1].history.append(message)
+            bytes += count
+        }
+        bodies[bodies.count - 1].isComplete = true
+        return bodies
+    }
+
+    /// Returns the bodies of an invitation: the whole log and the cards of the members. Each has the first change, without which
+    /// the group is unknown: they may arrive in any order.
+    package static func invitation(to group: StoredGroup, cards: [Card]) -> [GroupBody] {
+        let first = group.log.changes[0]
+        return bodies(of: group.id, group.log.changes, cards: cards).enumerated().map {
+            place, body in
+            guard place > 0, let record = try? JSON.object(parsing: first.bytes) else {
+                return body
+            }
+            var body = body
+            body.changes.insert(record, at: 0)
+            return body
+        }
+    }
+
+    /// Returns bodies with changes and cards.
+    package static func bodies(
+        of group: GroupID, _ changes: [GroupChange], cards: [Card]
+    ) -> [GroupBody] {
+        var bodies: [GroupBody] = []
+        var body = GroupBody(group)
+        var bytes = 0
+        func add(_ count: Int, _ append: (inout GroupBody) -> Void) {
+            if bytes > 0,
+                bytes + count > bodyBytes
+                    || max(body.changes.count, body.cards.count) == GroupBody.most
+            {
+                bodies.append(body)
+                (body, bytes) = (GroupBody(group), 0)
+            }
+            append(&body)
+            bytes += count
+        }
+        for change in changes {
+            guard let record = try? JSON.object(parsing: change.bytes) else { continue }
+            add(change.bytes.count) { $0.changes.append(record) }
+        }
+        for card in cards {
+            guard let record = card.record else { continue }
+            add(record.serialized().count) { $0.cards.append(record) }
+        }
+        if bytes > 0 { bodies.append(body) }
+        return bodies
+    }
+
+    /// Records that a body for a person was encrypted in this transaction.
+    package func noteSealed(_ body: GroupBody, to person: SessionID) throws(StateError) {
+        guard let group = try group(body.group) else { return }
+        var note = try note(of: person, in: group)
+        for record in body.changes {
+            let id = GroupID(sha256(JSON.object(record).canonical()))
+            guard let place = group.places[id] else { continue }
+            if let index = note.wanted.firstIndex(of: id) {
+                // The person asked for it, so earlier changes may be missing there.
+                note.wanted.remove(at: index)
+            } else {
+                note.told = max(note.told, place)
+            }
+        }
+        if !body.request.isEmpty { note.asked = Timestamp.now().seconds }
+        if body.isComplete { note.hasHistory = true }
+        if body.chain != nil { note.holds = try chainSerial(of: group) }
+        try write(note, of: group)
+    }
+}
+
+extension StoredGroup {
+    /// Whether a member gets the owner's earlier messages.
+    fileprivate func shows(to note: GroupMemberNote) -> Bool {
+        switch state.policy.visibility {
+        case .joined: false
+        case .global: true
+        case .granted: note.isGranted
+        }
+    }
+}

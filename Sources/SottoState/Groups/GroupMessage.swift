@@ -1,0 +1,30 @@
+import Sotto
+
+extension StoredGroup {
+    /// Whether a member of a rank may write a body. A moderator deletes and pins the messages of others. A body about a group
+    /// is for one person.
+    func permits(_ body: MessageBody, by author: SessionID, rank: GroupRank) -> Bool {
+        switch body.kind {
+        case .delete(let target), .pin(let target, _), .unpin(let target):
+            target.from == author || rank >= state.policy.pin
+        case .other(.group): false
+        default: true
+        }
+    }
+
+    /// Returns the record of a message to the group, with the names of the group and of the author at this time.
+    func message(
+        id: String, from author: SessionID, rank: GroupRank, time: Timestamp,
+        trust: Message.Trust = .unverified, body: JSONObject, members: JSONObject = [:]
+    ) -> Message {
+        let names = JSONObject([
+            ("name", .string(name)), ("nickname", state.nicknames[author].map { .string($0) }),
+        ])
+        var message = Message(
+            id: id, from: author, to: nil, time: time, suite: .group, authenticated: true,
+            trust: trust, details: ["group": .object(names)], body: body, members: members)
+        message.group = self.id.description
+        message.role = rank.name
+        return message
+    }
+}
